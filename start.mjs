@@ -1,6 +1,8 @@
-// Starts Steelyard on a machine that has only Node.js 20 or newer and npm: installs the packages that starting needs, builds the console and the command line
-// if their sources changed, then runs the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this file,
-// so it is plain JavaScript. `--install` only installs, `--build` installs and builds; with `--tools` they also install what tests, lint and generating need.
+// Starts Steelyard on a machine that has only Node.js 20 or newer and npm: installs the packages
+// that starting needs, builds the console and the command line if their sources changed, then runs
+// the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this
+// file, so it is plain JavaScript. `--install` only installs, `--build` installs and builds; with
+// `--tools` they also install what tests, lint and generating need.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,20 +16,25 @@ const mode = ['--serve', '--dev', '--build', '--install'].find((m) => given.incl
 const stamps = join('node_modules', '.steelyard')
 const say = (text) => process.stderr.write(`${text}\n`)
 
-const stampOf = (name) => (existsSync(join(stamps, name)) ? readFileSync(join(stamps, name), 'utf8') : '')
+const stampOf = (name) =>
+  existsSync(join(stamps, name)) ? readFileSync(join(stamps, name), 'utf8') : ''
 function stamp(name, value) {
   mkdirSync(stamps, { recursive: true })
   writeFileSync(join(stamps, name), value)
 }
 
-/** The current child process. This process forwards its signals to the child and stops the child when it exits. */
+/**
+ * The current child process. This process forwards its signals to the child and stops the child
+ * when it exits.
+ */
 let child
 let asked = false
 const stop = (signal) => {
   asked = true
   if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {
-    // A build step has its own process group, with all processes that npm and the build start. The program itself forwards the signal to its children.
+    // A build step has its own process group, with all processes that npm and the build start. The
+    // program itself forwards the signal to its children.
     process.kill(child.isStep ? -child.pid : child.pid, signal)
   } catch {
     // Ignored, because the child has just ended.
@@ -37,11 +44,16 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => s
 process.on('exit', () => stop('SIGTERM'))
 // The reader of the output may have exited (EPIPE). That must not end this process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-// npm forwards SIGINT and SIGTERM. Other signals, such as SIGHUP when the terminal closes, end only npm, so this process stops when npm has ended.
+// npm forwards SIGINT and SIGTERM. Other signals, such as SIGHUP when the terminal closes, end only
+// npm, so this process stops when npm has ended.
 const npm = process.env.npm_lifecycle_script === undefined ? undefined : process.ppid
-if (npm !== undefined) setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
+if (npm !== undefined)
+  setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
 
-/** Runs a slow step. Announces the step first and reports its duration afterwards; shows the step's own output only if the step fails. */
+/**
+ * Runs a slow step. Announces the step first and reports its duration afterwards; shows the step's
+ * own output only if the step fails.
+ */
 async function step(title, command, args) {
   if (asked) process.exit(1)
   const began = Date.now()
@@ -49,7 +61,8 @@ async function step(title, command, args) {
   let output = ''
   child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   child.isStep = true
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (output += text))
   const failure = await new Promise((resolve) => {
     child.once('error', (error) => resolve(`: ${error.message}`))
     child.once('close', (code) => resolve(code === 0 ? undefined : ''))
@@ -76,7 +89,8 @@ function removeUnneeded(folder = '') {
   const path = join('node_modules', folder)
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const name = `${folder}${entry.name}`
-    if (unneeded.some((part) => part.test(name))) rmSync(join(path, entry.name), { recursive: true, force: true })
+    if (unneeded.some((part) => part.test(name)))
+      rmSync(join(path, entry.name), { recursive: true, force: true })
     else if (entry.isDirectory()) removeUnneeded(`${name}/`)
   }
 }
@@ -90,9 +104,21 @@ const wantsTools = given.includes('--tools')
 if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
   for (const name of ['installed', 'tools']) rmSync(join(stamps, name), { force: true })
   const withTools = wantsTools || hasTools
-  // npm leaves out the development packages, the tools, if NODE_ENV is `production`. `npm ci` would install everything again only to add them.
-  if (isInstalled) await step('Installing the tools for tests (once)', 'npm', ['install', '--no-save', '--include=dev', ...common])
-  else await step('Installing packages (once, about half a minute)', 'npm', ['ci', withTools ? '--include=dev' : '--omit=dev', ...common])
+  // npm leaves out the development packages, the tools, if NODE_ENV is `production`. `npm ci` would
+  // install everything again only to add them.
+  if (isInstalled)
+    await step('Installing the tools for tests (once)', 'npm', [
+      'install',
+      '--no-save',
+      '--include=dev',
+      ...common,
+    ])
+  else
+    await step('Installing packages (once, about half a minute)', 'npm', [
+      'ci',
+      withTools ? '--include=dev' : '--omit=dev',
+      ...common,
+    ])
   removeUnneeded()
   stamp('installed', lock)
   if (withTools) stamp('tools', lock)
@@ -100,12 +126,15 @@ if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
 
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
-// The flags limit both generations of the heap: with larger limits the heap grows more between two collections (docs/decisions/011-memory.md).
-// One arena of glibc's allocator: with one for each thread, a tenth of the memory is free space between buffers. A fixed threshold, so that large buffers
-// keep their own pages, which go back to the system with them (mallopt(3)).
+// The flags limit both generations of the heap: with larger limits the heap grows more between two
+// collections (docs/decisions/011-memory.md). One arena of glibc's allocator: with one for each
+// thread, a tenth of the memory is free space between buffers. A fixed threshold, so that large
+// buffers keep their own pages, which go back to the system with them (mallopt(3)).
 const { nodeFlags, environment } = JSON.parse(readFileSync('package.json', 'utf8')).config
 if (!existsSync(node)) {
-  say(`No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
+  say(
+    `No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`,
+  )
   process.exit(1)
 }
 
@@ -114,10 +143,16 @@ if (mode === '--install') process.exit(0)
 if (mode !== '--dev') {
   const sources = hashOfConsole(process.env)
   if (stampOf('console') !== sources || !existsSync('console/dist/index.html')) {
-    await step('Building the console', node, ['node_modules/vite/bin/vite.js', 'build', '--config', 'console/vite.config.ts'])
+    await step('Building the console', node, [
+      'node_modules/vite/bin/vite.js',
+      'build',
+      '--config',
+      'console/vite.config.ts',
+    ])
     stamp('console', sources)
   }
-  // Bundles the program, then compiles it into a persistent cache (docs/decisions/012-bundled-program.md).
+  // Bundles the program, then compiles it into a persistent cache
+  // (docs/decisions/012-bundled-program.md).
   const program = hashOfProgram()
   if (stampOf('program') !== program || !existsSync('backend/dist/main.js')) {
     await step('Building the program', node, ['backend/build.ts'])
@@ -134,10 +169,15 @@ if (mode === '--build') process.exit(0)
 if (asked) process.exit(1)
 
 const program = mode === '--serve' ? ['backend/dist/main.js', 'serve'] : ['tools/demo.ts', ...given]
-// The child has its own process group, so that Ctrl-C reaches only this process, which forwards the signal once and waits until the child has shut down.
+// The child has its own process group, so that Ctrl-C reaches only this process, which forwards the
+// signal once and waits until the child has shut down.
 child = spawn(node, [...nodeFlags, ...program], {
   stdio: 'inherit',
   detached: true,
-  env: { ...environment, ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
+  env: {
+    ...environment,
+    ...process.env,
+    PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}`,
+  },
 })
 child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -5,7 +5,8 @@ import { longTests } from './tools/testing/length.ts'
 
 const never = ['**/node_modules/**', '**/dist/**', ...(longTests ? [] : ['**/*.long.test.ts'])]
 
-// Each room (top-level folder) is a separate project, so `npx vitest run --project talos` runs one room, and the report shows the time of each.
+// Each room (top-level folder) is a separate project, so `npx vitest run --project talos` runs one
+// room, and the report shows the time of each.
 const room = (name: string, more: object = {}) => ({
   test: {
     name,
@@ -19,19 +20,39 @@ const room = (name: string, more: object = {}) => ({
   },
 })
 
-/** For rooms whose tests leave nothing behind: a worker loads the modules once, not again for each file. */
+/**
+ * For rooms whose tests leave nothing behind: a worker loads the modules once, not again for each
+ * file.
+ */
 const shared = { isolate: false }
 
-const onDatabase = { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts', 'backend/src/testing/setup.ts'] }
-const ofBackend = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) => longTests || !file.endsWith('.long.test.ts'))
-const thatName = (what: RegExp) => ofBackend.filter((file) => what.test(readFileSync(new URL(file, import.meta.url), 'utf8')))
+const onDatabase = {
+  globalSetup: ['backend/src/testing/postgres.ts'],
+  setupFiles: ['backend/src/testing/statements.ts', 'backend/src/testing/setup.ts'],
+}
+const ofBackend = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter(
+  (file) => longTests || !file.endsWith('.long.test.ts'),
+)
+const thatName = (what: RegExp) =>
+  ofBackend.filter((file) => what.test(readFileSync(new URL(file, import.meta.url), 'utf8')))
 /**
- * Files of the backend that have a process of their own: those that start programs, that measure times (`testing/waiting.ts`), which the garbage of other files
- * would lengthen, or whose thousands of machines take much memory.
+ * Files of the backend that have a process of their own: those that start programs, that measure
+ * times (`testing/waiting.ts`), which the garbage of other files would lengthen, or whose thousands
+ * of machines take much memory.
  */
-const alone = [...new Set([...thatName(/spawn|testing\/waiting/i), ...ofBackend.filter((file) => /talos-fleet\/(?:contact|fleet|sweep)\./.test(file))])]
-/** Other files with simulated machines. They share a process, because loading the simulator and the backend costs as much as several of their tests. */
-const withMachines = thatName(/clusterWorld|#simulator\/|fleet/i).filter((file) => !alone.includes(file))
+const alone = [
+  ...new Set([
+    ...thatName(/spawn|testing\/waiting/i),
+    ...ofBackend.filter((file) => /talos-fleet\/(?:contact|fleet|sweep)\./.test(file)),
+  ]),
+]
+/**
+ * Other files with simulated machines. They share a process, because loading the simulator and the
+ * backend costs as much as several of their tests.
+ */
+const withMachines = thatName(/clusterWorld|#simulator\/|fleet/i).filter(
+  (file) => !alone.includes(file),
+)
 
 /** Files that take longest, in this order. */
 const long = [
@@ -67,14 +88,19 @@ const long = [
   'simulator/src/configured',
 ]
 
-/** Starts the longest files first. A long file that started last would run alone at the end and leave a processor idle. */
+/**
+ * Starts the longest files first. A long file that started last would run alone at the end and
+ * leave a processor idle.
+ */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
       const at = long.findIndex((name) => moduleId.includes(`${name}.`))
       return at === -1 ? long.length : at
     }
-    return Promise.resolve(files.toSorted((a, b) => place(a) - place(b) || a.project.name.localeCompare(b.project.name)))
+    return Promise.resolve(
+      files.toSorted((a, b) => place(a) - place(b) || a.project.name.localeCompare(b.project.name)),
+    )
   }
 }
 
@@ -91,9 +117,11 @@ export default defineConfig({
       room('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
       room('backend-alone', { ...onDatabase, include: alone }),
       room('cli', shared),
-      // The limit only ends a check that hangs: each check reads the whole repository, and how long that takes depends on the machine.
+      // The limit only ends a check that hangs: each check reads the whole repository, and how long
+      // that takes depends on the machine.
       room('tools', { testTimeout: 600_000 }),
-      // Tests that kill real processes. Each file starts its own installation and mostly waits for it.
+      // Tests that kill real processes. Each file starts its own installation and mostly waits for
+      // it.
       {
         test: {
           name: 'faults',
@@ -104,7 +132,8 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      // Tests of the whole product in a real browser and from the command line. Each file starts its own installation and leaves nothing behind.
+      // Tests of the whole product in a real browser and from the command line. Each file starts
+      // its own installation and leaves nothing behind.
       {
         test: {
           name: 'e2e',
@@ -118,7 +147,13 @@ export default defineConfig({
           expect: { poll: { timeout: 30_000 } },
         },
       },
-      { ...room('console'), test: { ...room('console').test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
+      {
+        ...room('console'),
+        test: {
+          ...room('console').test,
+          include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'],
+        },
+      },
     ],
   },
 })

@@ -19,6 +19,11 @@ test('the standalone client is built as one small file', { timeout: 60_000 }, as
   const env = { ...process.env, XDG_CONFIG_HOME: folder }
   const run = (...args: string[]) => promisify(execFile)(process.execPath, [file, ...args], { env })
   expect((await run('--help')).stdout).not.toContain('doctor')
-  expect(JSON.parse((await run('version', '--json', '--url', 'http://127.0.0.1:9')).stdout)).toMatchObject({ server: null })
-  await expect(run('doctor')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('is a command of the program itself') as string })
+  expect(
+    JSON.parse((await run('version', '--json', '--url', 'http://127.0.0.1:9')).stdout),
+  ).toMatchObject({ server: null })
+  await expect(run('doctor')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is a command of the program itself') as string,
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli, compressed
- * if the client accepts gzip.
+ * Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer
+ * without dependencies. Steelyard serves it at /cli, compressed if the client accepts gzip.
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,7 +26,12 @@ export async function buildClient(outDir: string): Promise<void> {
       copyPublicDir: false,
       // Licences stay; the comments of the sources would be a sixth of the download.
       rolldownOptions: {
-        output: { entryFileNames: 'steelyard.mjs', banner: '#!/usr/bin/env node', codeSplitting: false, comments: { jsdoc: false, annotation: false } },
+        output: {
+          entryFileNames: 'steelyard.mjs',
+          banner: '#!/usr/bin/env node',
+          codeSplitting: false,
+          comments: { jsdoc: false, annotation: false },
+        },
       },
     },
   })

@@ -12,21 +12,31 @@ import { everyCommand } from './src/testing/cli.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const commands = everyCommand()
 
-/** Lines of code blocks that start with `steelyard` or `npm run steelyard --`, cut at the first pipe or comment. */
+/**
+ * Lines of code blocks that start with `steelyard` or `npm run steelyard --`, cut at the first pipe
+ * or comment.
+ */
 function commandLines(file: string): string[] {
-  const blocks = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map((m) => m[1]!)
+  const blocks = [
+    ...readFileSync(`${root}/${file}`, 'utf8').matchAll(/^```\w*\n([\s\S]*?)^```/gm),
+  ].map((m) => m[1]!)
   return blocks.flatMap((block) =>
     block
       .replaceAll(/\\\n\s*/g, '')
       .split('\n')
-      .flatMap((line) => /^\s*(?:\$ )?(?:npm run steelyard -- |steelyard )(.*)$/.exec(line)?.[1] ?? [])
+      .flatMap(
+        (line) => /^\s*(?:\$ )?(?:npm run steelyard -- |steelyard )(.*)$/.exec(line)?.[1] ?? [],
+      )
       .map((line) => line.replace(/ *(?:[|<>;#]|&&).*$/, '').trim()),
   )
 }
 
-const files = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...globSync('{docs,cli}/**/*.md', { cwd: root, exclude: ['**/node_modules/**'] })].filter(
-  (f) => globSync(f, { cwd: root }).length > 0,
-)
+const files = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...globSync('{docs,cli}/**/*.md', { cwd: root, exclude: ['**/node_modules/**'] }),
+].filter((f) => globSync(f, { cwd: root }).length > 0)
 
 test.each(files)('%s names only commands that exist', (file) => {
   const refused = commandLines(file).flatMap((line) => {
@@ -46,7 +56,8 @@ test('docs/cli-reference.md is the generated reference of all commands (npm run 
 
 test('docs/cli.md names every exit code', () => {
   const page = readFileSync(`${root}/docs/cli.md`, 'utf8')
-  for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
+  for (const code of Object.values(exitCodes))
+    expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
 })
 
 test.each(operationKinds)('the CLI command that starts a %s operation exists', (kind) => {
@@ -61,21 +72,40 @@ const slug = (heading: string) =>
     .replaceAll(' ', '-')
 
 test.each(files)('%s links only to files and headings that exist', (file) => {
-  const links = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+  const links = [
+    ...readFileSync(`${root}/${file}`, 'utf8').matchAll(
+      /\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g,
+    ),
+  ]
   const broken = links.filter(([, path = '', fragment]) => {
     const target = path === '' ? `${root}/${file}` : join(dirname(`${root}/${file}`), path)
     if (!existsSync(target)) return true
-    return fragment !== undefined && ![...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].some((heading) => slug(heading[1]!) === fragment)
+    return (
+      fragment !== undefined &&
+      ![...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].some(
+        (heading) => slug(heading[1]!) === fragment,
+      )
+    )
   })
   expect(broken.map(([link]) => link)).toEqual([])
 })
 
 test('docs/operations.md has every setting of the program, and its default', () => {
   // Reads config.ts as text, because the CLI may not import modules of the backend.
-  const declared = [...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(/^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm)]
-  const documented = [...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)]
+  const declared = [
+    ...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(
+      /^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm,
+    ),
+  ]
+  const documented = [
+    ...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm),
+  ]
   expect(declared.length).toBeGreaterThan(15)
   expect(documented.map(([, name]) => name)).toEqual(declared.map(([, name]) => name))
-  const wrong = declared.filter(([, name, fallback]) => fallback !== undefined && documented.find(([, other]) => other === name)?.[2] !== `\`${fallback}\``)
+  const wrong = declared.filter(
+    ([, name, fallback]) =>
+      fallback !== undefined &&
+      documented.find(([, other]) => other === name)?.[2] !== `\`${fallback}\``,
+  )
   expect(wrong.map(([, name]) => name)).toEqual([])
 })

@@ -1,4 +1,7 @@
-/** Uses the product's client to call a server that is built with grpc-go, Talos's gRPC library, and counts the responses that are lost. */
+/**
+ * Uses the product's client to call a server that is built with grpc-go, Talos's gRPC library, and
+ * counts the responses that are lost.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,7 +15,10 @@ const links = 50
 const logLines = 200
 const deadlineMs = 10_000
 
-/** Three calls: one with a single response, one that streams a file, one that streams resources. Each throws if the response is incomplete. */
+/**
+ * Three calls: one with a single response, one that streams a file, one that streams resources.
+ * Each throws if the response is incomplete.
+ */
 const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
   async (client) => {
     const { tag } = await client.version()
@@ -20,11 +26,13 @@ const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
   },
   async (client) => {
     const { items } = await client.list(resources.link)
-    if (items.length !== links) throw new Error(`List answered ${items.length} of ${links} resources`)
+    if (items.length !== links)
+      throw new Error(`List answered ${items.length} of ${links} resources`)
   },
   async (client) => {
     let text = ''
-    for await (const bytes of client.logs({ service: 'machined' })) text += Buffer.from(bytes).toString()
+    for await (const bytes of client.logs({ service: 'machined' }))
+      text += Buffer.from(bytes).toString()
     const lines = text.split('\n').length - 1
     if (lines !== logLines) throw new Error(`Logs answered ${lines} of ${logLines} lines`)
   },
@@ -36,12 +44,19 @@ export interface Count {
   lost: string[]
 }
 
-/** Makes `calls` calls to the server `program` (built from `calls/`): the first half one after another, the second half with eight in parallel. */
+/**
+ * Makes `calls` calls to the server `program` (built from `calls/`): the first half one after
+ * another, the second half with eight in parallel.
+ */
 export async function countLostCalls(program: string, calls: number): Promise<Count> {
   const server = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
   try {
     const { port, certificate } = await announced(server)
-    const client = await connectMaintenance({ host: '127.0.0.1', port }, { sha256: new X509Certificate(certificate).fingerprint256 }, { deadlineMs })
+    const client = await connectMaintenance(
+      { host: '127.0.0.1', port },
+      { sha256: new X509Certificate(certificate).fingerprint256 },
+      { deadlineMs },
+    )
     const lost: string[] = []
     let made = 0
     const until = async (count: number): Promise<void> => {
@@ -62,6 +77,11 @@ export async function countLostCalls(program: string, calls: number): Promise<Co
 
 async function announced(server: ChildProcess): Promise<{ port: number; certificate: string }> {
   const lines = createInterface({ input: server.stdout! })
-  const line = await Promise.race([once(lines, 'line'), once(server, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))])
+  const line = await Promise.race([
+    once(lines, 'line'),
+    once(server, 'exit').then(([code]) =>
+      Promise.reject(new Error(`the server ended with ${code}`)),
+    ),
+  ])
   return JSON.parse(String(line[0])) as { port: number; certificate: string }
 }

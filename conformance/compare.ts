@@ -26,7 +26,10 @@ export interface Cases {
   patches: PatchCase[]
 }
 
-/** Talos's answers by `keyOf` of the case: the digest of the resulting text, or `refused: ` and the reason. */
+/**
+ * Talos's answers by `keyOf` of the case: the digest of the resulting text, or `refused: ` and the
+ * reason.
+ */
 export interface Answers {
   talos: string
   answers: Record<string, string>
@@ -38,9 +41,18 @@ export interface Answers {
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Key of a case: the digest of its content. A changed case gets another key, so an outdated answer is never used for it. */
+/**
+ * Key of a case: the digest of its content. A changed case gets another key, so an outdated answer
+ * is never used for it.
+ */
 export const keyOf = (question: GenerateCase | PatchCase, bases: Cases['bases']): string =>
-  digest(JSON.stringify('patches' in question ? [bases[question.base], question.patches] : { ...question, id: undefined }))
+  digest(
+    JSON.stringify(
+      'patches' in question
+        ? [bases[question.base], question.patches]
+        : { ...question, id: undefined },
+    ),
+  )
 
 export function ourGeneration(cases: Cases, one: GenerateCase, talosVersion: string): string {
   return digest(generateConfig({ ...one, talosVersion, secrets: readSecrets(cases.secrets) }))
@@ -70,9 +82,13 @@ export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): st
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'
 
-/** How two answers differ, or null if they agree. Two refusals agree even if they have different wordings or come from different steps. */
+/**
+ * How two answers differ, or null if they agree. Two refusals agree even if they have different
+ * wordings or come from different steps.
+ */
 export function difference(ours: string, talos: string): Difference | null {
   const isRefused = (answer: string) => answer.startsWith('refused: ')
-  if (isRefused(ours) !== isRefused(talos)) return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'
+  if (isRefused(ours) !== isRefused(talos))
+    return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'
   return isRefused(ours) || ours === talos ? null : 'other text'
 }

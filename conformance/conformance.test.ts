@@ -17,7 +17,9 @@ const cases = allCases()
 const stale = 'Talos was not asked this yet; where Go is, run: npm run conformance'
 
 describe.each(versions)('Talos %s', (version) => {
-  const { talos, answers, secrets } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
+  const { talos, answers, secrets } = JSON.parse(
+    readFileSync(answersFile(version), 'utf8'),
+  ) as Answers
 
   test('every generated configuration equals that of Talos, byte for byte', () => {
     const others = cases.generate.flatMap((one) => {
@@ -40,10 +42,13 @@ describe.each(versions)('Talos %s', (version) => {
       const ours = ourMerge(cases, one, talos)
       const found = difference(ours, answer)
       if (found === null) equal++
-      else if (!knownDifferences.some((d) => d.cases.test(one.id))) unknown.push(`${one.id}: ${found}; ours: ${ours}; Talos: ${answer}`)
+      else if (!knownDifferences.some((d) => d.cases.test(one.id)))
+        unknown.push(`${one.id}: ${found}; ours: ${ours}; Talos: ${answer}`)
     }
     expect(unknown).toEqual([])
-    process.stdout.write(`Talos ${talos}: ${cases.generate.length} configurations and ${equal} of ${cases.patches.length} patches equal\n`)
+    process.stdout.write(
+      `Talos ${talos}: ${cases.generate.length} configurations and ${equal} of ${cases.patches.length} patches equal\n`,
+    )
   })
 
   test('a secrets bundle has the same content after Talos has read and written it', () => {
@@ -53,11 +58,17 @@ describe.each(versions)('Talos %s', (version) => {
 
 test('every known difference still exists and is explained in talos/README.md', () => {
   const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
-  const all = versions.map((version) => JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers)
+  const all = versions.map(
+    (version) => JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers,
+  )
   const wrong: string[] = []
   for (const { title, cases: which } of knownDifferences) {
     const differs = all.some(({ talos, answers }) =>
-      cases.patches.some((one) => which.test(one.id) && difference(ourMerge(cases, one, talos), answers[keyOf(one, cases.bases)]!) !== null),
+      cases.patches.some(
+        (one) =>
+          which.test(one.id) &&
+          difference(ourMerge(cases, one, talos), answers[keyOf(one, cases.bases)]!) !== null,
+      ),
     )
     if (!differs) wrong.push(`${title}: no case differs any more; remove the class`)
     if (!readme.includes(`| ${title} |`)) wrong.push(`${title}: missing in talos/README.md`)

@@ -1,13 +1,19 @@
 import type { Profile } from './certificates.ts'
 
 export interface KnownDifference {
-  /** Name of the difference in `talos/README.md`, which explains which side is right and why we keep our behaviour. */
+  /**
+   * Name of the difference in `talos/README.md`, which explains which side is right and why we keep
+   * our behaviour.
+   */
   title: string
   /** Matches the ids of the cases. */
   cases: RegExp
 }
 
-/** Every class of cases in which we differ from Talos on purpose. The test fails on a difference without a class, and on a class without a difference. */
+/**
+ * Every class of cases in which we differ from Talos on purpose. The test fails on a difference
+ * without a class, and on a class without a difference.
+ */
 export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'A value that cannot work is refused before it reaches a machine',
@@ -20,21 +26,35 @@ export const knownDifferences: readonly KnownDifference[] = [
     cases:
       /^(User|Raw|Swap|Existing)VolumeConfig\/(provisioning|discovery).* after itself$|^main\/machine\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)/,
   },
-  { title: 'An empty value counts as left out', cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/mount=\{\}/ },
+  {
+    title: 'An empty value counts as left out',
+    cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/mount=\{\}/,
+  },
   { title: 'URLs are replaced whole', cases: /^logs: / },
   {
     title: 'Routing rules and disk sizes can be patched',
-    cases: /^interfaces: a routing rule, patched$|^worker: an install disk selector with a size, patched$/,
+    cases:
+      /^interfaces: a routing rule, patched$|^worker: an install disk selector with a size, patched$/,
   },
   {
     title: 'A list element can be deleted by any of its values',
-    cases: /^interfaces: an interface of a list deleted by a flag$|^worker: a list element deleted by number$/,
+    cases:
+      /^interfaces: an interface of a list deleted by a flag$|^worker: a list element deleted by number$/,
   },
-  { title: 'Two equal device selectors are one interface', cases: /^interfaces: a physical selector twice$/ },
-  { title: 'Deletions of a patch come first', cases: /^volumes: a volume merged and deleted in one patch$/ },
+  {
+    title: 'Two equal device selectors are one interface',
+    cases: /^interfaces: a physical selector twice$/,
+  },
+  {
+    title: 'Deletions of a patch come first',
+    cases: /^volumes: a volume merged and deleted in one patch$/,
+  },
   { title: 'A file that begins with white space is quoted', cases: /^worker: a file / },
   { title: 'A JSON patch is refused', cases: /^worker: a JSON patch$/ },
-  { title: 'A patch of nothing changes nothing', cases: /^worker: (an empty patch|a patch of comments)$/ },
+  {
+    title: 'A patch of nothing changes nothing',
+    cases: /^worker: (an empty patch|a patch of comments)$/,
+  },
   {
     title: 'Empty lists, false flags and arguments may be written otherwise',
     cases:
@@ -42,9 +62,24 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ]
 
-/** Intentional differences between certificates: a field, and the cases in which the field differs. */
-export const knownCertificateDifferences: readonly (KnownDifference & { field: keyof Profile })[] = [
-  { title: 'A certificate begins five minutes before it is made', field: 'backdatedSeconds', cases: /./ },
-  { title: 'Organizations of a certificate keep their order', field: 'organizations', cases: /^kubeconfig of a person$/ },
-  { title: 'The front proxy authority has a name', field: 'commonName', cases: /^authority k8sAggregator$/ },
-]
+/**
+ * Intentional differences between certificates: a field, and the cases in which the field differs.
+ */
+export const knownCertificateDifferences: readonly (KnownDifference & { field: keyof Profile })[] =
+  [
+    {
+      title: 'A certificate begins five minutes before it is made',
+      field: 'backdatedSeconds',
+      cases: /./,
+    },
+    {
+      title: 'Organizations of a certificate keep their order',
+      field: 'organizations',
+      cases: /^kubeconfig of a person$/,
+    },
+    {
+      title: 'The front proxy authority has a name',
+      field: 'commonName',
+      cases: /^authority k8sAggregator$/,
+    },
+  ]

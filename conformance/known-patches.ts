@@ -1,4 +1,7 @@
-/** Patches written by hand: combinations that the model doesn't generate. Most of them once gave a result different from Talos's. */
+/**
+ * Patches written by hand: combinations that the model doesn't generate. Most of them once gave a
+ * result different from Talos's.
+ */
 import type { PatchCase } from './compare.ts'
 
 const main = (type: 'controlplane' | 'worker') => `version: v1alpha1
@@ -75,34 +78,66 @@ const file = (content: string) =>
 const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   volumes: {
     'a volume patched without its selector': [volume('provisioning:\n  grow: true\n')],
-    'a volume patched without sizes': [volume('provisioning:\n  diskSelector:\n    match: system_disk\n')],
-    'a volume merged and deleted in one patch': [`${volume('provisioning:\n  grow: true\n')}---\n${volume('$patch: delete\n')}`],
+    'a volume patched without sizes': [
+      volume('provisioning:\n  diskSelector:\n    match: system_disk\n'),
+    ],
+    'a volume merged and deleted in one patch': [
+      `${volume('provisioning:\n  grow: true\n')}---\n${volume('$patch: delete\n')}`,
+    ],
     'a volume deleted and made anew in one patch': [
       `${volume('$patch: delete\n')}---\n${volume('provisioning:\n  grow: true\n  diskSelector:\n    match: system_disk\n')}`,
     ],
-    'a document that is not there is deleted': ['apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\n$patch: delete\n'],
-    'a delete inside a document that is not there': ['apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\nprovisioning:\n  $patch: delete\n'],
+    'a document that is not there is deleted': [
+      'apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\n$patch: delete\n',
+    ],
+    'a delete inside a document that is not there': [
+      'apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\nprovisioning:\n  $patch: delete\n',
+    ],
     'a delete inside a document that is there': [volume('provisioning:\n  $patch: delete\n')],
     'maxSize in percent over 100': [volume('provisioning:\n  maxSize: 150%\n')],
     'maxSize in percent': [volume('provisioning:\n  maxSize: 50%\n')],
     'a negative size': [volume('provisioning:\n  minSize: "-5GiB"\n')],
     'maxSize under minSize': [volume('provisioning:\n  maxSize: 5GiB\n')],
-    'an expression that cannot be parsed': [volume('provisioning:\n  diskSelector:\n    match: disk.size ==\n')],
-    'an expression that is no condition': [volume('provisioning:\n  diskSelector:\n    match: disk.size\n')],
-    'an expression with an unknown name': [volume('provisioning:\n  diskSelector:\n    match: disc.size > 1u\n')],
+    'an expression that cannot be parsed': [
+      volume('provisioning:\n  diskSelector:\n    match: disk.size ==\n'),
+    ],
+    'an expression that is no condition': [
+      volume('provisioning:\n  diskSelector:\n    match: disk.size\n'),
+    ],
+    'an expression with an unknown name': [
+      volume('provisioning:\n  diskSelector:\n    match: disc.size > 1u\n'),
+    ],
   },
   logs: {
-    'a log address with another host': ['apiVersion: v1alpha1\nkind: KmsgLogConfig\nname: remote\nurl: udp://10.0.0.10:515\n'],
-    'a link address without its query': ['apiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://other.example/\n'],
-    'an endpoint with another port': ['cluster:\n  controlPlane:\n    endpoint: https://10.0.0.11:443\n'],
+    'a log address with another host': [
+      'apiVersion: v1alpha1\nkind: KmsgLogConfig\nname: remote\nurl: udp://10.0.0.10:515\n',
+    ],
+    'a link address without its query': [
+      'apiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://other.example/\n',
+    ],
+    'an endpoint with another port': [
+      'cluster:\n  controlPlane:\n    endpoint: https://10.0.0.11:443\n',
+    ],
   },
   interfaces: {
-    'a physical selector twice': ['machine:\n  network:\n    interfaces:\n      - deviceSelector:\n          physical: true\n        mtu: 9000\n'],
-    'an interface by name beside a selector': ['machine:\n  network:\n    interfaces:\n      - interface: eno1\n        dhcp: true\n'],
-    'an interface of a list deleted by its name': ['machine:\n  network:\n    interfaces:\n      - interface: eno1\n        $patch: delete\n'],
-    'an interface of a list deleted by a flag': ['machine:\n  network:\n    interfaces:\n      - dhcp: true\n        $patch: delete\n'],
-    'a route in a table': ['apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nroutes:\n  - gateway: 10.0.0.1\n    table: main\n'],
-    'a route in a table that is not known': ['apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nroutes:\n  - gateway: 10.0.0.1\n    table: x\n'],
+    'a physical selector twice': [
+      'machine:\n  network:\n    interfaces:\n      - deviceSelector:\n          physical: true\n        mtu: 9000\n',
+    ],
+    'an interface by name beside a selector': [
+      'machine:\n  network:\n    interfaces:\n      - interface: eno1\n        dhcp: true\n',
+    ],
+    'an interface of a list deleted by its name': [
+      'machine:\n  network:\n    interfaces:\n      - interface: eno1\n        $patch: delete\n',
+    ],
+    'an interface of a list deleted by a flag': [
+      'machine:\n  network:\n    interfaces:\n      - dhcp: true\n        $patch: delete\n',
+    ],
+    'a route in a table': [
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nroutes:\n  - gateway: 10.0.0.1\n    table: main\n',
+    ],
+    'a route in a table that is not known': [
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nroutes:\n  - gateway: 10.0.0.1\n    table: x\n',
+    ],
     'a routing rule, patched': [
       'apiVersion: v1alpha1\nkind: RoutingRuleConfig\nname: "1000"\nsrc: 10.0.0.0/8\ntable: 100\n',
       'apiVersion: v1alpha1\nkind: RoutingRuleConfig\nname: "1000"\nsrc: 10.1.0.0/16\n',
@@ -110,11 +145,17 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   policy: {
     'an empty audit policy': ['cluster:\n  apiServer:\n    auditPolicy: {}\n'],
-    'another audit policy': ['cluster:\n  apiServer:\n    auditPolicy:\n      apiVersion: audit.k8s.io/v1\n      kind: Policy\n      rules: []\n'],
+    'another audit policy': [
+      'cluster:\n  apiServer:\n    auditPolicy:\n      apiVersion: audit.k8s.io/v1\n      kind: Policy\n      rules: []\n',
+    ],
     'arguments that are empty': ['cluster:\n  apiServer:\n    extraArgs:\n      v: []\n'],
     'arguments that are null': ['cluster:\n  apiServer:\n    extraArgs:\n      v: null\n'],
-    'arguments in a list': ['cluster:\n  apiServer:\n    extraArgs:\n      v: ["a", "b c", "d: e"]\n'],
-    'an argument deleted': ['cluster:\n  apiServer:\n    extraArgs:\n      v:\n        $patch: delete\n'],
+    'arguments in a list': [
+      'cluster:\n  apiServer:\n    extraArgs:\n      v: ["a", "b c", "d: e"]\n',
+    ],
+    'an argument deleted': [
+      'cluster:\n  apiServer:\n    extraArgs:\n      v:\n        $patch: delete\n',
+    ],
     'a subnet too long': ['cluster:\n  network:\n    podSubnets: [10.244.0.0/33]\n'],
     'an init node': ['machine:\n  type: init\n'],
   },
@@ -129,12 +170,16 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'a file of one line break': [file('\n')],
     'a file with trailing spaces': [file('a  \nb\n')],
     'a file with carriage returns': [file('a\r\nb\r\n')],
-    'an install disk selector with a size': ['machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n'],
+    'an install disk selector with a size': [
+      'machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n',
+    ],
     'an install disk selector with a size, patched': [
       'machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n',
       'machine:\n  install:\n    diskSelector:\n      size: "< 1TB"\n',
     ],
-    'a list element deleted by number': ['machine:\n  files:\n    - permissions: 0o644\n      $patch: delete\n'],
+    'a list element deleted by number': [
+      'machine:\n  files:\n    - permissions: 0o644\n      $patch: delete\n',
+    ],
     'a sysctl deleted': ['machine:\n  sysctls:\n    net.core.somaxconn:\n      $patch: delete\n'],
     'a section deleted': ['machine:\n  sysctls:\n    $patch: delete\n'],
     'a kubelet setting deleted inside extraConfig': [
@@ -146,8 +191,12 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'two documents of one name': [
       'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: false\n',
     ],
-    'a bond of 802.3ad without a rate': ['apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\nbondMode: 802.3ad\n'],
-    'a kubelet that is too new': ['machine:\n  kubelet:\n    image: ghcr.io/siderolabs/kubelet:v1.37.0\n'],
+    'a bond of 802.3ad without a rate': [
+      'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\nbondMode: 802.3ad\n',
+    ],
+    'a kubelet that is too new': [
+      'machine:\n  kubelet:\n    image: ghcr.io/siderolabs/kubelet:v1.37.0\n',
+    ],
     'a JSON patch': ['[{"op": "add", "path": "/machine/sysctls/a", "value": "b"}]'],
     'an empty patch': [''],
     'a patch of comments': ['# nothing\n'],
@@ -157,6 +206,10 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 
 export function knownPatches(): PatchCase[] {
   return Object.entries(byBase).flatMap(([base, patches]) =>
-    Object.entries(patches).map(([title, bodies]) => ({ id: `${base}: ${title}`, base, patches: [...bodies] })),
+    Object.entries(patches).map(([title, bodies]) => ({
+      id: `${base}: ${title}`,
+      base,
+      patches: [...bodies],
+    })),
   )
 }

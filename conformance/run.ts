@@ -1,7 +1,9 @@
 /**
- * Runs Talos's and etcd's own code. `npm run conformance` regenerates their answers and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers
- * differ from the committed ones, and makes fewer calls. Both commands fail if a complete response of the server is lost.
- * Needs Go and its module proxy. Without them the command prints a message and succeeds, because `npm test` compares with the committed answers anyway.
+ * Runs Talos's and etcd's own code. `npm run conformance` regenerates their answers and makes
+ * 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ from the committed
+ * ones, and makes fewer calls. Both commands fail if a complete response of the server is lost.
+ * Needs Go and its module proxy. Without them the command prints a message and succeeds, because
+ * `npm test` compares with the committed answers anyway.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,36 +24,66 @@ const number = (value: number) => value.toLocaleString('en-US')
 const cases = allCases()
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
 
-/** Builds a Go program of this folder and returns its path. If the build fails, prints the reason and returns null. */
+/**
+ * Builds a Go program of this folder and returns its path. If the build fails, prints the reason
+ * and returns null.
+ */
 function build(name: string): string | null {
   const program = join(folder, name)
-  const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: join(import.meta.dirname, name), encoding: 'utf8' })
+  const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], {
+    cwd: join(import.meta.dirname, name),
+    encoding: 'utf8',
+  })
   if (status === 0) return program
-  say(`Talos's own code was not asked: ${error ? 'there is no Go on this machine' : `${name} could not be built (${stderr.trim().split('\n').at(-1)})`}.`)
+  say(
+    `Talos's own code was not asked: ${error ? 'there is no Go on this machine' : `${name} could not be built (${stderr.trim().split('\n').at(-1)})`}.`,
+  )
   return null
 }
 
-/** Whether the Go program of this Talos version gives the committed answers; null if the program can't be built. */
+/**
+ * Whether the Go program of this Talos version gives the committed answers; null if the program
+ * can't be built.
+ */
 function ask(version: string, questions: string): boolean | null {
   const program = build(version)
   if (program === null) return null
   const out = join(folder, `${version}.json`)
   const hasAuthorities = existsSync(authoritiesFile(version))
-  const ran = spawnSync(program, [questions, out, ...(hasAuthorities ? [] : [authoritiesFile(version)])], { encoding: 'utf8' })
+  const ran = spawnSync(
+    program,
+    [questions, out, ...(hasAuthorities ? [] : [authoritiesFile(version)])],
+    { encoding: 'utf8' },
+  )
   if (ran.status !== 0) throw new Error(`${version}: ${ran.stderr}`)
   const answers = readFileSync(out, 'utf8')
   const isSame = answers === readFileSync(answersFile(version), { encoding: 'utf8', flag: 'a+' })
   const asked = `${cases.generate.length} configurations, ${number(cases.patches.length)} patches and ${certificateCases.length} certificates`
-  say(`${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`)
+  say(
+    `${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
+  )
   if (!isCheck) writeFileSync(answersFile(version), answers)
   return isSame
 }
 
 async function writeQuestions(): Promise<string> {
   const path = join(folder, 'cases.json')
-  const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) => list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
-  const certificates = { now, issued: certificateCases, ours: await ourCertificates(readSecrets(cases.secrets)) }
-  writeFileSync(path, JSON.stringify({ ...cases, generate: keyed(cases.generate), patches: keyed(cases.patches), certificates }))
+  const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) =>
+    list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
+  const certificates = {
+    now,
+    issued: certificateCases,
+    ours: await ourCertificates(readSecrets(cases.secrets)),
+  }
+  writeFileSync(
+    path,
+    JSON.stringify({
+      ...cases,
+      generate: keyed(cases.generate),
+      patches: keyed(cases.patches),
+      certificates,
+    }),
+  )
   return path
 }
 
@@ -61,11 +93,14 @@ async function call(): Promise<boolean | null> {
   if (program === null) return null
   const { lost } = await countLostCalls(program, calls)
   say(`grpc-go: ${number(lost.length)} of ${number(calls)} calls lost`)
-  for (const reason of new Set(lost)) say(`  ${reason}: ${number(lost.filter((one) => one === reason).length)}`)
+  for (const reason of new Set(lost))
+    say(`  ${reason}: ${number(lost.filter((one) => one === reason).length)}`)
   return lost.length === 0
 }
 
-/** Whether the published etcd reads our snapshots as committed; null if the program can't be built. */
+/**
+ * Whether the published etcd reads our snapshots as committed; null if the program can't be built.
+ */
 function readSnapshots(): boolean | null {
   const program = build('etcd')
   return program === null ? null : askEtcd(program, folder, isCheck, say)

@@ -1,6 +1,7 @@
 /**
- * A deterministic snapshot of a simulated cluster, the content that the published etcd must find in it, and the content that it has found (`etcd/answers.json`).
- * The cluster has enough objects for a tree of several levels, and an object that is larger than a page of the database.
+ * A deterministic snapshot of a simulated cluster, the content that the published etcd must find in
+ * it, and the content that it has found (`etcd/answers.json`). The cluster has enough objects for a
+ * tree of several levels, and an object that is larger than a page of the database.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -40,8 +41,10 @@ export interface EtcdAnswers extends Omit<EtcdFound, 'keys'> {
 
 const namespaces = 60
 const configMapsInEach = 12
-const digest = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-const uid = (number: number): string => `0c0f0000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`
+const digest = (bytes: string | Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('hex')
+const uid = (number: number): string =>
+  `0c0f0000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`
 const member = (number: number, learner: boolean): Member => ({
   id: `8e9e05c52164694${number}`,
   machine: number,
@@ -50,7 +53,13 @@ const member = (number: number, learner: boolean): Member => ({
   learner,
 })
 
-const stored = (revision: number, kind: string, name: string, rest: object, namespace?: string): StoredObject => ({
+const stored = (
+  revision: number,
+  kind: string,
+  name: string,
+  rest: object,
+  namespace?: string,
+): StoredObject => ({
   body: {
     apiVersion: 'v1',
     kind,
@@ -70,14 +79,27 @@ const stored = (revision: number, kind: string, name: string, rest: object, name
 function simulatedObjects(): Record<string, StoredObject> {
   const objects: Record<string, StoredObject> = {}
   let revision = 1
-  for (const name of ['kube-system', ...Array.from({ length: namespaces }, (_, i) => `team-${i}`)]) {
-    objects[`/namespaces/${name}`] = stored(++revision, 'Namespace', name, { status: { phase: 'Active' } })
+  for (const name of [
+    'kube-system',
+    ...Array.from({ length: namespaces }, (_, i) => `team-${i}`),
+  ]) {
+    objects[`/namespaces/${name}`] = stored(++revision, 'Namespace', name, {
+      status: { phase: 'Active' },
+    })
     for (let i = 0; i < configMapsInEach; i++) {
       const data = { text: 'Zażółć '.repeat((i * 37) % 60) + 'x'.repeat(i === 7 ? 9_000 : 0) }
-      objects[`/configmaps/${name}/settings-${i}`] = stored(++revision, 'ConfigMap', `settings-${i}`, { data }, name)
+      objects[`/configmaps/${name}/settings-${i}`] = stored(
+        ++revision,
+        'ConfigMap',
+        `settings-${i}`,
+        { data },
+        name,
+      )
     }
   }
-  objects['/nodes/worker-1'] = stored(++revision, 'Node', 'worker-1', { status: { nodeInfo: { kubeletVersion: 'v1.36.2' } } })
+  objects['/nodes/worker-1'] = stored(++revision, 'Node', 'worker-1', {
+    status: { nodeInfo: { kubeletVersion: 'v1.36.2' } },
+  })
   return objects
 }
 
@@ -100,7 +122,10 @@ export const simulatedSnapshot = (): Buffer =>
     ),
   )
 
-/** The answers that etcd must give about `simulatedSnapshot()`. Its own hash and the size of the database are left out. */
+/**
+ * The answers that etcd must give about `simulatedSnapshot()`. Its own hash and the size of the
+ * database are left out.
+ */
 export function expectedAnswers() {
   const keys = Object.entries(simulatedObjects()).map(([key, { body }]) => {
     const revision = Number((body.metadata as { resourceVersion: string }).resourceVersion)
@@ -117,7 +142,13 @@ export function expectedAnswers() {
 }
 
 const keysDigest = (keys: EtcdFound['keys']): string =>
-  digest(JSON.stringify(keys.toSorted((one, other) => (one.key < other.key ? -1 : 1)).map(({ key, revision, value }) => [key, revision, value])))
+  digest(
+    JSON.stringify(
+      keys
+        .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+        .map(({ key, revision, value }) => [key, revision, value]),
+    ),
+  )
 
 /** The answers about a snapshot that are committed. */
 export const answersOf = (snapshot: Uint8Array, { keys, ...found }: EtcdFound): EtcdAnswers => ({
@@ -126,10 +157,19 @@ export const answersOf = (snapshot: Uint8Array, { keys, ...found }: EtcdFound): 
   keys: keysDigest(keys),
 })
 
-/** The objects that are left after the writes, by key. Each write has a revision of its own; the first is 2, because an empty etcd has revision 1. */
-export function leftAfterWrites(): Record<string, { revision: number; value: Record<string, unknown> }> {
+/**
+ * The objects that are left after the writes, by key. Each write has a revision of its own; the
+ * first is 2, because an empty etcd has revision 1.
+ */
+export function leftAfterWrites(): Record<
+  string,
+  { revision: number; value: Record<string, unknown> }
+> {
   const left = new Map<string, { revision: number; value: Record<string, unknown> }>()
-  const writes = JSON.parse(readFileSync(writesFile, 'utf8')) as { key: string; value: Record<string, unknown> | null }[]
+  const writes = JSON.parse(readFileSync(writesFile, 'utf8')) as {
+    key: string
+    value: Record<string, unknown> | null
+  }[]
   for (const [i, { key, value }] of writes.entries()) {
     if (value === null) left.delete(key)
     else left.set(key, { revision: i + 2, value })

@@ -29,7 +29,11 @@
     if (!token || token.expiresAt < Date.now() + 3000) return
     var responses = {}
     first.calls.concat(location.search ? [] : page.calls).forEach(function (call) {
-      responses[call] = fetch(call, { headers: { authorization: 'Bearer ' + token.value }, credentials: 'omit', cache: 'no-store' })
+      responses[call] = fetch(call, {
+        headers: { authorization: 'Bearer ' + token.value },
+        credentials: 'omit',
+        cache: 'no-store',
+      })
       responses[call].catch(function () {})
     })
     window.steelyardEarly = { token: token.value, responses: responses }

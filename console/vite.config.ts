@@ -1,5 +1,6 @@
-// The console's build: `npm run build` writes console/dist; `npx vite --config console/vite.config.ts` serves the console
-// during development, with the API of a Steelyard server on port 8080.
+// The console's build: `npm run build` writes console/dist; `npx vite --config
+// console/vite.config.ts` serves the console during development, with the API of a Steelyard server
+// on port 8080.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
@@ -13,7 +14,9 @@ import { fontPreload } from './build/font-preload.ts'
 import { noCircles, pieces } from './build/pieces.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string }
 const noncePlaceholder = '__NONCE__'
 
 function originOf(dsn: string): string {
@@ -23,8 +26,11 @@ function originOf(dsn: string): string {
 }
 
 function apiOriginOf(url: string): string {
-  const { protocol, origin, href } = URL.canParse(url) ? new URL(url) : { protocol: '', origin: '', href: '-' }
-  if (!/^https?:$/.test(protocol) || href !== `${origin}/`) throw new Error('VITE_API_URL is not an origin, which looks like https://steelyard.example.com')
+  const { protocol, origin, href } = URL.canParse(url)
+    ? new URL(url)
+    : { protocol: '', origin: '', href: '-' }
+  if (!/^https?:$/.test(protocol) || href !== `${origin}/`)
+    throw new Error('VITE_API_URL is not an origin, which looks like https://steelyard.example.com')
   return origin
 }
 
@@ -56,7 +62,9 @@ export default defineConfig(({ mode, command }) => {
         environment: env['VITE_ENVIRONMENT'] ?? 'production',
       }),
     ],
-    css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
+    css: {
+      modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' },
+    },
     build: {
       outDir: 'dist',
       emptyOutDir: true,
@@ -68,13 +76,18 @@ export default defineConfig(({ mode, command }) => {
       rolldownOptions: {
         output: {
           codeSplitting: { groups: pieces() },
-          // The first script lists all files, so that shorter hashes make it smaller: 42 bits for scripts (Rolldown's minimum for this many), 36 for styles.
+          // The first script lists all files, so that shorter hashes make it smaller: 42 bits for
+          // scripts (Rolldown's minimum for this many), 36 for styles.
           entryFileNames: 'assets/[name]-[hash:7].js',
           chunkFileNames: 'assets/[name]-[hash:7].js',
           assetFileNames: 'assets/[name]-[hash:6][extname]',
         },
       },
     },
-    server: { port: 5173, host: '127.0.0.1', proxy: { '/v1': api, '/join': api, '/docs/api': api, '/healthz': api } },
+    server: {
+      port: 5173,
+      host: '127.0.0.1',
+      proxy: { '/v1': api, '/join': api, '/docs/api': api, '/healthz': api },
+    },
   }
 })

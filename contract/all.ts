@@ -1,4 +1,7 @@
-/** Every call of the API, for the OpenAPI document and for tests that check every call, such as the scope matrix. */
+/**
+ * Every call of the API, for the OpenAPI document and for tests that check every call, such as the
+ * scope matrix.
+ */
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
 import * as backups from './storage/backups.ts'
@@ -37,7 +40,11 @@ import * as users from './users.ts'
 import * as versions from './versions.ts'
 
 const isOperation = (value: unknown): value is Operation =>
-  typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'scope' in value
+  typeof value === 'object' &&
+  value !== null &&
+  'method' in value &&
+  'path' in value &&
+  'scope' in value
 
 const declared: readonly Operation[] = [
   sessions,
@@ -81,4 +88,5 @@ const declared: readonly Operation[] = [
 export const allOperations = declared.filter((one) => !('variantOf' in one))
 
 /** Responses that a call gives for certain values of its query parameters, beside its usual one. */
-export const variantsOf = ({ name }: Operation): readonly Operation[] => declared.filter((one) => 'variantOf' in one && one.variantOf === name)
+export const variantsOf = ({ name }: Operation): readonly Operation[] =>
+  declared.filter((one) => 'variantOf' in one && one.variantOf === name)

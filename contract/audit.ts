@@ -1,4 +1,7 @@
-/** The audit log: who did what to which object, when, from where, with what result. Append-only; each entry contains the hash of the previous one. */
+/**
+ * The audit log: who did what to which object, when, from where, with what result. Append-only;
+ * each entry contains the hash of the previous one.
+ */
 import * as z from 'zod/mini'
 import { list, listOperation, meaningsOf, narrowingOf } from './list.ts'
 import { operation } from './operation.ts'
@@ -6,24 +9,25 @@ import { type OperationKind, operationTable } from './operations.ts'
 import { time } from './page.ts'
 import { count, counted } from './words.ts'
 
-const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ audit, event }) => [audit, event])) as Record<
-  (typeof operationTable)[OperationKind]['audit'],
-  string
->
+const ofOperations = Object.fromEntries(
+  Object.values(operationTable).map(({ audit, event }) => [audit, event]),
+) as Record<(typeof operationTable)[OperationKind]['audit'], string>
 
 /** Part of the text of an entry that stands for several, which had no entries of their own. */
-const several = '[; {count} more between {first_at} and {last_at}; number of addresses: {addresses}]'
+const several =
+  '[; {count} more between {first_at} and {last_at}; number of addresses: {addresses}]'
 
 /**
  * Texts of the audit log's actions, for the audit log and for the events of a server or cluster.
- * `{name}` is a field of the entry's `after`; for a list, the number of items. `{field?yes:no}` is `yes` if the field is true, else `no`. Text in brackets is
- * left out if its field is missing.
+ * `{name}` is a field of the entry's `after`; for a list, the number of items. `{field?yes:no}` is
+ * `yes` if the field is true, else `no`. Text in brackets is left out if its field is missing.
  */
 const sentences = {
   ...ofOperations,
   'server.added': 'Registered[: announced itself with the join token {join_token}]',
   'server.moved': 'Found at a new address',
-  'server.identity_alarm': 'Identity alarm: other hardware answered, or another machine has the same UUID',
+  'server.identity_alarm':
+    'Identity alarm: other hardware answered, or another machine has the same UUID',
   'server.confirmed': 'The hardware was confirmed',
   'server.renamed': 'Renamed[ to {name}]',
   'server.moved_to_datacenter': 'Moved to another datacenter',
@@ -48,8 +52,10 @@ const sentences = {
   'cluster.server_failed': 'A server failed[: {reason}]',
   'cluster.server_released': 'A server left[: {name}, {was_reset?wiped:not wiped}]',
   'cluster.server_forgotten': 'A server was removed without a reset[: {name}]',
-  'cluster.announcements_corrected': 'The announcement of its load balancer addresses was corrected',
-  'cluster.versions_changed_outside': 'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
+  'cluster.announcements_corrected':
+    'The announcement of its load balancer addresses was corrected',
+  'cluster.versions_changed_outside':
+    'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
   'cluster.locked_out': 'Its certificate authority was changed outside of Steelyard',
   'cluster.let_in_again': 'Its machines accept the certificates of Steelyard again',
   'cluster.key_kept': 'A cluster key that was there was kept[: {address}]',
@@ -68,7 +74,8 @@ const sentences = {
   'subnet.updated': 'Changed',
   'subnet.removed': 'Removed',
   'subnet.unassigned': 'Unassigned from its cluster',
-  'subnet.drift_corrected': 'A change made outside of Steelyard was reverted[ in the cluster {cluster}]',
+  'subnet.drift_corrected':
+    'A change made outside of Steelyard was reverted[ in the cluster {cluster}]',
   'image.created': 'An image was prepared',
   'image.registered': 'Registered with the image factory',
   'image.not_registered': 'Not registered with the image factory[: {reason}]',
@@ -155,19 +162,28 @@ const nounOf = (action: string): string => action.slice(0, action.indexOf('.'))
 /** The nouns of all actions. */
 export const auditNouns: readonly string[] = [...new Set(auditActions.map(nounOf))].toSorted()
 
-/** The text of an entry. An action that is unknown because a newer version wrote it is shown by its name. */
-export function auditSentence(action: string, after: Readonly<Record<string, unknown>> | null): string {
+/**
+ * The text of an entry. An action that is unknown because a newer version wrote it is shown by its
+ * name.
+ */
+export function auditSentence(
+  action: string,
+  after: Readonly<Record<string, unknown>> | null,
+): string {
   const sentence = (sentences as Readonly<Record<string, string>>)[action] ?? action
   return sentence.replaceAll(/\[([^[\]]*)\]/g, (_all, part: string) => {
     let isWhole = true
-    const text = part.replaceAll(/\{(\w+)(?:\?([^:{}]*):([^{}]*))?\}/g, (_field, name: string, yes?: string, no?: string) => {
-      const value = after?.[name]
-      if (yes !== undefined) return value === true ? yes : no!
-      if (Array.isArray(value)) return counted(value.length, name.replace(/s$/, ''))
-      if (typeof value === 'string' || typeof value === 'number') return String(value)
-      isWhole = false
-      return ''
-    })
+    const text = part.replaceAll(
+      /\{(\w+)(?:\?([^:{}]*):([^{}]*))?\}/g,
+      (_field, name: string, yes?: string, no?: string) => {
+        const value = after?.[name]
+        if (yes !== undefined) return value === true ? yes : no!
+        if (Array.isArray(value)) return counted(value.length, name.replace(/s$/, ''))
+        if (typeof value === 'string' || typeof value === 'number') return String(value)
+        isWhole = false
+        return ''
+      },
+    )
     return isWhole ? text : ''
   })
 }
@@ -182,7 +198,9 @@ export const AuditEntry = z.object({
   by_token: z.boolean(),
   ip: z.nullable(z.string()),
   action: z.string(),
-  target: z.nullable(z.object({ kind: z.string(), id: z.nullable(z.string()), name: z.nullable(z.string()) })),
+  target: z.nullable(
+    z.object({ kind: z.string(), id: z.nullable(z.string()), name: z.nullable(z.string()) }),
+  ),
   /** `ok`, or the code of the refusal. */
   result: z.string(),
   /** Fields of the object before and after the change, without secrets. */
@@ -204,18 +222,45 @@ const audit = list<AuditEntry>()({
     target: { label: 'Object', value: (e: AuditEntry) => e.target?.name ?? e.target?.id ?? null },
     result: { label: 'Result', value: (e: AuditEntry) => e.result },
     ip: { label: 'From', kind: 'mono', value: (e: AuditEntry) => e.ip },
-    request_id: { label: 'Request', kind: 'mono', hidden: true, value: (e: AuditEntry) => e.request_id },
+    request_id: {
+      label: 'Request',
+      kind: 'mono',
+      hidden: true,
+      value: (e: AuditEntry) => e.request_id,
+    },
     seq: { label: 'Number', kind: 'number', sort: true, value: (e: AuditEntry) => e.seq },
   },
   filters: {
     about: { label: 'About', help: 'Only actions on this kind of object', choices: auditNouns },
-    action: { label: 'Action', help: 'Only entries of this action, such as `cluster.created`', schema: text(60) },
+    action: {
+      label: 'Action',
+      help: 'Only entries of this action, such as `cluster.created`',
+      schema: text(60),
+    },
     actor: { label: 'Who', help: 'Only actions of this user, by email', schema: text(254) },
-    result: { label: 'Result', help: 'Only actions that were done, or that were refused', choices: { ok: 'Done', refused: 'Refused' } },
-    target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(80) },
+    result: {
+      label: 'Result',
+      help: 'Only actions that were done, or that were refused',
+      choices: { ok: 'Done', refused: 'Refused' },
+    },
+    target: {
+      label: 'Object',
+      help: 'Only entries about this object, by its id',
+      schema: text(80),
+    },
     ip: { label: 'From', help: 'Only actions from this source address', schema: text(45) },
-    since: { label: 'Since', help: 'Only entries from this time on, in ISO 8601 and UTC', schema: time, placeholder: 'TIME' },
-    until: { label: 'Until', help: 'Only entries before this time, in ISO 8601 and UTC', schema: time, placeholder: 'TIME' },
+    since: {
+      label: 'Since',
+      help: 'Only entries from this time on, in ISO 8601 and UTC',
+      schema: time,
+      placeholder: 'TIME',
+    },
+    until: {
+      label: 'Until',
+      help: 'Only entries before this time, in ISO 8601 and UTC',
+      schema: time,
+      placeholder: 'TIME',
+    },
   },
   order: '-seq',
 })
@@ -273,20 +318,38 @@ export interface AuditHead {
   readonly hash: string
 }
 const headPattern = /^([0-9a-f]{64})@([1-9]\d{0,14})$/
-/** Reads a noted entry: `HASH@SEQ`, as in the log line `audit.head` and in the result of a verification. Undefined if the text is none. */
+/**
+ * Reads a noted entry: `HASH@SEQ`, as in the log line `audit.head` and in the result of a
+ * verification. Undefined if the text is none.
+ */
 export function readAuditHead(text: string): AuditHead | undefined {
   const match = headPattern.exec(text)
   return match ? { hash: match[1]!, seq: Number(match[2]) } : undefined
 }
-export const auditHeadHint = '64 hexadecimal digits, @, and the number of the entry, as in the log line audit.head'
+export const auditHeadHint =
+  '64 hexadecimal digits, @, and the number of the entry, as in the log line audit.head'
 
-/** A line of the response of `auditVerify`. The last line is not `checking`; without it, the verification was interrupted. */
+/**
+ * A line of the response of `auditVerify`. The last line is not `checking`; without it, the
+ * verification was interrupted.
+ */
 export type AuditCheck =
   /** `of`: the number of entries when the verification began. */
   | { readonly state: 'checking'; readonly checked: number; readonly of: number }
-  /** `unkeyed`: number of older entries, whose hashes were computed without a key. `head`: the last entry, as `HASH@SEQ`; null if there is none. */
-  | { readonly state: 'intact'; readonly entries: number; readonly unkeyed: number; readonly head: string | null }
-  /** `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry" and this number. */
+  /**
+   * `unkeyed`: number of older entries, whose hashes were computed without a key. `head`: the last
+   * entry, as `HASH@SEQ`; null if there is none.
+   */
+  | {
+      readonly state: 'intact'
+      readonly entries: number
+      readonly unkeyed: number
+      readonly head: string | null
+    }
+  /**
+   * `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry"
+   * and this number.
+   */
   | { readonly state: 'broken'; readonly seq: number; readonly reason: string }
   /** The check could not be completed, for this reason. */
   | { readonly state: 'failed'; readonly reason: string }
@@ -294,7 +357,9 @@ export type AuditCheck =
 export const auditVerify = operation('auditVerify', 'GET /v1/audit/verification', 'users:manage', {
   summary:
     'Verify the hash chain of the whole audit log. Each line of the response is a JSON object with a `state`: `checking` with the progress, and at the end `intact`, `broken` or `failed`.',
-  query: z.strictObject({ head: z.optional(z.string().check(z.regex(headPattern, `Expected ${auditHeadHint}`))) }),
+  query: z.strictObject({
+    head: z.optional(z.string().check(z.regex(headPattern, `Expected ${auditHeadHint}`))),
+  }),
   answer: z.string(),
   media: 'application/x-ndjson',
 })
@@ -302,7 +367,11 @@ export const auditVerify = operation('auditVerify', 'GET /v1/audit/verification'
 /** The result of a verification in words. */
 export function auditVerdict(check: Exclude<AuditCheck, { state: 'checking' }>): string {
   if (check.state === 'failed') return `The audit log could not be checked: ${check.reason}`
-  if (check.state === 'broken') return `The audit log is not intact: entry ${check.seq} ${check.reason}`
-  const older = check.unkeyed === 0 ? '' : `, the first ${count(check.unkeyed)} of them written before the chain had a key`
+  if (check.state === 'broken')
+    return `The audit log is not intact: entry ${check.seq} ${check.reason}`
+  const older =
+    check.unkeyed === 0
+      ? ''
+      : `, the first ${count(check.unkeyed)} of them written before the chain had a key`
   return `The audit log is intact: ${counted(check.entries, 'entry', 'entries')}${older}`
 }

@@ -8,9 +8,16 @@ export interface Hardware {
 }
 
 /** Cores, threads, RAM and disk of a server. Unknown values are null, never 0. Sizes in bytes. */
-export function capacityOf(hardware: Hardware): { cores: number | null; threads: number | null; memory_bytes: number | null; disk_bytes: number | null } {
+export function capacityOf(hardware: Hardware): {
+  cores: number | null
+  threads: number | null
+  memory_bytes: number | null
+  disk_bytes: number | null
+} {
   const sum = (values: (number | undefined)[]) =>
-    values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((a, v) => a + v!, 0)
+    values.length === 0 || values.some((v) => v === undefined)
+      ? null
+      : values.reduce<number>((a, v) => a + v!, 0)
   return {
     cores: sum(hardware.processors.map((p) => p.cpu_cores)),
     threads: sum(hardware.processors.map((p) => p.thread_count)),
@@ -23,6 +30,14 @@ export function capacityOf(hardware: Hardware): { cores: number | null; threads:
 export const computeUnits = (hardware: Hardware): number | null => unitsOf(capacityOf(hardware))
 
 /** Like `computeUnits`, from the sums. */
-export function unitsOf({ cores, memory_bytes }: { cores: number | null; memory_bytes: number | null }): number | null {
-  return cores === null || memory_bytes === null ? null : Math.min(cores, Math.floor(memory_bytes / gibibyte / 4))
+export function unitsOf({
+  cores,
+  memory_bytes,
+}: {
+  cores: number | null
+  memory_bytes: number | null
+}): number | null {
+  return cores === null || memory_bytes === null
+    ? null
+    : Math.min(cores, Math.floor(memory_bytes / gibibyte / 4))
 }

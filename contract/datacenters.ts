@@ -10,10 +10,13 @@ import { changed, wholeIn } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count, counted } from './words.ts'
 
-const countryLetters = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
+const countryLetters = z
+  .string()
+  .check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
 /**
- * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here because browsers and Node.js
- * differ in which further regions they know (ZZ, EU, codes of former countries).
+ * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here
+ * because browsers and Node.js differ in which further regions they know (ZZ, EU, codes of former
+ * countries).
  */
 const countries = new Set(
   (
@@ -25,12 +28,26 @@ const countries = new Set(
     'VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW'
   ).split(' '),
 )
-/** Checked only on input, so that codes that were stored before this list existed are still shown. */
-const countryCode = countryLetters.check(z.refine((code) => countries.has(code), 'No country has this code (ISO 3166)'))
+/**
+ * Checked only on input, so that codes that were stored before this list existed are still shown.
+ */
+const countryCode = countryLetters.check(
+  z.refine((code) => countries.has(code), 'No country has this code (ISO 3166)'),
+)
 /** UN/LOCODE place: letters and the digits 2 to 9. */
-const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
-const numberIn = (low: number, high: number, sentence: string) => z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
-const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.maxLength(length, `${name} must be no more than ${length} characters`), seen())
+const cityCode = z
+  .string()
+  .check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
+const numberIn = (low: number, high: number, sentence: string) =>
+  z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
+const textUpTo = (length: number, name: string) =>
+  z
+    .string()
+    .check(
+      z.trim(),
+      z.maxLength(length, `${name} must be no more than ${length} characters`),
+      seen(),
+    )
 const latitude = numberIn(-90, 90, 'Latitude must be a number from -90 to 90')
 const longitude = numberIn(-180, 180, 'Longitude must be a number from -180 to 180')
 
@@ -51,13 +68,23 @@ const declared = z.strictObject({
   /** Name of the building or its operator, and its address. */
   facility: z.nullable(textUpTo(50, 'Facility')),
   address: z.nullable(textUpTo(200, 'Address')),
-  power_capacity_kw: z.nullable(numberIn(0, 1_000_000, `Power capacity must be a number of kW from 0 to ${count(1_000_000)}`)),
-  rack_capacity: z.nullable(wholeIn(0, 100_000, `Rack capacity must be a whole number from 0 to ${count(100_000)}`)),
+  power_capacity_kw: z.nullable(
+    numberIn(0, 1_000_000, `Power capacity must be a number of kW from 0 to ${count(1_000_000)}`),
+  ),
+  rack_capacity: z.nullable(
+    wholeIn(0, 100_000, `Rack capacity must be a whole number from 0 to ${count(100_000)}`),
+  ),
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** Country, city and index form the code. They may change while the datacenter is empty. If the city changes, the default index is the city's next one. */
-const change = z.extend(z.partial(declared), { country_code: z.optional(countryCode), index: z.optional(index) })
+/**
+ * Country, city and index form the code. They may change while the datacenter is empty. If the city
+ * changes, the default index is the city's next one.
+ */
+const change = z.extend(z.partial(declared), {
+  country_code: z.optional(countryCode),
+  index: z.optional(index),
+})
 
 export const Datacenter = z.extend(declared, {
   id: z.uuid(),
@@ -73,7 +100,10 @@ export type Datacenter = z.infer<typeof Datacenter>
 export type DatacenterInput = z.infer<typeof DatacenterInput>
 export type DatacenterChange = z.infer<typeof change>
 
-/** The index is optional. Default: the next index in the city. The code of a removed datacenter is never used again. */
+/**
+ * The index is optional. Default: the next index in the city. The code of a removed datacenter is
+ * never used again.
+ */
 export const DatacenterInput = z
   .extend(declared, {
     country_code: countryCode,
@@ -88,7 +118,12 @@ export const DatacenterInput = z
     rack_capacity: z._default(declared.shape.rack_capacity, null),
     notes: z._default(declared.shape.notes, null),
   })
-  .check(z.refine((d) => (d.latitude === null) === (d.longitude === null), { error: 'Enter both latitude and longitude, or neither', path: ['longitude'] }))
+  .check(
+    z.refine((d) => (d.latitude === null) === (d.longitude === null), {
+      error: 'Enter both latitude and longitude, or neither',
+      path: ['longitude'],
+    }),
+  )
 
 const datacenters = list<Datacenter>()({
   nouns: ['datacenter', 'datacenters'],
@@ -97,7 +132,10 @@ const datacenters = list<Datacenter>()({
     country: { label: 'Country', value: (d: Datacenter) => d.country_code },
     city_name: { label: 'City', sort: true, value: (d: Datacenter) => d.city_name },
     tier: { label: 'Tier', kind: 'number', sort: true, value: (d: Datacenter) => d.tier },
-    certifications: { label: 'Certifications', value: (d: Datacenter) => d.certifications.join(', ') || null },
+    certifications: {
+      label: 'Certifications',
+      value: (d: Datacenter) => d.certifications.join(', ') || null,
+    },
     servers: { label: 'Servers', kind: 'number', sort: true, value: (d: Datacenter) => d.servers },
     clusters: { label: 'Clusters', kind: 'number', value: (d: Datacenter) => d.clusters },
     subnets: { label: 'Subnets', kind: 'number', value: (d: Datacenter) => d.subnets },
@@ -112,7 +150,12 @@ const datacenters = list<Datacenter>()({
   order: 'code',
 })
 
-const calls = callsOf('datacenter', '/v1/datacenters', { read: 'datacenters:read', write: 'datacenters:write' }, Datacenter)
+const calls = callsOf(
+  'datacenter',
+  '/v1/datacenters',
+  { read: 'datacenters:read', write: 'datacenters:write' },
+  Datacenter,
+)
 export const datacenterList = calls.list(datacenters, 'The datacenters, with what each contains.')
 
 export const datacenterGet = calls.get('One datacenter.')
@@ -129,13 +172,20 @@ export const datacenterUpdate = calls.update({
   errors: ['stale', 'datacenter_in_use', 'conflict'],
 })
 
-export const datacenterRemove = calls.remove('Remove an empty datacenter.', ['datacenter_in_use', 'stale'])
+export const datacenterRemove = calls.remove('Remove an empty datacenter.', [
+  'datacenter_in_use',
+  'stale',
+])
 
-export function canRemoveDatacenter(d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>): Verdict {
+export function canRemoveDatacenter(
+  d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>,
+): Verdict {
   const inside = [
     d.clusters > 0 && counted(d.clusters, 'cluster'),
     d.servers > 0 && counted(d.servers, 'server'),
     d.subnets > 0 && counted(d.subnets, 'subnet'),
   ].filter(Boolean)
-  return inside.length === 0 ? yes : no(`In this datacenter: ${inside.join(', ')}. Move or remove them first`)
+  return inside.length === 0
+    ? yes
+    : no(`In this datacenter: ${inside.join(', ')}. Move or remove them first`)
 }

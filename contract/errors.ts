@@ -1,66 +1,148 @@
-/** Every error code of the API, with its HTTP status and meaning. The use-case that throws the error writes the sentence for the user. */
+/**
+ * Every error code of the API, with its HTTP status and meaning. The use-case that throws the error
+ * writes the sentence for the user.
+ */
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text cannot be read.' },
   invalid_credentials: {
     status: 401,
-    means: 'Unknown email or wrong password; the response does not say which. Or a wrong code or passkey of a known account.',
+    means:
+      'Unknown email or wrong password; the response does not say which. Or a wrong code or passkey of a known account.',
   },
-  session_expired: { status: 401, means: 'No session, or the session has ended. Refresh the session once; if that fails, sign in.' },
+  session_expired: {
+    status: 401,
+    means:
+      'No session, or the session has ended. Refresh the session once; if that fails, sign in.',
+  },
   forbidden: { status: 403, means: 'The caller lacks the scope.' },
-  second_factor_required: { status: 403, means: "The user's role requires a second factor. Add one, then refresh the session." },
+  second_factor_required: {
+    status: 403,
+    means: "The user's role requires a second factor. Add one, then refresh the session.",
+  },
   not_found: { status: 404, means: 'No such object, or the caller is not allowed to see it.' },
   method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },
   conflict: { status: 409, means: 'The request conflicts with the current state of the object.' },
   name_taken: { status: 409, means: 'Another object already has this name.' },
-  name_fixed: { status: 409, means: 'The server is in a cluster, where its name is the name of the Kubernetes node and cannot change.' },
-  server_in_cluster: { status: 409, means: 'The server is in a cluster, where this is not allowed.' },
+  name_fixed: {
+    status: 409,
+    means:
+      'The server is in a cluster, where its name is the name of the Kubernetes node and cannot change.',
+  },
+  server_in_cluster: {
+    status: 409,
+    means: 'The server is in a cluster, where this is not allowed.',
+  },
   server_taken: { status: 409, means: 'Another cluster has reserved the server.' },
-  server_not_in_cluster: { status: 409, means: 'Talos allows this only once the server is in a cluster.' },
+  server_not_in_cluster: {
+    status: 409,
+    means: 'Talos allows this only once the server is in a cluster.',
+  },
   not_eligible: { status: 409, means: 'A check for joining a cluster failed.' },
-  disk_not_confirmed: { status: 409, means: 'A disk that has content or is removable would be wiped, but was not confirmed with its current content.' },
-  transition_refused: { status: 409, means: 'The object cannot change from its current state to the requested one.' },
-  identity_changed: { status: 409, means: 'The hardware that answered is not the hardware recorded for the server.' },
-  patch_read_only: { status: 409, means: 'Steelyard writes this layer itself, so it cannot be changed.' },
-  config_drifted: { status: 409, means: 'The configuration of the machine was changed outside of Steelyard; keep or overwrite the changes first.' },
+  disk_not_confirmed: {
+    status: 409,
+    means:
+      'A disk that has content or is removable would be wiped, but was not confirmed with its current content.',
+  },
+  transition_refused: {
+    status: 409,
+    means: 'The object cannot change from its current state to the requested one.',
+  },
+  identity_changed: {
+    status: 409,
+    means: 'The hardware that answered is not the hardware recorded for the server.',
+  },
+  patch_read_only: {
+    status: 409,
+    means: 'Steelyard writes this layer itself, so it cannot be changed.',
+  },
+  config_drifted: {
+    status: 409,
+    means:
+      'The configuration of the machine was changed outside of Steelyard; keep or overwrite the changes first.',
+  },
   cluster_not_ready: { status: 409, means: 'The cluster is not ready for this yet.' },
   operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
-  operation_ended: { status: 409, means: 'The operation has ended, so it cannot be cancelled, or did not fail, so it cannot be retried.' },
-  datacenter_in_use: { status: 409, means: 'The datacenter still contains servers, clusters or subnets.' },
+  operation_ended: {
+    status: 409,
+    means:
+      'The operation has ended, so it cannot be cancelled, or did not fail, so it cannot be retried.',
+  },
+  datacenter_in_use: {
+    status: 409,
+    means: 'The datacenter still contains servers, clusters or subnets.',
+  },
   subnet_overlap: { status: 409, means: 'The subnet overlaps another one; `related` names it.' },
   subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
   subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
   store_in_use: { status: 409, means: 'A schedule or a snapshot uses the store.' },
   offer_exists: { status: 409, means: 'The cluster has an offer already.' },
-  wrong_key: { status: 409, means: 'The signature was made with another key than that of the access address.' },
+  wrong_key: {
+    status: 409,
+    means: 'The signature was made with another key than that of the access address.',
+  },
   last_admin: { status: 409, means: 'The last admin who can sign in must remain an admin.' },
-  link_over: { status: 409, means: 'A link to set a password or to accept an invitation was used already, has expired, or was replaced.' },
+  link_over: {
+    status: 409,
+    means:
+      'A link to set a password or to accept an invitation was used already, has expired, or was replaced.',
+  },
   proof_needed: {
     status: 409,
     means:
       'The last proof of identity (password, passkey, identity provider) is older than 15 minutes. Prove it again with `sessionProve`, then repeat the call.',
   },
-  second_factor_needed: { status: 409, means: 'The password is right. Send it again with `code`, or sign in with a passkey.' },
+  second_factor_needed: {
+    status: 409,
+    means: 'The password is right. Send it again with `code`, or sign in with a passkey.',
+  },
   challenge_over: {
     status: 409,
-    means: 'The challenge of a passkey or of an offer, or the sign-in at the identity provider, is unknown, was used already or has expired. Start again.',
+    means:
+      'The challenge of a passkey or of an offer, or the sign-in at the identity provider, is unknown, was used already or has expired. Start again.',
   },
-  provider_refused: { status: 409, means: 'The identity provider refused the sign-in, or its answer is not valid or lacks something.' },
+  provider_refused: {
+    status: 409,
+    means:
+      'The identity provider refused the sign-in, or its answer is not valid or lacks something.',
+  },
   user_exists: { status: 409, means: 'A user with this email exists.' },
-  idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },
+  idempotency_running: {
+    status: 409,
+    means: 'The first request with this Idempotency-Key has not been answered yet.',
+  },
   stale: { status: 412, means: 'The object has changed since the caller read it (`If-Match`).' },
   too_large: { status: 413, means: 'The body is larger than the call allows.' },
   unsupported_media: { status: 415, means: 'The body is not application/json.' },
-  invalid: { status: 422, means: 'The body violates its schema or a rule; `fields` lists the problems.' },
+  invalid: {
+    status: 422,
+    means: 'The body violates its schema or a rule; `fields` lists the problems.',
+  },
   idempotency_mismatch: { status: 422, means: 'The Idempotency-Key was used with another body.' },
   factory_refused: { status: 422, means: 'The image factory refused the request.' },
-  store_refused: { status: 422, means: 'The store can not be used: it does not answer, refuses the access key, or lost data that was written to it.' },
+  store_refused: {
+    status: 422,
+    means:
+      'The store can not be used: it does not answer, refuses the access key, or lost data that was written to it.',
+  },
   dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
   throttled: { status: 429, means: 'Too many attempts; `Retry-After` says when to retry.' },
   internal: { status: 500, means: 'An internal error. The log has details under the request id.' },
-  provider_unreachable: { status: 503, means: 'The identity provider did not answer, or its answer could not be read.' },
-  factory_unreachable: { status: 503, means: 'The image factory did not answer, or its response was invalid.' },
-  server_unreachable: { status: 503, means: 'The server did not answer, so the requested information is unknown.' },
-  unavailable: { status: 503, means: 'The database is unavailable or the load is too high; `Retry-After` says when to retry.' },
+  provider_unreachable: {
+    status: 503,
+    means: 'The identity provider did not answer, or its answer could not be read.',
+  },
+  factory_unreachable: {
+    status: 503,
+    means: 'The image factory did not answer, or its response was invalid.',
+  },
+  server_unreachable: {
+    status: 503,
+    means: 'The server did not answer, so the requested information is unknown.',
+  },
+  unavailable: {
+    status: 503,
+    means: 'The database is unavailable or the load is too high; `Retry-After` says when to retry.',
+  },
 } as const satisfies Record<string, { status: number; means: string }>
 
 export type ErrorCode = keyof typeof errors
@@ -82,7 +164,10 @@ export interface ErrorBody {
   request_id: string
 }
 
-/** Thrown by use-cases and sent as `{error, code, fields?, related?, request_id}`. Any other error is a 500 without details. */
+/**
+ * Thrown by use-cases and sent as `{error, code, fields?, related?, request_id}`. Any other error
+ * is a 500 without details.
+ */
 export class Problem extends Error {
   readonly code: ErrorCode
   /** Sentences for forms, by field path. */
@@ -92,7 +177,13 @@ export class Problem extends Error {
   /** The object that conflicts with the request. */
   readonly related: Related | undefined
 
-  constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number, related?: Related) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    fields?: Record<string, string>,
+    retryAfterSeconds?: number,
+    related?: Related,
+  ) {
     super(message)
     this.name = 'Problem'
     this.code = code

@@ -24,8 +24,14 @@ export const eventKinds = {
 } as const satisfies Record<string, Scope | 'signed_in'>
 export type EventKind = keyof typeof eventKinds
 const eventVerbs = ['created', 'updated', 'removed'] as const
-/** `server.contacted` is sent at most every 10 s and contains the contacts since the previous event as {server id → time}. */
-export type EventName = `${EventKind}.${(typeof eventVerbs)[number]}` | 'server.contacted' | 'resync'
+/**
+ * `server.contacted` is sent at most every 10 s and contains the contacts since the previous event
+ * as {server id → time}.
+ */
+export type EventName =
+  | `${EventKind}.${(typeof eventVerbs)[number]}`
+  | 'server.contacted'
+  | 'resync'
 
 export const Event = z.object({
   id: z.int(),
@@ -35,7 +41,10 @@ export const Event = z.object({
 })
 export type Event = z.infer<typeof Event>
 
-/** The stream sends a comment line after this long without an event, in ms. A client that receives nothing for much longer has lost the connection. */
+/**
+ * The stream sends a comment line after this long without an event, in ms. A client that receives
+ * nothing for much longer has lost the connection.
+ */
 export const heartbeatMs = 2_000
 
 export const eventStream = operation('eventStream', 'GET /v1/events', 'signed_in', {

@@ -1,4 +1,7 @@
-/** Boot images. Steelyard writes the schematic and computes its id; the image factory confirms the id and builds the image. */
+/**
+ * Boot images. Steelyard writes the schematic and computes its id; the image factory confirms the
+ * id and builds the image.
+ */
 import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
@@ -16,8 +19,9 @@ export const imageLimits = {
   kernelArgs: 32,
   kernelArgLength: 1024,
   /**
-   * Linux silently truncates a kernel command line of 2048 characters or more (`COMMAND_LINE_SIZE` on amd64 and arm64). This limit leaves room for the
-   * arguments that an ISO and Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
+   * Linux silently truncates a kernel command line of 2048 characters or more (`COMMAND_LINE_SIZE`
+   * on amd64 and arm64). This limit leaves room for the arguments that an ISO and Talos's boot menu
+   * add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
    */
   kernelCommandLine: 1960,
 } as const
@@ -29,13 +33,21 @@ export const ImageFactory = z.object({
   simulated: z.boolean(),
   reachable: z.boolean(),
   reason: z.nullable(z.string()),
-  /** Talos versions that the factory builds and Steelyard supports, newest first. If the factory does not respond, Steelyard's own list. */
+  /**
+   * Talos versions that the factory builds and Steelyard supports, newest first. If the factory
+   * does not respond, Steelyard's own list.
+   */
   versions: z.array(z.string()),
 })
-export const imageFactoryGet = operation('imageFactoryGet', 'GET /v1/images/factory', 'servers:read', {
-  summary: 'The image factory: its address, whether it answers, and the versions that it builds.',
-  answer: ImageFactory,
-})
+export const imageFactoryGet = operation(
+  'imageFactoryGet',
+  'GET /v1/images/factory',
+  'servers:read',
+  {
+    summary: 'The image factory: its address, whether it answers, and the versions that it builds.',
+    answer: ImageFactory,
+  },
+)
 
 /** Support tiers of extensions: the first word of the extension's description. */
 export const extensionTiers = ['core', 'extra', 'contrib'] as const
@@ -73,14 +85,26 @@ const kernelArg = z.string().check(
   z.maxLength(imageLimits.kernelArgLength, 'A kernel argument has at most 1024 characters'),
   z.regex(/^[\x21-\x7e]+$/, 'A kernel argument has no spaces and only ASCII characters'),
   // Compared without quotes, because the kernel removes quotes around an argument.
-  z.refine((arg) => !/^-?(?:talos\.config(?:\.[\w.-]+)?|siderolink\.api|talos\.platform)(?:=|$)/.test(arg.replaceAll('"', '')), {
-    error: 'This argument is set by Steelyard: it is how a server announces itself',
-  }),
+  z.refine(
+    (arg) =>
+      !/^-?(?:talos\.config(?:\.[\w.-]+)?|siderolink\.api|talos\.platform)(?:=|$)/.test(
+        arg.replaceAll('"', ''),
+      ),
+    {
+      error: 'This argument is set by Steelyard: it is how a server announces itself',
+    },
+  ),
 )
 
 /** Names of extensions that an image contains. */
 export const ExtensionNames = z
-  .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'Enter an extension name such as siderolabs/gvisor')))
+  .array(
+    z
+      .string()
+      .check(
+        z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'Enter an extension name such as siderolabs/gvisor'),
+      ),
+  )
   .check(z.maxLength(imageLimits.extensions))
 /** Kernel arguments of an image, without the one with which a server announces itself. */
 export const KernelArgs = z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs))
@@ -92,9 +116,14 @@ export const NewImage = z.strictObject({
   extensions: z._default(ExtensionNames, []),
   kernel_args: z._default(KernelArgs, []),
   format: z._default(z.enum(imageFormats), 'iso'),
-  /** The datacenter of servers that boot the image. Can be left out if the token has a datacenter. */
+  /**
+   * The datacenter of servers that boot the image. Can be left out if the token has a datacenter.
+   */
   datacenter_id: z._default(z.nullable(z.uuid()), null),
-  /** Join token of the image. null: servers do not announce themselves, so a user adds them by address. */
+  /**
+   * Join token of the image. null: servers do not announce themselves, so a user adds them by
+   * address.
+   */
   token_id: z._default(z.nullable(z.uuid()), null),
 })
 export type NewImage = z.infer<typeof NewImage>
@@ -107,14 +136,20 @@ export const Image = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** All kernel arguments, including the one with the join token. Callers without `servers:write` see `…` in place of the token. */
+  /**
+   * All kernel arguments, including the one with the join token. Callers without `servers:write`
+   * see `…` in place of the token.
+   */
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  token: z.nullable(z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) })),
+  token: z.nullable(
+    z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) }),
+  ),
   /**
-   * Lower-case hexadecimal SHA-256 of the schematic's text including the token, computed here and confirmed by the factory. If the factory writes the same
-   * schematic with other quotes, this is the hash of the factory's text.
+   * Lower-case hexadecimal SHA-256 of the schematic's text including the token, computed here and
+   * confirmed by the factory. If the factory writes the same schematic with other quotes, this is
+   * the hash of the factory's text.
    */
   schematic_id: z.string(),
   /** The YAML that the factory receives. */
@@ -132,7 +167,10 @@ export const Image = z.object({
   links: z.array(ImageLink),
   /** An iPXE script equivalent to the script of the factory. */
   pxe_script: z.string(),
-  /** The kernel command line: Talos's defaults for the version and architecture, then `kernel_args`. An ISO adds `talos.halt_if_installed=1`. */
+  /**
+   * The kernel command line: Talos's defaults for the version and architecture, then `kernel_args`.
+   * An ISO adds `talos.halt_if_installed=1`.
+   */
   kernel_command_line: z.string(),
   /** Sentences about why servers might not boot as expected. */
   warnings: z.array(z.string()),
@@ -149,43 +187,76 @@ const images = list<Image>()({
     created_at: { label: 'Made', kind: 'time', sort: true, value: (i: Image) => i.created_at },
     talos_version: { label: 'Talos', sort: true, value: (i: Image) => i.talos_version },
     arch: { label: 'Arch', value: (i: Image) => `${i.arch}${i.secureboot ? ', SecureBoot' : ''}` },
-    extensions: { label: 'Extensions', value: (i: Image) => i.extensions.map((e) => e.replace(/^siderolabs\//, '')).join(', ') || null },
+    extensions: {
+      label: 'Extensions',
+      value: (i: Image) =>
+        i.extensions.map((e) => e.replace(/^siderolabs\//, '')).join(', ') || null,
+    },
     datacenter: { label: 'Datacenter', value: (i: Image) => i.datacenter?.code ?? null },
     token: { label: 'Token', value: (i: Image) => i.token?.name ?? null },
     factory: {
       label: 'Factory',
-      value: (i: Image) => (i.factory.registered_at === null ? 'not registered' : i.factory.simulated ? 'simulated' : 'registered'),
+      value: (i: Image) =>
+        i.factory.registered_at === null
+          ? 'not registered'
+          : i.factory.simulated
+            ? 'simulated'
+            : 'registered',
     },
   },
   order: '-created_at',
 })
 
-const calls = callsOf('image', '/v1/images', { read: 'servers:read', write: 'servers:write' }, Image)
+const calls = callsOf(
+  'image',
+  '/v1/images',
+  { read: 'servers:read', write: 'servers:write' },
+  Image,
+)
 export const imageList = calls.list(images, 'Images that were prepared, newest first.')
 export const imageGet = calls.get('One prepared image.')
 export const imageCreate = calls.create({
-  summary: 'Prepare an image. If the factory does not answer, the image is kept unregistered, with the reason, and can be registered later.',
+  summary:
+    'Prepare an image. If the factory does not answer, the image is kept unregistered, with the reason, and can be registered later.',
   body: NewImage,
   errors: ['not_found', 'conflict', 'factory_refused'],
 })
-export const imageRegister = operation('imageRegister', 'POST /v1/images/{id}/register', 'servers:write', {
-  summary: "Register an image's schematic with the factory again.",
-  kept: true,
-  answer: Image,
-  errors: ['conflict', 'factory_refused', 'factory_unreachable'],
-})
-export const imageRemove = calls.remove('Remove a prepared image. Its links keep working, because the factory keeps the schematic.', ['stale'])
+export const imageRegister = operation(
+  'imageRegister',
+  'POST /v1/images/{id}/register',
+  'servers:write',
+  {
+    summary: "Register an image's schematic with the factory again.",
+    kept: true,
+    answer: Image,
+    errors: ['conflict', 'factory_refused', 'factory_unreachable'],
+  },
+)
+export const imageRemove = calls.remove(
+  'Remove a prepared image. Its links keep working, because the factory keeps the schematic.',
+  ['stale'],
+)
 
 /**
- * The token decides the datacenter of servers, so an image can't name a different one. `datacenter` null means the token's datacenter.
+ * The token decides the datacenter of servers, so an image can't name a different one. `datacenter`
+ * null means the token's datacenter.
  */
 export function canPutServersIn(
-  token: { readonly name: string; readonly datacenter: { readonly id: string; readonly code: string } | null },
+  token: {
+    readonly name: string
+    readonly datacenter: { readonly id: string; readonly code: string } | null
+  },
   datacenter: { readonly id: string; readonly code: string } | null,
 ): Verdict {
   if (datacenter === null || datacenter.id === token.datacenter?.id) return yes
-  return no(`The join token ${token.name} puts servers in ${token.datacenter?.code ?? 'no datacenter'}, not in ${datacenter.code}: choose another token`)
+  return no(
+    `The join token ${token.name} puts servers in ${token.datacenter?.code ?? 'no datacenter'}, not in ${datacenter.code}: choose another token`,
+  )
 }
 
-/** The kernel arguments that the user entered for the image, without the argument that Steelyard adds. */
-export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] => image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))
+/**
+ * The kernel arguments that the user entered for the image, without the argument that Steelyard
+ * adds.
+ */
+export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] =>
+  image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))

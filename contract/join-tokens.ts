@@ -1,6 +1,7 @@
 /**
- * Join tokens let a booting server announce itself. A token is not a credential: a server with a token is listed, but never receives a
- * configuration. The token is part of an image's kernel arguments; Steelyard stores only its hash.
+ * Join tokens let a booting server announce itself. A token is not a credential: a server with a
+ * token is listed, but never receives a configuration. The token is part of an image's kernel
+ * arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
@@ -11,14 +12,22 @@ import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
 
-/** A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends the request, so it is not an API call and the response is always 200. */
+/**
+ * A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends the request, so
+ * it is not an API call and the response is always 200.
+ */
 export const joinPath = '/join/'
-/** Talos fills in these placeholders (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), but only in the query of a URL. */
+/**
+ * Talos fills in these placeholders
+ * (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), but only in the query of a
+ * URL.
+ */
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
 /** 128 random bits as base64url, after a prefix that secret scanners recognise. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
 /** The kernel argument that makes a server announce itself. `publicUrl` has no trailing slash. */
-export const joinArgument = (publicUrl: string, token: string): string => `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
+export const joinArgument = (publicUrl: string, token: string): string =>
+  `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
 
 export const joinTokenStatuses = ['usable', 'expired', 'used_up', 'revoked'] as const
 export const longestLifetimeHours = 8760
@@ -37,7 +46,10 @@ export const JoinToken = z.object({
   last_used_at: z.nullable(time),
   created_by: z.nullable(z.string()),
   created_at: time,
-  /** Counts changes by users. Uses of the token don't change the version, so a revocation never conflicts with a use. */
+  /**
+   * Counts changes by users. Uses of the token don't change the version, so a revocation never
+   * conflicts with a use.
+   */
   version: z.int(),
 })
 export type JoinToken = z.infer<typeof JoinToken>
@@ -50,13 +62,21 @@ export const NewJoinToken = z.strictObject({
     z.nullable(
       z
         .int('Lifetime must be a whole number of hours')
-        .check(z.gte(1, 'Lifetime must be at least 1 hour'), z.lte(longestLifetimeHours, 'Lifetime must be at most a year (8760 hours)')),
+        .check(
+          z.gte(1, 'Lifetime must be at least 1 hour'),
+          z.lte(longestLifetimeHours, 'Lifetime must be at most a year (8760 hours)'),
+        ),
     ),
     168,
   ),
   max_uses: z._default(
     z.nullable(
-      z.int('The number of uses must be a whole number').check(z.gte(1, 'Uses must be at least 1'), z.lte(100_000, `Uses must be at most ${count(100_000)}`)),
+      z
+        .int('The number of uses must be a whole number')
+        .check(
+          z.gte(1, 'Uses must be at least 1'),
+          z.lte(100_000, `Uses must be at most ${count(100_000)}`),
+        ),
     ),
     null,
   ),
@@ -68,40 +88,81 @@ const joinTokens = list<JoinToken>()({
   columns: {
     name: { label: 'Name', sort: true, value: (t: JoinToken) => t.name },
     status: { label: 'Status', kind: 'word', sort: true, value: (t: JoinToken) => t.status },
-    uses: { label: 'Uses', help: 'Each machine (UUID) counts as one use, however often it boots.', sort: true },
-    expires_at: { label: 'Expires', kind: 'time', sort: true, value: (t: JoinToken) => t.expires_at },
+    uses: {
+      label: 'Uses',
+      help: 'Each machine (UUID) counts as one use, however often it boots.',
+      sort: true,
+    },
+    expires_at: {
+      label: 'Expires',
+      kind: 'time',
+      sort: true,
+      value: (t: JoinToken) => t.expires_at,
+    },
     datacenter: { label: 'Datacenter', value: (t: JoinToken) => t.datacenter?.code ?? null },
     last_used: { label: 'Last used', kind: 'time', value: (t: JoinToken) => t.last_used_at },
-    created_at: { label: 'Created', kind: 'time', sort: true, value: (t: JoinToken) => t.created_at },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      value: (t: JoinToken) => t.created_at,
+    },
     created_by: { label: 'By', value: (t: JoinToken) => t.created_by },
   },
-  filters: { status: { label: 'Status', help: 'Only join tokens with this status', choices: joinTokenStatuses } },
+  filters: {
+    status: {
+      label: 'Status',
+      help: 'Only join tokens with this status',
+      choices: joinTokenStatuses,
+    },
+  },
   order: '-created_at',
 })
 
-const calls = callsOf('joinToken', '/v1/join-tokens', { read: 'servers:read', write: 'servers:write' }, JoinToken)
-export const joinTokenList = calls.list(joinTokens, 'Join tokens, newest first, with the number of uses of each. The tokens themselves are never returned.')
+const calls = callsOf(
+  'joinToken',
+  '/v1/join-tokens',
+  { read: 'servers:read', write: 'servers:write' },
+  JoinToken,
+)
+export const joinTokenList = calls.list(
+  joinTokens,
+  'Join tokens, newest first, with the number of uses of each. The tokens themselves are never returned.',
+)
 export const joinTokenGet = calls.get('One join token.')
-export const joinTokenCreate = operation('joinTokenCreate', 'POST /v1/join-tokens', 'servers:write', {
-  summary: 'Create a join token. Only this response contains the token itself; images prepared with the join token carry it too.',
-  body: NewJoinToken,
-  answer: z.extend(JoinToken, {
-    token: z.string(),
-    /** The kernel argument, for machines that don't boot an image from Steelyard. */
-    kernel_argument: z.string(),
-  }),
-  status: 201,
-  errors: ['not_found', 'name_taken'],
-})
-export const joinTokenRevoke = operation('joinTokenRevoke', 'DELETE /v1/join-tokens/{id}', 'servers:write', {
-  summary: 'Revoke a join token: no server can announce itself with it any more. Servers that have joined stay.',
-  errors: ['stale', 'conflict'],
-})
+export const joinTokenCreate = operation(
+  'joinTokenCreate',
+  'POST /v1/join-tokens',
+  'servers:write',
+  {
+    summary:
+      'Create a join token. Only this response contains the token itself; images prepared with the join token carry it too.',
+    body: NewJoinToken,
+    answer: z.extend(JoinToken, {
+      token: z.string(),
+      /** The kernel argument, for machines that don't boot an image from Steelyard. */
+      kernel_argument: z.string(),
+    }),
+    status: 201,
+    errors: ['not_found', 'name_taken'],
+  },
+)
+export const joinTokenRevoke = operation(
+  'joinTokenRevoke',
+  'DELETE /v1/join-tokens/{id}',
+  'servers:write',
+  {
+    summary:
+      'Revoke a join token: no server can announce itself with it any more. Servers that have joined stay.',
+    errors: ['stale', 'conflict'],
+  },
+)
 
 /**
- * joined: the server was registered; if it was registered already, its data was updated. waiting: the server's API has not answered yet.
- * failed: the server's API did not answer in time, or another machine answered. refused: the token or the announcement was invalid, which doesn't
- * count as a use.
+ * joined: the server was registered; if it was registered already, its data was updated. waiting:
+ * the server's API has not answered yet. failed: the server's API did not answer in time, or
+ * another machine answered. refused: the token or the announcement was invalid, which doesn't count
+ * as a use.
  */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
@@ -147,5 +208,7 @@ const why: Readonly<Record<Exclude<JoinToken['status'], 'usable'>, string>> = {
   revoked: 'The join token was revoked',
 }
 /** Whether servers and images can use the token. */
-export const canUseJoinToken = (t: Pick<JoinToken, 'status'>): Verdict => (t.status === 'usable' ? yes : no(why[t.status]))
-export const canRevokeJoinToken = (t: Pick<JoinToken, 'status'>): Verdict => (t.status === 'revoked' ? no('The join token was revoked already') : yes)
+export const canUseJoinToken = (t: Pick<JoinToken, 'status'>): Verdict =>
+  t.status === 'usable' ? yes : no(why[t.status])
+export const canRevokeJoinToken = (t: Pick<JoinToken, 'status'>): Verdict =>
+  t.status === 'revoked' ? no('The join token was revoked already') : yes

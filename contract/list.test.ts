@@ -16,12 +16,21 @@ const cars = list<Car>()({
   },
   filters: {
     colour: { label: 'Colour', help: 'Only of this colour', choices: ['red', 'blue'] },
-    many: { label: 'Doors', help: 'Only with many doors, or with few', choices: { true: 'Many', false: 'Few' } },
+    many: {
+      label: 'Doors',
+      help: 'Only with many doors, or with few',
+      choices: { true: 'Many', false: 'Few' },
+    },
     owner: { label: 'Owner', help: 'Only of this owner' },
   },
   order: '-name',
 })
-const carList = listOperation(cars, z.object({}), { name: 'carList', summary: 'Cars.', path: '/v1/cars', scope: 'signed_in' })
+const carList = listOperation(cars, z.object({}), {
+  name: 'carList',
+  summary: 'Cars.',
+  path: '/v1/cars',
+  scope: 'signed_in',
+})
 const readers = {
   sort: { name: (c: Car) => c.name, doors: (c: Car) => c.doors },
   filters: {
@@ -47,7 +56,17 @@ const names = (query: object) =>
 test('the query accepts only the declared sort keys and filters', () => {
   const { query } = carList
   expect(z.parse(query, {})).toEqual({ page: 1, per_page: 50 })
-  expect(z.parse(query, { q: ' x ', sort: '-doors', colour: 'red', many: 'true', owner: 'Ada', page: '2', per_page: '10' })).toEqual({
+  expect(
+    z.parse(query, {
+      q: ' x ',
+      sort: '-doors',
+      colour: 'red',
+      many: 'true',
+      owner: 'Ada',
+      page: '2',
+      per_page: '10',
+    }),
+  ).toEqual({
     q: 'x',
     sort: '-doors',
     colour: 'red',
@@ -78,17 +97,34 @@ test('a list has the requested order, or else its default order', () => {
 })
 
 test('rows without a value come last in both directions, and rows with equal values are ordered by the tie-breakers', () => {
-  expect([names({}), names({ sort: 'doors' }), names({ sort: '-doors' })]).toEqual(['dcba', 'acbd', 'bacd'])
+  expect([names({}), names({ sort: 'doors' }), names({ sort: '-doors' })]).toEqual([
+    'dcba',
+    'acbd',
+    'bacd',
+  ])
   expect(comparing<typeof cars, Car>(cars, readers.sort, 'name', [])(all[0]!, all[0]!)).toBe(0)
 })
 
 test('search and filters are applied to a list in memory before it is paged', () => {
-  expect([names({ colour: 'red' }), names({ colour: 'red', many: 'true' }), names({ q: 'B' })]).toEqual(['dcb', 'b', 'b'])
-  expect(ask({ colour: 'red', per_page: '2', page: '2' })).toMatchObject({ items: [{ name: 'b' }], page: 2, per_page: 2, total: 3 })
+  expect([
+    names({ colour: 'red' }),
+    names({ colour: 'red', many: 'true' }),
+    names({ q: 'B' }),
+  ]).toEqual(['dcb', 'b', 'b'])
+  expect(ask({ colour: 'red', per_page: '2', page: '2' })).toMatchObject({
+    items: [{ name: 'b' }],
+    page: 2,
+    per_page: 2,
+    total: 3,
+  })
 })
 
 test('a choice of a filter is shown with its label, or with its value if it has no label', () => {
-  expect([choicesOf(cars.filters.colour), choicesOf(cars.filters.many), choicesOf(cars.filters.owner)]).toEqual([
+  expect([
+    choicesOf(cars.filters.colour),
+    choicesOf(cars.filters.many),
+    choicesOf(cars.filters.owner),
+  ]).toEqual([
     [
       ['red', undefined],
       ['blue', undefined],

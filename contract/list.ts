@@ -1,6 +1,7 @@
 /**
- * Each list is declared once, with its columns, sort keys and filters. The API's query, the console's URL, table and filter bar, and the CLI's flags and table
- * follow from the declaration. In the backend, a sort key or filter without code to read its value does not compile.
+ * Each list is declared once, with its columns, sort keys and filters. The API's query, the
+ * console's URL, table and filter bar, and the CLI's flags and table follow from the declaration.
+ * In the backend, a sort key or filter without code to read its value does not compile.
  */
 import * as z from 'zod/mini'
 import { type Operation, operation } from './operation.ts'
@@ -14,19 +15,25 @@ export interface ListColumn<Item> {
   /** Explanation of the label. */
   readonly help?: string
   /**
-   * How `value` is shown; text by default. word: an identifier of the contract (`control_plane`). memory: bytes, in binary units.
-   * disk: bytes, in decimal units. time: ISO 8601.
+   * How `value` is shown; text by default. word: an identifier of the contract (`control_plane`).
+   * memory: bytes, in binary units. disk: bytes, in decimal units. time: ISO 8601.
    */
   readonly kind?: 'text' | 'word' | 'mono' | 'number' | 'memory' | 'disk' | 'time'
   /** Whether the column's key is a sort key. */
   readonly sort?: true
   /** The column is hidden until a user turns it on. */
   readonly hidden?: true
-  /** Reads the value from an item. A column without `value` needs its own cell wherever the list is shown. */
+  /**
+   * Reads the value from an item. A column without `value` needs its own cell wherever the list is
+   * shown.
+   */
   readonly value?: (item: Item) => Value
 }
 
-/** How a filter treats its value, which is a range of numbers. Part of the declaration, so that only pages with such a filter load the code. */
+/**
+ * How a filter treats its value, which is a range of numbers. Part of the declaration, so that only
+ * pages with such a filter load the code.
+ */
 export interface RangeFilter {
   /** Shown beside the numbers; may be empty. */
   readonly unit: string
@@ -56,7 +63,9 @@ export interface ListFilter {
 type Columns<Item> = Readonly<Record<string, ListColumn<Item>>>
 type None = { readonly [K in never]: never }
 type Filters = Readonly<Record<string, ListFilter>>
-type Sorts<C> = { [K in keyof C & string]: C[K] extends { readonly sort: true } ? K : never }[keyof C & string]
+type Sorts<C> = {
+  [K in keyof C & string]: C[K] extends { readonly sort: true } ? K : never
+}[keyof C & string]
 /** A sort key, descending with a leading minus. */
 export type Order<S extends string> = S | `-${S}`
 
@@ -69,18 +78,29 @@ export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends F
   readonly order: Order<Sorts<C>>
   readonly perPage: number
 }
-/** Any declared list. The item type is `never`, because functions that take an item, such as `value`, are contravariant. */
+/**
+ * Any declared list. The item type is `never`, because functions that take an item, such as
+ * `value`, are contravariant.
+ */
 export interface AnyList extends Omit<List<never>, 'order'> {
   readonly order: string
 }
 
-export type ItemOf<L extends AnyList> = L extends List<infer Item, infer _C, infer _F> ? Item : never
+export type ItemOf<L extends AnyList> =
+  L extends List<infer Item, infer _C, infer _F> ? Item : never
 export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
-/** Filters with neither `choices` nor `range`. The console's page must supply the options of their menus. */
+/**
+ * Filters with neither `choices` nor `range`. The console's page must supply the options of their
+ * menus.
+ */
 export type FreeFilter<L extends AnyList> = {
-  [K in FilterKey<L>]: L['filters'][K] extends { readonly choices: unknown } | { readonly range: unknown } ? never : K
+  [K in FilterKey<L>]: L['filters'][K] extends
+    | { readonly choices: unknown }
+    | { readonly range: unknown }
+    ? never
+    : K
 }[FilterKey<L>]
 /** Columns without `value`. */
 export type BareColumn<L extends AnyList> = {
@@ -93,9 +113,13 @@ type FilterText<F> = F extends { readonly schema: z.ZodMiniType<infer V> }
     : F extends { readonly choices: infer Words }
       ? keyof Words & string
       : string
-export type FilterValue<L extends AnyList, K extends FilterKey<L>> = FilterText<L['filters'][K]> & string
+export type FilterValue<L extends AnyList, K extends FilterKey<L>> = FilterText<L['filters'][K]> &
+  string
 
-/** Declares a list in two calls, `list<Item>()({…})`: the first names the item's type, so that TypeScript infers columns and filters from the second. */
+/**
+ * Declares a list in two calls, `list<Item>()({…})`: the first names the item's type, so that
+ * TypeScript infers columns and filters from the second.
+ */
 export const list =
   <Item>() =>
   <const C extends Columns<Item>, const F extends Filters = None>(declared: {
@@ -106,22 +130,36 @@ export const list =
     perPage?: number
   }): List<Item, C, F> => ({ perPage: 50, filters: {} as F, ...declared })
 
-export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] => Object.entries(of.columns).flatMap(([key, { sort }]) => (sort ? [key as SortKey<L>] : []))
-export const filtersOf = <L extends AnyList>(of: L) => Object.entries(of.filters) as [key: FilterKey<L>, filter: ListFilter][]
+export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] =>
+  Object.entries(of.columns).flatMap(([key, { sort }]) => (sort ? [key as SortKey<L>] : []))
+export const filtersOf = <L extends AnyList>(of: L) =>
+  Object.entries(of.filters) as [key: FilterKey<L>, filter: ListFilter][]
 
 /** The allowed values of a filter with their labels; undefined if any text is allowed. */
-export function choicesOf({ choices }: ListFilter): [value: string, words: string | undefined][] | undefined {
+export function choicesOf({
+  choices,
+}: ListFilter): [value: string, words: string | undefined][] | undefined {
   if (choices === undefined) return undefined
-  return Array.isArray(choices) ? choices.map((value: string) => [value, undefined]) : Object.entries(choices)
+  return Array.isArray(choices)
+    ? choices.map((value: string) => [value, undefined])
+    : Object.entries(choices)
 }
 
 /** Longest text of a filter without choices or schema. */
 export const longestFilterText = 40
 const shortText = z.string().check(z.trim(), z.maxLength(longestFilterText))
-const rangeText = ({ accepts, sentence }: RangeFilter) => shortText.check(z.refine(accepts, { error: sentence }))
+const rangeText = ({ accepts, sentence }: RangeFilter) =>
+  shortText.check(z.refine(accepts, { error: sentence }))
 const schemaOf = (filter: ListFilter) => {
   const choices = choicesOf(filter)
-  return z.optional(filter.schema ?? (choices ? z.enum(choices.map(([value]) => value)) : filter.range ? rangeText(filter.range) : shortText))
+  return z.optional(
+    filter.schema ??
+      (choices
+        ? z.enum(choices.map(([value]) => value))
+        : filter.range
+          ? rangeText(filter.range)
+          : shortText),
+  )
 }
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>
@@ -137,8 +175,13 @@ type QueryShape<L extends AnyList> = {
 export const longestSearch = 200
 const search = z.optional(z.string().check(z.trim(), z.maxLength(longestSearch)))
 /** Schema shape of the search and the filters. */
-export function narrowingOf<L extends AnyList>(of: L): Omit<QueryShape<L>, 'sort' | 'page' | 'per_page'> {
-  const shape: Shape = { q: search, ...Object.fromEntries(filtersOf(of).map(([key, filter]) => [key, schemaOf(filter)])) }
+export function narrowingOf<L extends AnyList>(
+  of: L,
+): Omit<QueryShape<L>, 'sort' | 'page' | 'per_page'> {
+  const shape: Shape = {
+    q: search,
+    ...Object.fromEntries(filtersOf(of).map(([key, filter]) => [key, schemaOf(filter)])),
+  }
   return shape as QueryShape<L>
 }
 
@@ -160,34 +203,64 @@ export type ListQuery<L extends AnyList> = {
   page: number
   per_page: number
 } & { [K in FilterKey<L>]?: FilterValue<L, K> | undefined }
-type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> & Partial<Pick<Operation, 'errors'>>
+type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> &
+  Partial<Pick<Operation, 'errors'>>
 
 /** Descriptions of the list's filters, for the documentation of its calls. */
-export const meaningsOf = (of: AnyList): Readonly<Record<string, string>> => Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`]))
+export const meaningsOf = (of: AnyList): Readonly<Record<string, string>> =>
+  Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`]))
 
-/** Declares the API call that returns a list in pages. `more`: query parameters that don't filter. */
-export const listOperation = <L extends AnyList, A extends z.core.$ZodType, M extends Shape = None, P extends z.core.$ZodType = z.ZodMiniObject>(
+/**
+ * Declares the API call that returns a list in pages. `more`: query parameters that don't filter.
+ */
+export const listOperation = <
+  L extends AnyList,
+  A extends z.core.$ZodType,
+  M extends Shape = None,
+  P extends z.core.$ZodType = z.ZodMiniObject,
+>(
   of: L,
   item: A,
   { name, path, scope, more, ...declared }: Declared & { more?: M; params?: P },
-): Operation<P, z.ZodMiniObject<QueryShape<L> & M, z.core.$strict>, z.ZodMiniUndefined, ReturnType<typeof pageOf<A>>> & { readonly list: L } => ({
-  ...operation(name, `GET ${path}`, scope, { ...declared, query: z.strictObject({ ...queryOf(of), ...(more as M) }), answer: pageOf(item) }),
+): Operation<
+  P,
+  z.ZodMiniObject<QueryShape<L> & M, z.core.$strict>,
+  z.ZodMiniUndefined,
+  ReturnType<typeof pageOf<A>>
+> & { readonly list: L } => ({
+  ...operation(name, `GET ${path}`, scope, {
+    ...declared,
+    query: z.strictObject({ ...queryOf(of), ...(more as M) }),
+    answer: pageOf(item),
+  }),
   meanings: meaningsOf(of),
   list: of,
 })
 
 /** The requested sort key and direction, or the list's default. */
-export function orderOf<L extends AnyList>(of: L, sort: Order<SortKey<L>> | undefined): { key: SortKey<L>; direction: 'asc' | 'desc' } {
+export function orderOf<L extends AnyList>(
+  of: L,
+  sort: Order<SortKey<L>> | undefined,
+): { key: SortKey<L>; direction: 'asc' | 'desc' } {
   const wanted: string = sort ?? of.order
-  return wanted.startsWith('-') ? { key: wanted.slice(1) as SortKey<L>, direction: 'desc' } : { key: wanted as SortKey<L>, direction: 'asc' }
+  return wanted.startsWith('-')
+    ? { key: wanted.slice(1) as SortKey<L>, direction: 'desc' }
+    : { key: wanted as SortKey<L>, direction: 'asc' }
 }
 
 /** For lists in memory: reads the value of each sort key. */
-export type SortReaders<L extends AnyList, Row> = { readonly [K in SortKey<L>]: (row: Row) => Value }
+export type SortReaders<L extends AnyList, Row> = {
+  readonly [K in SortKey<L>]: (row: Row) => Value
+}
 /** For lists in memory: whether a row passes each filter. */
-export type FilterReaders<L extends AnyList, Row> = { readonly [K in FilterKey<L>]: (row: Row, wanted: FilterValue<L, K>) => boolean }
+export type FilterReaders<L extends AnyList, Row> = {
+  readonly [K in FilterKey<L>]: (row: Row, wanted: FilterValue<L, K>) => boolean
+}
 
-/** Compares rows by the sort key, then by `ties`, ascending. Rows without a value come last in both directions. */
+/**
+ * Compares rows by the sort key, then by `ties`, ascending. Rows without a value come last in both
+ * directions.
+ */
 export function comparing<L extends AnyList, Row>(
   of: L,
   readers: SortReaders<L, Row>,
@@ -209,7 +282,11 @@ export function comparing<L extends AnyList, Row>(
 }
 
 /** Returns a test for whether a row passes every requested filter. */
-export function passing<L extends AnyList, Row>(of: L, readers: FilterReaders<L, Row>, query: Partial<ListQuery<L>>): (row: Row) => boolean {
+export function passing<L extends AnyList, Row>(
+  of: L,
+  readers: FilterReaders<L, Row>,
+  query: Partial<ListQuery<L>>,
+): (row: Row) => boolean {
   const asked = query as Readonly<Record<string, string | undefined>>
   const checks = filtersOf(of).flatMap(([key]) => {
     const [wanted, passes] = [asked[key], readers[key] as (row: Row, wanted: string) => boolean]
@@ -227,12 +304,22 @@ export interface MemoryReaders<L extends AnyList, Row> {
 }
 
 /** One page of a list that is held in memory. */
-export function memoryPage<L extends AnyList, Row>(of: L, rows: readonly Row[], readers: MemoryReaders<L, Row>, query: ListQuery<L>): Page<Row> {
+export function memoryPage<L extends AnyList, Row>(
+  of: L,
+  rows: readonly Row[],
+  readers: MemoryReaders<L, Row>,
+  query: ListQuery<L>,
+): Page<Row> {
   const { q, sort, page, per_page } = query
   const wanted = q?.toLowerCase()
   const passes = passing(of, readers.filters, query)
   const matching = rows
     .filter((row) => (wanted === undefined || readers.search(row, wanted)) && passes(row))
     .toSorted(comparing(of, readers.sort, sort, readers.ties))
-  return { items: matching.slice((page - 1) * per_page, page * per_page), page, per_page, total: matching.length }
+  return {
+    items: matching.slice((page - 1) * per_page, page * per_page),
+    page,
+    per_page,
+    total: matching.length,
+  }
 }

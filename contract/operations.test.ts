@@ -8,20 +8,33 @@ import { serverCommands } from './servers/servers.ts'
 
 const changes = operationKinds.filter(isChange)
 
-test.each(operationKinds.filter((kind) => !isChange(kind)))('the operation kind %s is the name of a call that needs the write scope of its target', (kind) => {
-  const call = allOperations.find((o) => o.name === kind)!
-  expect(call).toMatchObject({ name: kind, kept: true })
-  expect(call.method).not.toBe('GET')
-  expect(call.scope).toBe(kind === 'clusterSubnetsAssign' ? 'network:write' : `${operationTable[kind].scope}:write`)
-})
+test.each(operationKinds.filter((kind) => !isChange(kind)))(
+  'the operation kind %s is the name of a call that needs the write scope of its target',
+  (kind) => {
+    const call = allOperations.find((o) => o.name === kind)!
+    expect(call).toMatchObject({ name: kind, kept: true })
+    expect(call.method).not.toBe('GET')
+    expect(call.scope).toBe(
+      kind === 'clusterSubnetsAssign' ? 'network:write' : `${operationTable[kind].scope}:write`,
+    )
+  },
+)
 
-test.each(machineCommandKinds)('the operation kind %s has its own call, which is refused while another operation runs on the server', (kind) => {
-  expect(serverCommands[kind]).toMatchObject({ name: kind, path: `/v1/nodes/{id}/${machineCommands[kind].verb}` })
-  expect([...errorsOf(serverCommands[kind])]).toContain('operation_running')
-})
+test.each(machineCommandKinds)(
+  'the operation kind %s has its own call, which is refused while another operation runs on the server',
+  (kind) => {
+    expect(serverCommands[kind]).toMatchObject({
+      name: kind,
+      path: `/v1/nodes/{id}/${machineCommands[kind].verb}`,
+    })
+    expect([...errorsOf(serverCommands[kind])]).toContain('operation_running')
+  },
+)
 
 test('each kind of change has an operation, and each operation of a change has a kind', () => {
-  const kinds = ClusterChange._zod.def.options.flatMap((one) => one._zod.propValues?.['kind']?.values().toArray() ?? [])
+  const kinds = ClusterChange._zod.def.options.flatMap(
+    (one) => one._zod.propValues?.['kind']?.values().toArray() ?? [],
+  )
   expect(new Set(kinds)).toEqual(new Set(Object.keys(changeOperations)))
   expect(new Set(Object.values(changeOperations))).toEqual(new Set(changes))
 })

@@ -1,9 +1,17 @@
-/** Operations: all work that outlives a request. An operation reports what it is doing, how far it has come, and what it is waiting for. */
+/**
+ * Operations: all work that outlives a request. An operation reports what it is doing, how far it
+ * has come, and what it is waiting for.
+ */
 import * as z from 'zod/mini'
 import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
-import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
+import {
+  commandEnds,
+  type MachineCommand,
+  machineCommandKinds,
+  machineCommands,
+} from './servers/machine-commands.ts'
 import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
 import { operation } from './operation.ts'
@@ -16,7 +24,10 @@ interface KindRow {
   readonly target: 'server' | 'cluster' | 'datacenter'
   /** Scope for seeing the operation (`:read`), and for cancelling or retrying it (`:write`). */
   readonly scope: 'servers' | 'clusters'
-  /** Stored as JSON with the operation for its reconciler; never a secret. Every argument has a default, because older versions stored no arguments. */
+  /**
+   * Stored as JSON with the operation for its reconciler; never a secret. Every argument has a
+   * default, because older versions stored no arguments.
+   */
   readonly arguments?: z.ZodMiniObject
   /** Titles of the operation's steps by their keys. */
   readonly steps: Readonly<Record<string, (about: never) => string>>
@@ -36,19 +47,30 @@ const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
 
 const machineKind = (kind: MachineCommand) => {
   const { title, until, audit, event, verb } = machineCommands[kind]
-  const steps = { command: (s: Named) => `Tell ${s.name} to ${title.charAt(0).toLowerCase()}${title.slice(1)}`, [until]: commandEnds[until] }
+  const steps = {
+    command: (s: Named) => `Tell ${s.name} to ${title.charAt(0).toLowerCase()}${title.slice(1)}`,
+    [until]: commandEnds[until],
+  }
   return { ...onServer, title, steps, audit, event, command: `server ${verb}` }
 }
-const machineKinds = Object.fromEntries(machineCommandKinds.map((kind) => [kind, machineKind(kind)])) as Record<MachineCommand, ReturnType<typeof machineKind>>
+const machineKinds = Object.fromEntries(
+  machineCommandKinds.map((kind) => [kind, machineKind(kind)]),
+) as Record<MachineCommand, ReturnType<typeof machineKind>>
 
-/** Every kind of operation, by the name of the call that starts it; a change of a cluster is started by `clusterChange`. */
+/**
+ * Every kind of operation, by the name of the call that starts it; a change of a cluster is started
+ * by `clusterChange`.
+ */
 export const operationTable = {
   serverAdd: {
     title: 'Add servers',
     target: 'datacenter',
     scope: 'servers',
     /** `scan`: a whole network is scanned, so an address without a server is no failure. */
-    arguments: z.object({ datacenter_id: z._default(z.nullable(z.uuid()), null), scan: z._default(z.boolean(), false) }),
+    arguments: z.object({
+      datacenter_id: z._default(z.nullable(z.uuid()), null),
+      scan: z._default(z.boolean(), false),
+    }),
     steps: { probe: (s: { readonly address: string }) => `Probe ${s.address}` },
     audit: 'server.add_requested',
     event: 'Adding servers was requested',
@@ -72,7 +94,14 @@ export const operationTable = {
     event: 'Removed',
     command: 'server remove',
   },
-  clusterCreate: { ...onCluster, title: 'Create cluster', steps: clusterSteps, audit: 'cluster.created', event: 'Created', command: 'cluster create' },
+  clusterCreate: {
+    ...onCluster,
+    title: 'Create cluster',
+    steps: clusterSteps,
+    audit: 'cluster.created',
+    event: 'Created',
+    command: 'cluster create',
+  },
   clusterDelete: {
     ...onCluster,
     title: 'Delete cluster',
@@ -109,12 +138,24 @@ export const operationTable = {
 } as const satisfies Record<string, KindRow>
 
 export type OperationKind = keyof typeof operationTable
-type KindWith<A> = { [K in OperationKind]: (typeof operationTable)[K] extends { readonly arguments: A } ? K : never }[OperationKind]
+type KindWith<A> = {
+  [K in OperationKind]: (typeof operationTable)[K] extends { readonly arguments: A } ? K : never
+}[OperationKind]
 export type KindWithArguments = KindWith<z.ZodMiniObject>
-export type ArgumentsOf<K extends KindWithArguments> = z.output<(typeof operationTable)[K]['arguments']>
+export type ArgumentsOf<K extends KindWithArguments> = z.output<
+  (typeof operationTable)[K]['arguments']
+>
 export const operationKinds = Object.keys(operationTable) as OperationKind[]
 
-export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const
+export const operationStatuses = [
+  'pending',
+  'running',
+  'waiting',
+  'cancelling',
+  'cancelled',
+  'failed',
+  'done',
+] as const
 export type OperationStatus = (typeof operationStatuses)[number]
 const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const
 export type StepStatus = (typeof stepStatuses)[number]
@@ -137,7 +178,11 @@ export type Step = z.infer<typeof Step>
 export const Operation = z.object({
   id: z.uuid(),
   kind: z.enum(operationKinds),
-  target: z.object({ kind: z.enum(['server', 'cluster', 'datacenter']), id: z.nullable(z.uuid()), name: z.string() }),
+  target: z.object({
+    kind: z.enum(['server', 'cluster', 'datacenter']),
+    id: z.nullable(z.uuid()),
+    name: z.string(),
+  }),
   status: z.enum(operationStatuses),
   reason: z.nullable(z.string()),
   created_by: z.nullable(z.string()),
@@ -157,10 +202,13 @@ export type Operation = z.infer<typeof Operation>
 /** Title of a kind of operation: "Create cluster", "Replace a server". */
 const kindTitle = (kind: OperationKind): string => operationTable[kind].title.replace(/ of$/, '')
 /** Titles of all kinds. */
-export const kindTitles = Object.fromEntries(operationKinds.map((kind) => [kind, kindTitle(kind)])) as Record<OperationKind, string>
+export const kindTitles = Object.fromEntries(
+  operationKinds.map((kind) => [kind, kindTitle(kind)]),
+) as Record<OperationKind, string>
 
 /** Title of an operation: "Create cluster poz-edge-04", "Add servers 10.0.4.0/24 to PL-POZ-1". */
-export const operationTitle = ({ kind, target }: Pick<Operation, 'kind' | 'target'>): string => `${operationTable[kind].title} ${target.name}`
+export const operationTitle = ({ kind, target }: Pick<Operation, 'kind' | 'target'>): string =>
+  `${operationTable[kind].title} ${target.name}`
 
 /** The response of a call that started an operation. */
 export const begun = z.object({ operation: Operation })
@@ -168,7 +216,12 @@ export const begun = z.object({ operation: Operation })
 const ended: ReadonlySet<OperationStatus> = new Set(['cancelled', 'failed', 'done'])
 export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.has(o.status)
 /** Whether the operation waits for its time or for the maintenance window, and has not begun. */
-export const isScheduled = (o: Pick<Operation, 'status' | 'in_window'> & { readonly started_at: unknown; readonly starts_at?: unknown }): boolean =>
+export const isScheduled = (
+  o: Pick<Operation, 'status' | 'in_window'> & {
+    readonly started_at: unknown
+    readonly starts_at?: unknown
+  },
+): boolean =>
   !hasEnded(o) && o.started_at === null && (Boolean(o.starts_at) || o.in_window === true)
 
 export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
@@ -176,7 +229,8 @@ export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
   return o.status === 'cancelling' ? no('The operation is already being cancelled') : yes
 }
 
-export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict => (o.status === 'failed' ? yes : no('Only a failed operation can be retried'))
+export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict =>
+  o.status === 'failed' ? yes : no('Only a failed operation can be retried')
 
 const operations = list<Operation>()({
   nouns: ['operation', 'operations'],
@@ -189,32 +243,70 @@ const operations = list<Operation>()({
     created_by: { label: 'By', value: (o: Operation) => o.created_by },
   },
   filters: {
-    status: { label: 'Status', help: 'Only operations with this status; open: all that have not ended', choices: [...operationStatuses, 'open'] },
+    status: {
+      label: 'Status',
+      help: 'Only operations with this status; open: all that have not ended',
+      choices: [...operationStatuses, 'open'],
+    },
     kind: { label: 'Kind', help: 'Only operations of this kind', choices: kindTitles },
-    target: { label: 'Of', help: 'Only operations on the server, cluster or datacenter with this id', schema: z.uuid(), placeholder: 'ID' },
-    by: { label: 'By', help: 'Only operations that this user requested, by email', schema: z.string().check(z.maxLength(254)), placeholder: 'EMAIL' },
+    target: {
+      label: 'Of',
+      help: 'Only operations on the server, cluster or datacenter with this id',
+      schema: z.uuid(),
+      placeholder: 'ID',
+    },
+    by: {
+      label: 'By',
+      help: 'Only operations that this user requested, by email',
+      schema: z.string().check(z.maxLength(254)),
+      placeholder: 'EMAIL',
+    },
   },
   order: '-created_at',
 })
 
-const calls = callsOf('operation', '/v1/operations', { read: 'signed_in', write: 'signed_in' }, Operation)
-export const operationList = calls.list(operations, 'Operations on objects that the caller may see, newest first.')
+const calls = callsOf(
+  'operation',
+  '/v1/operations',
+  { read: 'signed_in', write: 'signed_in' },
+  Operation,
+)
+export const operationList = calls.list(
+  operations,
+  'Operations on objects that the caller may see, newest first.',
+)
 export const operationGet = calls.get('One operation with its steps.')
-export const operationCancel = operation('operationCancel', 'POST /v1/operations/{id}/cancel', 'signed_in', {
-  summary: 'Ask an operation to stop at the next safe point.',
-  kept: true,
-  answer: Operation,
-  errors: ['operation_ended'],
-})
-export const operationRetry = operation('operationRetry', 'POST /v1/operations/{id}/retry', 'signed_in', {
-  summary: 'Retry a failed operation from the step that failed.',
-  kept: true,
-  /** The user's confirmations to wipe disks whose current content wasn't confirmed before. */
-  body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
-  answer: Operation,
-  errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],
-})
-export const operationRetryDisks = operation('operationRetryDisks', 'GET /v1/operations/{id}/retry', 'signed_in', {
-  summary: 'Disks that a retry would wipe and whose current content is not confirmed yet. To confirm a disk, add its `by` to `confirmed_disks`.',
-  answer: z.object({ items: z.array(DiskToConfirm) }),
-})
+export const operationCancel = operation(
+  'operationCancel',
+  'POST /v1/operations/{id}/cancel',
+  'signed_in',
+  {
+    summary: 'Ask an operation to stop at the next safe point.',
+    kept: true,
+    answer: Operation,
+    errors: ['operation_ended'],
+  },
+)
+export const operationRetry = operation(
+  'operationRetry',
+  'POST /v1/operations/{id}/retry',
+  'signed_in',
+  {
+    summary: 'Retry a failed operation from the step that failed.',
+    kept: true,
+    /** The user's confirmations to wipe disks whose current content wasn't confirmed before. */
+    body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
+    answer: Operation,
+    errors: ['operation_ended', 'operation_running', 'disk_not_confirmed'],
+  },
+)
+export const operationRetryDisks = operation(
+  'operationRetryDisks',
+  'GET /v1/operations/{id}/retry',
+  'signed_in',
+  {
+    summary:
+      'Disks that a retry would wipe and whose current content is not confirmed yet. To confirm a disk, add its `by` to `confirmed_disks`.',
+    answer: z.object({ items: z.array(DiskToConfirm) }),
+  },
+)

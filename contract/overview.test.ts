@@ -6,7 +6,15 @@ const units = { total: 12, in_clusters: 0, free: 12 }
 const overview = (disks: number) => ({
   attention: { total: 0, items: [] },
   dials_nowhere: false,
-  servers: { total: 1, maintenance: 1, ready: 0, reachable: 1, unreachable: 0, away: 0, unconfirmed: 0 },
+  servers: {
+    total: 1,
+    maintenance: 1,
+    ready: 0,
+    reachable: 1,
+    unreachable: 0,
+    away: 0,
+    unconfirmed: 0,
+  },
   clusters: { total: 0, by_status: {} },
   capacity: [
     {

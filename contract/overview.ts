@@ -32,7 +32,10 @@ const Attention = z.object({
 export type Attention = z.infer<typeof Attention>
 
 export const Overview = z.object({
-  /** The problems that need attention, most urgent first: the number of all, and at most ten of them. */
+  /**
+   * The problems that need attention, most urgent first: the number of all, and at most ten of
+   * them.
+   */
   attention: z.object({ total: z.int(), items: z.array(Attention) }),
   servers: z.object({
     total: z.int(),
@@ -72,7 +75,10 @@ export const Overview = z.object({
   subnets: z.array(Subnet),
   running: z.array(Operation),
   failures: z.array(Operation),
-  /** STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until the setting names the servers' networks. */
+  /**
+   * STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until the setting names the
+   * servers' networks.
+   */
   dials_nowhere: z.boolean(),
 })
 export type Overview = z.infer<typeof Overview>

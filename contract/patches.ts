@@ -1,4 +1,7 @@
-/** Patches: layers of Talos machine configuration of one server. Steelyard writes two of them, which are read-only. */
+/**
+ * Patches: layers of Talos machine configuration of one server. Steelyard writes two of them, which
+ * are read-only.
+ */
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
 import { list } from './list.ts'
@@ -7,29 +10,71 @@ import { pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 
-export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
+export const patchLimits = {
+  bodyBytes: 64 * 1024,
+  nodes: 5000,
+  depth: 32,
+  documents: 10,
+  labels: 20,
+  weight: { min: 0, max: 999, default: 500 },
+} as const
 
-/** Stands for a secret in the body of a patch that the API returns. In a body that is saved, it stands for the stored secret. */
+/**
+ * Stands for a secret in the body of a patch that the API returns. In a body that is saved, it
+ * stands for the stored secret.
+ */
 export const patchMask = '••••••••'
 
-/** Ids and weights of the layers that Steelyard writes. These layers come before all patches of users. */
+/**
+ * Ids and weights of the layers that Steelyard writes. These layers come before all patches of
+ * users.
+ */
 export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
 
 const labels = z
   .record(
-    z.string().check(z.regex(/^[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?$/, 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens')),
     z
       .string()
-      .check(z.regex(/^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/, 'A label value has up to 63 letters, digits, dots, underscores and hyphens')),
+      .check(
+        z.regex(
+          /^[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?$/,
+          'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens',
+        ),
+      ),
+    z
+      .string()
+      .check(
+        z.regex(
+          /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/,
+          'A label value has up to 63 letters, digits, dots, underscores and hyphens',
+        ),
+      ),
   )
-  .check(z.refine((l) => Object.keys(l).length <= patchLimits.labels, { error: `At most ${patchLimits.labels} labels` }))
+  .check(
+    z.refine((l) => Object.keys(l).length <= patchLimits.labels, {
+      error: `At most ${patchLimits.labels} labels`,
+    }),
+  )
 
 const weight = z
   .int('Weight must be a whole number')
-  .check(z.gte(patchLimits.weight.min, 'Weight must be between 0 and 999'), z.lte(patchLimits.weight.max, 'Weight must be between 0 and 999'))
-const body = z.string().check(z.minLength(1, 'Enter a patch'), z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB'))
+  .check(
+    z.gte(patchLimits.weight.min, 'Weight must be between 0 and 999'),
+    z.lte(patchLimits.weight.max, 'Weight must be between 0 and 999'),
+  )
+const body = z
+  .string()
+  .check(
+    z.minLength(1, 'Enter a patch'),
+    z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB'),
+  )
 
-export const NewPatch = z.strictObject({ name: nameOf('Patch'), weight: z._default(weight, patchLimits.weight.default), labels: z._default(labels, {}), body })
+export const NewPatch = z.strictObject({
+  name: nameOf('Patch'),
+  weight: z._default(weight, patchLimits.weight.default),
+  labels: z._default(labels, {}),
+  body,
+})
 export type NewPatch = z.infer<typeof NewPatch>
 
 export const Patch = z.object({
@@ -38,7 +83,10 @@ export const Patch = z.object({
   name: z.string(),
   weight: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** YAML. Secrets are masked on reading; without `secrets:read`, fields that may contain a secret and comments are masked too (docs/security.md). */
+  /**
+   * YAML. Secrets are masked on reading; without `secrets:read`, fields that may contain a secret
+   * and comments are masked too (docs/security.md).
+   */
   body: z.string(),
   read_only: z.boolean(),
   version: z.int(),
@@ -56,7 +104,12 @@ const patches = list<Patch>()({
     name: { label: 'Name', sort: true, value: (p: Patch) => p.name },
     weight: { label: 'Weight', kind: 'number', sort: true, value: (p: Patch) => p.weight },
     id: { label: 'ID', kind: 'mono', value: (p: Patch) => p.patch_id },
-    created_at: { label: 'Created at', kind: 'time', sort: true, value: (p: Patch) => p.created_at },
+    created_at: {
+      label: 'Created at',
+      kind: 'time',
+      sort: true,
+      value: (p: Patch) => p.created_at,
+    },
     labels: { label: 'Labels' },
   },
   order: '-weight',
@@ -70,82 +123,152 @@ export const patchList = {
   }),
   list: patches,
 }
-export const patchGet = operation('patchGet', 'GET /v1/nodes/{id}/patches/{patchId}', 'servers:read', {
-  summary: 'One patch.',
-  params: ofPatch,
-  answer: Patch,
-})
-export const patchCreate = operation('patchCreate', 'POST /v1/nodes/{id}/patches', 'servers:write', {
-  summary: 'Add a patch to a server. If the server is in a cluster, the patch is applied at once.',
-  body: NewPatch,
-  answer: Patch,
-  status: 201,
-  errors: ['name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
-})
-export const patchUpdate = operation('patchUpdate', 'PATCH /v1/nodes/{id}/patches/{patchId}', 'servers:write', {
-  summary: 'Change a patch.',
-  params: ofPatch,
-  body: z.strictObject({ name: z.optional(nameOf('Patch')), weight: z.optional(weight), labels: z.optional(labels), body: z.optional(body) }),
-  answer: Patch,
-  errors: ['name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
-})
-export const patchRemove = operation('patchRemove', 'DELETE /v1/nodes/{id}/patches/{patchId}', 'servers:write', {
-  summary: 'Remove a patch.',
-  params: ofPatch,
-  errors: ['patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
-})
+export const patchGet = operation(
+  'patchGet',
+  'GET /v1/nodes/{id}/patches/{patchId}',
+  'servers:read',
+  {
+    summary: 'One patch.',
+    params: ofPatch,
+    answer: Patch,
+  },
+)
+export const patchCreate = operation(
+  'patchCreate',
+  'POST /v1/nodes/{id}/patches',
+  'servers:write',
+  {
+    summary:
+      'Add a patch to a server. If the server is in a cluster, the patch is applied at once.',
+    body: NewPatch,
+    answer: Patch,
+    status: 201,
+    errors: ['name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
+  },
+)
+export const patchUpdate = operation(
+  'patchUpdate',
+  'PATCH /v1/nodes/{id}/patches/{patchId}',
+  'servers:write',
+  {
+    summary: 'Change a patch.',
+    params: ofPatch,
+    body: z.strictObject({
+      name: z.optional(nameOf('Patch')),
+      weight: z.optional(weight),
+      labels: z.optional(labels),
+      body: z.optional(body),
+    }),
+    answer: Patch,
+    errors: [
+      'name_taken',
+      'patch_read_only',
+      'stale',
+      'server_unreachable',
+      'operation_running',
+      'config_drifted',
+    ],
+  },
+)
+export const patchRemove = operation(
+  'patchRemove',
+  'DELETE /v1/nodes/{id}/patches/{patchId}',
+  'servers:write',
+  {
+    summary: 'Remove a patch.',
+    params: ofPatch,
+    errors: [
+      'patch_read_only',
+      'stale',
+      'server_unreachable',
+      'operation_running',
+      'config_drifted',
+    ],
+  },
+)
 
-/** Whether any of these servers gets a patch together with its cluster. Such a call also needs the scope of `patchCreate`. */
-export const hasPatches = (servers: readonly { readonly patch?: unknown }[]): boolean => servers.some(({ patch }) => patch !== undefined)
+/**
+ * Whether any of these servers gets a patch together with its cluster. Such a call also needs the
+ * scope of `patchCreate`.
+ */
+export const hasPatches = (servers: readonly { readonly patch?: unknown }[]): boolean =>
+  servers.some(({ patch }) => patch !== undefined)
 
-export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })
+export const PatchProblem = z.object({
+  line: z.nullable(z.int()),
+  column: z.nullable(z.int()),
+  path: z.nullable(z.string()),
+  message: z.string(),
+})
 export type PatchProblem = z.infer<typeof PatchProblem>
 
 const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
 /** Something that saving a patch would break. */
 export const PreviewWarning = z.object({
-  /** The eligibility check that would no longer pass. Null if the warning is about a network link that the server does not have. */
+  /**
+   * The eligibility check that would no longer pass. Null if the warning is about a network link
+   * that the server does not have.
+   */
   check: z.nullable(z.enum(eligibilityChecks)),
   message: z.string(),
-  /** `link`: name of the network link, or null. `line`: line of the body that names the link, or null. */
+  /**
+   * `link`: name of the network link, or null. `line`: line of the body that names the link, or
+   * null.
+   */
   link: z.nullable(z.string()),
   line: z.nullable(z.int()),
 })
 export type PreviewWarning = z.infer<typeof PreviewWarning>
 
 export const Preview = z.object({
-  /** Merged configuration without and with the patch. Secrets and fields that may contain a secret are masked for everybody. Empty if the merge fails. */
+  /**
+   * Merged configuration without and with the patch. Secrets and fields that may contain a secret
+   * are masked for everybody. Empty if the merge fails.
+   */
   diff: z.object({ before: z.string(), after: z.string() }),
-  /** The layer of each line of `after`. Lines count from 1; lines of the generated configuration are left out. */
+  /**
+   * The layer of each line of `after`. Lines count from 1; lines of the generated configuration are
+   * left out.
+   */
   sources: z.array(z.object({ line: z.int(), layer: z.string() })),
   errors: z.array(PatchProblem),
   /** Problems that saving would cause although Talos accepts the configuration. */
   warnings: z.array(PreviewWarning),
   /**
-   * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was no dry run, because Steelyard sends nothing to a machine for
-   * a caller without `servers:write`.
+   * What saving does on the machine. `unknown`: the server did not answer a dry run, or there was
+   * no dry run, because Steelyard sends nothing to a machine for a caller without `servers:write`.
    */
   verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
 })
 export type Preview = z.infer<typeof Preview>
 
-export const patchPreview = operation('patchPreview', 'POST /v1/nodes/{id}/patches/preview', 'servers:read', {
-  summary: 'What a patch would do, without saving it.',
-  body: z.strictObject({
-    /** Id of the patch that is edited. The merge replaces it. */
-    patch_id: z.optional(z.string().check(z.maxLength(64))),
-    weight: z._default(weight, patchLimits.weight.default),
-    name: z.optional(z.string().check(z.maxLength(64))),
-    labels: z.optional(z.record(z.string(), z.string())),
-    body: z.string().check(z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB')),
-  }),
-  answer: Preview,
-})
+export const patchPreview = operation(
+  'patchPreview',
+  'POST /v1/nodes/{id}/patches/preview',
+  'servers:read',
+  {
+    summary: 'What a patch would do, without saving it.',
+    body: z.strictObject({
+      /** Id of the patch that is edited. The merge replaces it. */
+      patch_id: z.optional(z.string().check(z.maxLength(64))),
+      weight: z._default(weight, patchLimits.weight.default),
+      name: z.optional(z.string().check(z.maxLength(64))),
+      labels: z.optional(z.record(z.string(), z.string())),
+      body: z.string().check(z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB')),
+    }),
+    answer: Preview,
+  },
+)
 
 export const patchSchema = operation('patchSchema', 'GET /v1/nodes/patches', 'servers:read', {
   summary: 'JSON Schema of a patch body, the Talos versions that it applies to, and the limits.',
-  answer: z.object({ schema: z.record(z.string(), z.unknown()), versions: z.array(z.string()), limits: z.record(z.string(), z.unknown()) }),
+  answer: z.object({
+    schema: z.record(z.string(), z.unknown()),
+    versions: z.array(z.string()),
+    limits: z.record(z.string(), z.unknown()),
+  }),
 })
 
-export const canChangePatch = (p: Pick<Patch, 'read_only'>): Verdict => (p.read_only ? no('Steelyard writes this layer itself') : yes)
+export const canChangePatch = (p: Pick<Patch, 'read_only'>): Verdict =>
+  p.read_only ? no('Steelyard writes this layer itself') : yes

@@ -1,4 +1,7 @@
-/** Permissions of signed-in users. A token has scopes. The backend enforces them; the console uses the same list to disable controls with a reason. */
+/**
+ * Permissions of signed-in users. A token has scopes. The backend enforces them; the console uses
+ * the same list to disable controls with a reason.
+ */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from './rule.ts'
 
@@ -32,4 +35,6 @@ export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
 
 /** Whether a user with the scopes `held` may make a call that needs `needed`. */
 export const permits = (held: readonly string[], needed: Scope | 'signed_in' | null): Verdict =>
-  needed === null || needed === 'signed_in' || held.includes(needed) ? yes : no(`Your role does not include ${needed}`)
+  needed === null || needed === 'signed_in' || held.includes(needed)
+    ? yes
+    : no(`Your role does not include ${needed}`)

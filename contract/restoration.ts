@@ -1,4 +1,7 @@
-/** Objects held after a restore until a user resumes them. Steelyard sends nothing to servers of held objects. */
+/**
+ * Objects held after a restore until a user resumes them. Steelyard sends nothing to servers of
+ * held objects.
+ */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
@@ -9,7 +12,10 @@ export const HeldCluster = z.object({
   id: z.uuid(),
   name: z.string(),
   servers: z.int(),
-  /** Servers that were not contacted since the restore; the cluster can be resumed when the list is empty. A server that doesn't answer counts as contacted. */
+  /**
+   * Servers that were not contacted since the restore; the cluster can be resumed when the list is
+   * empty. A server that doesn't answer counts as contacted.
+   */
   unasked: z.array(z.string()),
   /** Servers that were contacted but don't answer. */
   unreachable: z.array(z.string()),
@@ -37,17 +43,29 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
 }
 
 export const restorationGet = operation('restorationGet', 'GET /v1/restoration', 'signed_in', {
-  summary: 'The clusters and operations that the caller may see and that have been held since a restore.',
+  summary:
+    'The clusters and operations that the caller may see and that have been held since a restore.',
   answer: Restoration,
 })
-export const clusterResume = operation('clusterResume', 'POST /v1/clusters/{id}/resume', 'clusters:write', {
-  summary: 'Resume a cluster that has been held since a restore, with the operations on the cluster and its servers.',
-  answer: z.object({ operations: z.array(Operation) }),
-  errors: ['transition_refused'],
-})
-export const operationResume = operation('operationResume', 'POST /v1/operations/{id}/resume', 'signed_in', {
-  summary:
-    'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard twice. After a restore the whole cluster of the operation is resumed.',
-  answer: z.object({ operations: z.array(Operation) }),
-  errors: ['transition_refused'],
-})
+export const clusterResume = operation(
+  'clusterResume',
+  'POST /v1/clusters/{id}/resume',
+  'clusters:write',
+  {
+    summary:
+      'Resume a cluster that has been held since a restore, with the operations on the cluster and its servers.',
+    answer: z.object({ operations: z.array(Operation) }),
+    errors: ['transition_refused'],
+  },
+)
+export const operationResume = operation(
+  'operationResume',
+  'POST /v1/operations/{id}/resume',
+  'signed_in',
+  {
+    summary:
+      'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard twice. After a restore the whole cluster of the operation is resumed.',
+    answer: z.object({ operations: z.array(Operation) }),
+    errors: ['transition_refused'],
+  },
+)

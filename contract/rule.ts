@@ -1,4 +1,7 @@
-/** Whether something is allowed and, if not, the reason. The backend puts the reason in the error, the console on the disabled control, the CLI prints it. */
+/**
+ * Whether something is allowed and, if not, the reason. The backend puts the reason in the error,
+ * the console on the disabled control, the CLI prints it.
+ */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 export const yes: Verdict = { ok: true }

@@ -1,6 +1,7 @@
 /**
- * Default messages of schemas: "Required", "Unknown field", "Expected string, received number". They don't name the field, so `isGeneral` recognises
- * them by their first word. The contract's other messages name the field.
+ * Default messages of schemas: "Required", "Unknown field", "Expected string, received number".
+ * They don't name the field, so `isGeneral` recognises them by their first word. The contract's
+ * other messages name the field.
  */
 import * as z from 'zod/mini'
 
@@ -8,15 +9,33 @@ import * as z from 'zod/mini'
 const mostValues = 20
 const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
 const forms: Readonly<Record<string, string>> = { uuid: 'a UUID', datetime: 'a time in ISO 8601' }
-const types: Readonly<Record<string, string>> = { int: 'whole number', record: 'object', undefined: 'no value' }
+const types: Readonly<Record<string, string>> = {
+  int: 'whole number',
+  record: 'object',
+  undefined: 'no value',
+}
 
-const typeOf = (input: unknown): string => (input === null ? 'null' : Array.isArray(input) ? 'array' : Number.isNaN(input) ? 'no number' : typeof input)
+const typeOf = (input: unknown): string =>
+  input === null
+    ? 'null'
+    : Array.isArray(input)
+      ? 'array'
+      : Number.isNaN(input)
+        ? 'no number'
+        : typeof input
 const named = (type: string): string => types[type] ?? type
-const size = (origin: string, bound: number | bigint): string => (units[origin] ? `${bound} ${units[origin]}` : String(bound))
+const size = (origin: string, bound: number | bigint): string =>
+  units[origin] ? `${bound} ${units[origin]}` : String(bound)
 
 /** The message for what the schema expected; undefined for kinds that this file doesn't cover. */
 const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
-  if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')) return 'Required'
+  if (
+    issue.input === undefined &&
+    (issue.code === 'invalid_type' ||
+      issue.code === 'invalid_value' ||
+      issue.code === 'invalid_union')
+  )
+    return 'Required'
   switch (issue.code) {
     case 'invalid_type':
       return `Expected ${named(issue.expected)}, received ${typeOf(issue.input)}`
@@ -36,6 +55,7 @@ const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
 }
 
 /** Whether a message is a default message, which needs the field's name beside it. */
-export const isGeneral = (sentence: string): boolean => /^(?:Required$|Expected |Unknown field$)/.test(sentence)
+export const isGeneral = (sentence: string): boolean =>
+  /^(?:Required$|Expected |Unknown field$)/.test(sentence)
 
 z.config({ localeError: sentenceOfIssue })

@@ -12,5 +12,6 @@ test('an email address has no control, bidirectional or zero-width characters', 
     'a@exa\u2060mple.com',
   ])
     expect(z.safeParse(email, hostile).success).toBe(false)
-  for (const good of ['anna@example.com', 'jürgen+rack@bücher.example']) expect(z.safeParse(email, good).data).toBe(good)
+  for (const good of ['anna@example.com', 'jürgen+rack@bücher.example'])
+    expect(z.safeParse(email, good).data).toBe(good)
 })

@@ -1,4 +1,7 @@
-/** Sign-in, refresh and log out. The specification prescribes the first two calls and their camel case. */
+/**
+ * Sign-in, refresh and log out. The specification prescribes the first two calls and their camel
+ * case.
+ */
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
@@ -13,7 +16,10 @@ export type User = z.infer<typeof User>
 
 /** Longest life of a session from sign-in, in seconds. */
 export const sessionLifetimeSeconds = 86_400
-/** A cookie that is sent to `/v1/authorize`. It marks a device from which the account has signed in before, and authenticates nobody. */
+/**
+ * A cookie that is sent to `/v1/authorize`. It marks a device from which the account has signed in
+ * before, and authenticates nobody.
+ */
 export const deviceCookie = 'steelyard_device'
 /** The name of a cookie over HTTPS. */
 export const secureName = (cookie: string): string => `__Secure-${cookie}`
@@ -22,13 +28,25 @@ export const accessTokenLifetimeSeconds = 600
 
 export const email = z
   .string()
-  .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'), seen())
+  .check(
+    z.trim(),
+    z.toLowerCase(),
+    z.minLength(1, 'Enter your email'),
+    z.maxLength(254),
+    z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'),
+    seen(),
+  )
 /** Displayed name of a user. */
-export const displayName = z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
+export const displayName = z
+  .string()
+  .check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
 /** A password is never trimmed: every character counts. */
 export const newPassword = z
   .string()
-  .check(z.minLength(12, 'Password must be at least 12 characters'), z.maxLength(128, 'Password must be no more than 128 characters'))
+  .check(
+    z.minLength(12, 'Password must be at least 12 characters'),
+    z.maxLength(128, 'Password must be no more than 128 characters'),
+  )
 
 /** A local part of an email with at least this length must not occur in the password. */
 const shortestNameInPassword = 4
@@ -36,25 +54,37 @@ const shortestNameInPassword = 4
 /** Must not occur in a password either. */
 const productName = 'steelyard'
 
-/** Whether a password doesn't contain the email's local part or the program's name. The backend also checks it against common passwords. */
+/**
+ * Whether a password doesn't contain the email's local part or the program's name. The backend also
+ * checks it against common passwords.
+ */
 export function mayBePassword(password: string, email: string): Verdict {
   const name = email.split('@', 1)[0]!.toLowerCase()
-  if (password.toLowerCase().includes(productName)) return no('Choose a password that does not contain the name of this program')
+  if (password.toLowerCase().includes(productName))
+    return no('Choose a password that does not contain the name of this program')
   return name.length >= shortestNameInPassword && password.toLowerCase().includes(name)
     ? no('Choose a password that does not contain the part of the email address before the @')
     : yes
 }
 
 /** The password that the user has. */
-export const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
+export const oldPassword = z
+  .string()
+  .check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
 
 export const Credentials = z.strictObject({
   email,
-  password: z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')),
+  password: z
+    .string()
+    .check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'Invalid email or password')),
   /** Of an account with a second factor: a code of the authenticator app, or a recovery code. */
   code: z.optional(code),
 })
-export const SignedIn = z.object({ userData: User, accessToken: z.string(), refreshToken: z.string() })
+export const SignedIn = z.object({
+  userData: User,
+  accessToken: z.string(),
+  refreshToken: z.string(),
+})
 export const authorize = operation('authorize', 'POST /v1/authorize', null, {
   summary: 'Sign in with email and password, and with a code if the account has a second factor.',
   body: Credentials,
@@ -63,8 +93,12 @@ export const authorize = operation('authorize', 'POST /v1/authorize', null, {
 })
 
 export const authorizeRefresh = operation('authorizeRefresh', 'POST /v1/authorize/refresh', null, {
-  summary: 'Get a new access token; with `rotate`, also a new refresh token that replaces the old one.',
-  body: z.strictObject({ refresh_token: z.string().check(z.minLength(1), z.maxLength(256)), rotate: z.optional(z.boolean()) }),
+  summary:
+    'Get a new access token; with `rotate`, also a new refresh token that replaces the old one.',
+  body: z.strictObject({
+    refresh_token: z.string().check(z.minLength(1), z.maxLength(256)),
+    rotate: z.optional(z.boolean()),
+  }),
   answer: z.object({ access_token: z.string(), refresh_token: z.optional(z.string()) }),
   errors: ['session_expired'],
 })
@@ -75,23 +109,32 @@ export const authorizeLogout = operation('authorizeLogout', 'POST /v1/authorize/
 })
 
 export const sessionGet = operation('sessionGet', 'GET /v1/session', 'signed_in', {
-  summary: 'The signed-in user, the role, the scopes, and when the access token or API token expires.',
+  summary:
+    'The signed-in user, the role, the scopes, and when the access token or API token expires.',
   answer: z.object({
     user: User,
     role: Role,
     scopes: z.array(Scope),
     expiresAt: time,
-    /** True: the role requires a second factor, which this session lacks. Until one is added, only calls below `/v1/session` are accepted. */
+    /**
+     * True: the role requires a second factor, which this session lacks. Until one is added, only
+     * calls below `/v1/session` are accepted.
+     */
     second_factor_missing: z.boolean(),
   }),
 })
 
 export const PasswordChange = z.strictObject({ password: oldPassword, new_password: newPassword })
-export const passwordChange = operation('passwordChange', 'POST /v1/session/password', 'signed_in', {
-  summary: "Change the caller's own password. All other sessions of the caller end.",
-  session: true,
-  body: PasswordChange,
-})
+export const passwordChange = operation(
+  'passwordChange',
+  'POST /v1/session/password',
+  'signed_in',
+  {
+    summary: "Change the caller's own password. All other sessions of the caller end.",
+    session: true,
+    body: PasswordChange,
+  },
+)
 
 export const signInMethods = ['password', 'passkey', 'provider'] as const
 /** How a session was signed in. provider: through the OpenID Connect provider. */
@@ -120,8 +163,19 @@ const sessions = list<Session>()({
     id: { label: 'Id', kind: 'mono', value: (s: Session) => s.id },
     user: { label: 'User', value: (s: Session) => s.user.email },
     ip: { label: 'Address', kind: 'mono', value: (s: Session) => s.ip },
-    last_used_at: { label: 'Last used', kind: 'time', sort: true, value: (s: Session) => s.last_used_at },
-    created_at: { label: 'Signed in', kind: 'time', sort: true, hidden: true, value: (s: Session) => s.created_at },
+    last_used_at: {
+      label: 'Last used',
+      kind: 'time',
+      sort: true,
+      value: (s: Session) => s.last_used_at,
+    },
+    created_at: {
+      label: 'Signed in',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (s: Session) => s.created_at,
+    },
     expires_at: { label: 'Ends', kind: 'time', value: (s: Session) => s.expires_at },
     method: { label: 'By', kind: 'word', hidden: true, value: (s: Session) => s.method },
     program: { label: 'Program', value: (s: Session) => s.user_agent },
@@ -131,7 +185,8 @@ const sessions = list<Session>()({
 
 export const sessionList = listOperation(sessions, Session, {
   name: 'sessionList',
-  summary: "The caller's sessions, most recently used first; with `users:manage`, also those of other users.",
+  summary:
+    "The caller's sessions, most recently used first; with `users:manage`, also those of other users.",
   path: '/v1/sessions',
   scope: 'signed_in',
   more: { user_id: z.optional(z.union([z.literal('all'), z.uuid()])) },
@@ -141,7 +196,8 @@ export const sessionEnd = operation('sessionEnd', 'DELETE /v1/sessions/{id}', 's
 })
 
 export const sessionEndAll = operation('sessionEndAll', 'DELETE /v1/sessions', 'signed_in', {
-  summary: "End all sessions of the caller except the caller's own; with `users:manage` and `user_id`, all sessions of another user.",
+  summary:
+    "End all sessions of the caller except the caller's own; with `users:manage` and `user_id`, all sessions of another user.",
   query: z.strictObject({ user_id: z.optional(z.uuid()) }),
   answer: z.object({ ended: z.int() }),
   errors: ['not_found'],
@@ -149,15 +205,21 @@ export const sessionEndAll = operation('sessionEndAll', 'DELETE /v1/sessions', '
 
 /** Token of a link to set a password. */
 const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
-export const passwordResetLook = operation('passwordResetLook', 'POST /v1/password-reset/look', null, {
-  summary: 'The user whose password a reset link sets, and when the link expires.',
-  body: z.strictObject({ token: resetToken }),
-  answer: z.object({ email: z.string(), expires_at: time }),
-  errors: ['link_over'],
-})
+export const passwordResetLook = operation(
+  'passwordResetLook',
+  'POST /v1/password-reset/look',
+  null,
+  {
+    summary: 'The user whose password a reset link sets, and when the link expires.',
+    body: z.strictObject({ token: resetToken }),
+    answer: z.object({ email: z.string(), expires_at: time }),
+    errors: ['link_over'],
+  },
+)
 export const PasswordReset = z.strictObject({ token: resetToken, new_password: newPassword })
 export const passwordReset = operation('passwordReset', 'POST /v1/password-reset', null, {
-  summary: 'Set a password with the token of a reset link, which works once. All sessions of the user end.',
+  summary:
+    'Set a password with the token of a reset link, which works once. All sessions of the user end.',
   body: PasswordReset,
   errors: ['link_over'],
 })

@@ -1,4 +1,7 @@
-/** A real browser, and the checks for every page: no error on the console, no violation of the content policy, no finding of axe. */
+/**
+ * A real browser, and the checks for every page: no error on the console, no violation of the
+ * content policy, no finding of axe.
+ */
 import AxeBuilder from '@axe-core/playwright'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,10 +17,18 @@ export type Theme = 'dark' | 'light'
 
 export async function launch(): Promise<Browser> {
   const executablePath = findTestBrowser()
-  if (!executablePath) throw new Error('No browser found. Install it with: apt-get install chromium')
+  if (!executablePath)
+    throw new Error('No browser found. Install it with: apt-get install chromium')
   return chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
   })
 }
 
@@ -28,7 +39,11 @@ export interface Watched {
   errors: string[]
 }
 
-export async function open(browser: Browser, url: string, options: { width?: number; height?: number; theme?: Theme } = {}): Promise<Watched> {
+export async function open(
+  browser: Browser,
+  url: string,
+  options: { width?: number; height?: number; theme?: Theme } = {},
+): Promise<Watched> {
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
@@ -41,10 +56,14 @@ export async function open(browser: Browser, url: string, options: { width?: num
   page.setDefaultTimeout(60_000)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
-  // Ignore "Failed to load resource", which the browser logs for every error response: tests check such responses themselves.
+  // Ignore "Failed to load resource", which the browser logs for every error response: tests check
+  // such responses themselves.
   page.on(
     'console',
-    (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && errors.push(`console: ${message.text()}`),
+    (message) =>
+      message.type() === 'error' &&
+      !message.text().startsWith('Failed to load resource') &&
+      errors.push(`console: ${message.text()}`),
   )
   return { page, context, errors }
 }
@@ -58,36 +77,58 @@ export async function signIn(page: Page, who = admin): Promise<void> {
 }
 
 /**
- * Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and then Chromium writes style attributes that the content policy
- * blocks.
+ * Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and then
+ * Chromium writes style attributes that the content policy blocks.
  */
 export async function write(page: Page, text: string): Promise<void> {
   // Until the editor's code has loaded, a plain text area is shown in its place.
-  await page.getByRole('textbox', { name: 'Patch body, YAML' }).and(page.locator('[contenteditable]')).click()
+  await page
+    .getByRole('textbox', { name: 'Patch body, YAML' })
+    .and(page.locator('[contenteditable]'))
+    .click()
   await page.keyboard.press('ControlOrMeta+a')
   await page.keyboard.press('Delete')
   await page.keyboard.insertText(text)
 }
 
 /** The minified axe for pages. `AxeBuilder` would send twice as much code, and twice per check. */
-const axe = readFileSync(createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
+const axe = readFileSync(
+  createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve(
+    'axe-core/axe.min.js',
+  ),
+  'utf8',
+)
 
-/** Fails on violations of WCAG 2.2 AA that axe finds. `rules`: checks only these rules, for instance in a second theme, which differs only in colours. */
+/**
+ * Fails on violations of WCAG 2.2 AA that axe finds. `rules`: checks only these rules, for instance
+ * in a second theme, which differs only in colours.
+ */
 export async function expectAccessible(page: Page, what: string, rules?: string[]): Promise<void> {
   if (!(await page.evaluate<boolean>(`typeof axe === 'object'`))) await page.evaluate(axe)
-  // Legacy mode runs axe in the page itself instead of in a blank page; our pages have no frames. axe is loaded already, so the source is empty.
-  const judge = new AxeBuilder({ page, axeSource: 'void 0' }).setLegacyMode().options({ resultTypes: ['violations'] })
-  const judged = rules ? judge.withRules(rules) : judge.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+  // Legacy mode runs axe in the page itself instead of in a blank page; our pages have no frames.
+  // axe is loaded already, so the source is empty.
+  const judge = new AxeBuilder({ page, axeSource: 'void 0' })
+    .setLegacyMode()
+    .options({ resultTypes: ['violations'] })
+  const judged = rules
+    ? judge.withRules(rules)
+    : judge.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
   const { violations } = await judged.analyze()
-  const found = violations.flatMap((v) => v.nodes.map((n) => `${what}: ${v.id} (${v.help}) at ${n.target.join(' ')}`))
+  const found = violations.flatMap((v) =>
+    v.nodes.map((n) => `${what}: ${v.id} (${v.help}) at ${n.target.join(' ')}`),
+  )
   expect(found).toEqual([])
 }
 
 /** After a failed test: writes the address and the text of the page to standard error. */
 export async function tell(page: Page | undefined, state: string | undefined): Promise<void> {
   if (state !== 'fail' || page === undefined || page.isClosed()) return
-  const open = await Promise.all((await page.getByRole('menu').all()).map((menu) => menu.ariaSnapshot()))
-  process.stderr.write(`The page was ${page.url()}\n${[...open, (await page.locator('body').ariaSnapshot()).slice(0, 12_000)].join('\n')}\n`)
+  const open = await Promise.all(
+    (await page.getByRole('menu').all()).map((menu) => menu.ariaSnapshot()),
+  )
+  process.stderr.write(
+    `The page was ${page.url()}\n${[...open, (await page.locator('body').ariaSnapshot()).slice(0, 12_000)].join('\n')}\n`,
+  )
 }
 
 /** Saves a screenshot if STEELYARD_SHOTS names a folder. */
@@ -99,8 +140,9 @@ export async function shot(page: Page, name: string): Promise<void> {
 }
 
 /**
- * For tests that build on each other: after the first failure the remaining tests are skipped by name, because they would only fail for the same cause.
- * Every test also fails on errors of the page. A failed test writes the address and the text of the page.
+ * For tests that build on each other: after the first failure the remaining tests are skipped by
+ * name, because they would only fail for the same cause. Every test also fails on errors of the
+ * page. A failed test writes the address and the text of the page.
  */
 export function inOneStory(seen: () => { page: Page; errors: string[] }): void {
   let broken: string | undefined

@@ -1,4 +1,7 @@
-/** Changes of a running cluster in the console: a server is added with form and plan, and a scheduled change waits for the window and is cancelled. */
+/**
+ * Changes of a running cluster in the console: a server is added with form and plan, and a
+ * scheduled change waits for the window and is cancelled.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -22,8 +25,12 @@ let free: Server
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
   ;({ page, errors } = await open(browser, installation.url))
-  const site = (await installation.call(datacenterList, { query: {} })).items.find((d) => d.code === 'PL-POZ-1')!
-  const servers = (await installation.call(serverList, { query: {} })).items.filter((s) => s.datacenter?.id === site.id && s.eligibility.every((e) => e.ok))
+  const site = (await installation.call(datacenterList, { query: {} })).items.find(
+    (d) => d.code === 'PL-POZ-1',
+  )!
+  const servers = (await installation.call(serverList, { query: {} })).items.filter(
+    (s) => s.datacenter?.id === site.id && s.eligibility.every((e) => e.ok),
+  )
   const version = servers[0]!.talos.version!
   const same = servers.filter((s) => s.talos.version === version)
   const [controlPlane, worker, spare] = same
@@ -52,7 +59,8 @@ inOneStory(() => ({ page, errors }))
 const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
 const plan = () => page.getByRole('list', { name: 'What happens, in order' })
 const health = () => page.getByRole('list', { name: `Health of ${cluster.name}` })
-const changesOf = async () => (await installation.call(operationList, { query: { target: cluster.id } })).items
+const changesOf = async () =>
+  (await installation.call(operationList, { query: { target: cluster.id } })).items
 
 describe('the changes of a cluster', () => {
   test('the page of the cluster shows its health line by line', async () => {
@@ -66,28 +74,35 @@ describe('the changes of a cluster', () => {
       .waitFor()
   })
 
-  test('a server is added: chosen in the form, planned, started, and followed on the page of the operation', { timeout: 120_000 }, async () => {
-    await press('Change')
-    await page.getByRole('menuitem', { name: 'Add servers' }).click()
-    await page
-      .getByRole('region', { name: 'Free servers' })
-      .getByRole('checkbox', { name: new RegExp(`^${free.name}`) })
-      .check()
-    await press('Show the plan')
-    await plan().getByRole('link', { name: free.name }).waitFor()
-    expect((await installation.call(clusterGet, { params: { id: cluster.id } })).servers).toHaveLength(2)
-    // Disks with content are confirmed one by one.
-    for (const box of await page.getByRole('checkbox', { name: /^Wipe / }).all()) await box.check()
-    await page.getByRole('button', { name: 'Add servers', exact: true }).click()
-    await page.waitForURL('**/operations/*')
-    await page.getByText(/^done in/).waitFor({ timeout: 100_000 })
-    await page.getByRole('link', { name: cluster.name }).first().click()
-    await page
-      .getByRole('table', { name: `Servers of ${cluster.name}`, exact: true })
-      .getByRole('link', { name: free.name })
-      .first()
-      .waitFor()
-  })
+  test(
+    'a server is added: chosen in the form, planned, started, and followed on the page of the operation',
+    { timeout: 120_000 },
+    async () => {
+      await press('Change')
+      await page.getByRole('menuitem', { name: 'Add servers' }).click()
+      await page
+        .getByRole('region', { name: 'Free servers' })
+        .getByRole('checkbox', { name: new RegExp(`^${free.name}`) })
+        .check()
+      await press('Show the plan')
+      await plan().getByRole('link', { name: free.name }).waitFor()
+      expect(
+        (await installation.call(clusterGet, { params: { id: cluster.id } })).servers,
+      ).toHaveLength(2)
+      // Disks with content are confirmed one by one.
+      for (const box of await page.getByRole('checkbox', { name: /^Wipe / }).all())
+        await box.check()
+      await page.getByRole('button', { name: 'Add servers', exact: true }).click()
+      await page.waitForURL('**/operations/*')
+      await page.getByText(/^done in/).waitFor({ timeout: 100_000 })
+      await page.getByRole('link', { name: cluster.name }).first().click()
+      await page
+        .getByRole('table', { name: `Servers of ${cluster.name}`, exact: true })
+        .getByRole('link', { name: free.name })
+        .first()
+        .waitFor()
+    },
+  )
 
   test('a plan is out of date as soon as the form changes', async () => {
     await page.goto(`/infra/clusters/${cluster.id}/change/shrink`)
@@ -95,7 +110,9 @@ describe('the changes of a cluster', () => {
     await press('Show the plan')
     await plan().waitFor()
     await page.getByRole('checkbox', { name: new RegExp(`^${free.name} worker`) }).uncheck()
-    await page.getByText('The form has changed since the plan was made. Show the plan again.').waitFor()
+    await page
+      .getByText('The form has changed since the plan was made. Show the plan again.')
+      .waitFor()
   })
 
   test('a change waits for the maintenance window, is listed on the page of the cluster, and is cancelled there', async () => {
@@ -104,7 +121,8 @@ describe('the changes of a cluster', () => {
     const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
     // A day that is neither today nor tomorrow.
     const day = new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', { weekday: 'long' })
-    for (const name of ['Saturday', 'Sunday']) await editor.getByRole('checkbox', { name }).uncheck()
+    for (const name of ['Saturday', 'Sunday'])
+      await editor.getByRole('checkbox', { name }).uncheck()
     await editor.getByRole('checkbox', { name: day }).check()
     await press('Save window')
     await page.getByText(/^Opens next/).waitFor()
@@ -117,91 +135,115 @@ describe('the changes of a cluster', () => {
     await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor()
     await press('Cancel')
     await press('Cancel operation')
-    await until('the change is cancelled', async () => (await changesOf()).some((o) => o.kind === 'clusterDefragment' && o.status === 'cancelled'))
+    await until('the change is cancelled', async () =>
+      (await changesOf()).some((o) => o.kind === 'clusterDefragment' && o.status === 'cancelled'),
+    )
     await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
   })
 
-  test('an upgrade waits for the maintenance window, its page says when that is, and it begins when the window opens', { timeout: 90_000 }, async () => {
-    const version = cluster.talos_version === 'v1.13.9' ? 'v1.13.8' : 'v1.13.9'
-    const runs = async () => (await installation.call(clusterGet, { params: { id: cluster.id } })).talos_version
-    await page.goto(`/infra/clusters/${cluster.id}/change/upgradeTalos`)
-    await page.getByLabel('Talos version').fill(version)
-    await press('Show the plan')
-    await plan().waitFor()
-    await page.getByLabel('When').selectOption('window')
-    await page.getByRole('button', { name: 'Schedule: Upgrade Talos' }).click()
-    await page.waitForURL('**/operations/*')
-    await page
-      .getByText(/Waits for the maintenance window: .*02:00/)
-      .first()
-      .waitFor()
-    const operation = page.url()
-    expect(await runs()).toBe(cluster.talos_version)
-    await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
-    await press('Edit')
-    const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
-    await editor.getByRole('checkbox', { name: 'Monday' }).check()
-    for (const day of await editor.getByRole('checkbox').all()) await day.check()
-    await editor.getByLabel('Opens at').fill('00:00')
-    await editor.getByLabel(/^Open for/).fill('1440')
-    await press('Save window')
-    await page.getByText('Open now').waitFor()
-    await page.goto(operation)
-    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-    expect(await runs()).toBe(version)
-  })
+  test(
+    'an upgrade waits for the maintenance window, its page says when that is, and it begins when the window opens',
+    { timeout: 90_000 },
+    async () => {
+      const version = cluster.talos_version === 'v1.13.9' ? 'v1.13.8' : 'v1.13.9'
+      const runs = async () =>
+        (await installation.call(clusterGet, { params: { id: cluster.id } })).talos_version
+      await page.goto(`/infra/clusters/${cluster.id}/change/upgradeTalos`)
+      await page.getByLabel('Talos version').fill(version)
+      await press('Show the plan')
+      await plan().waitFor()
+      await page.getByLabel('When').selectOption('window')
+      await page.getByRole('button', { name: 'Schedule: Upgrade Talos' }).click()
+      await page.waitForURL('**/operations/*')
+      await page
+        .getByText(/Waits for the maintenance window: .*02:00/)
+        .first()
+        .waitFor()
+      const operation = page.url()
+      expect(await runs()).toBe(cluster.talos_version)
+      await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
+      await press('Edit')
+      const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
+      await editor.getByRole('checkbox', { name: 'Monday' }).check()
+      for (const day of await editor.getByRole('checkbox').all()) await day.check()
+      await editor.getByLabel('Opens at').fill('00:00')
+      await editor.getByLabel(/^Open for/).fill('1440')
+      await press('Save window')
+      await page.getByText('Open now').waitFor()
+      await page.goto(operation)
+      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+      expect(await runs()).toBe(version)
+    },
+  )
 
-  test('the authority of the Talos API is rotated from its form, and the cluster stays healthy', { timeout: 90_000 }, async () => {
-    await page.goto(`/infra/clusters/${cluster.id}/change/rotate`)
-    await press('Show the plan')
-    await plan().waitFor()
-    await page.getByRole('button', { name: 'Rotate secrets', exact: true }).click()
-    await page.waitForURL('**/operations/*')
-    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
-    await health().getByText('All 3 nodes are Ready.').waitFor()
-  })
+  test(
+    'the authority of the Talos API is rotated from its form, and the cluster stays healthy',
+    { timeout: 90_000 },
+    async () => {
+      await page.goto(`/infra/clusters/${cluster.id}/change/rotate`)
+      await press('Show the plan')
+      await plan().waitFor()
+      await page.getByRole('button', { name: 'Rotate secrets', exact: true }).click()
+      await page.waitForURL('**/operations/*')
+      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+      await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+      await health().getByText('All 3 nodes are Ready.').waitFor()
+    },
+  )
 
-  test('with the keyboard alone, ⌘K opens the form and Enter starts the change', { timeout: 60_000 }, async () => {
-    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
-    await health().waitFor()
-    await page.keyboard.press('ControlOrMeta+k')
-    await page.getByRole('dialog', { name: 'Search and commands' }).getByRole('combobox').waitFor()
-    await page.keyboard.type('Defragment')
-    await page.getByRole('option', { name: /Defragment etcd/, selected: true }).waitFor()
-    await page.keyboard.press('Enter')
-    await plan().waitFor()
-    await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
-    await page.waitForURL('**/operations/*')
-    await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
-  })
+  test(
+    'with the keyboard alone, ⌘K opens the form and Enter starts the change',
+    { timeout: 60_000 },
+    async () => {
+      await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+      await health().waitFor()
+      await page.keyboard.press('ControlOrMeta+k')
+      await page
+        .getByRole('dialog', { name: 'Search and commands' })
+        .getByRole('combobox')
+        .waitFor()
+      await page.keyboard.type('Defragment')
+      await page.getByRole('option', { name: /Defragment etcd/, selected: true }).waitFor()
+      await page.keyboard.press('Enter')
+      await plan().waitFor()
+      await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
+      await page.waitForURL('**/operations/*')
+      await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+    },
+  )
 
-  test('a snapshot is taken, and the cluster is restored from it on its own control plane', { timeout: 90_000 }, async () => {
-    await installation.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') } })
-    await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
-    await page
-      .getByRole('link', { name: 'Take a snapshot' })
-      .or(page.getByRole('button', { name: 'Take a snapshot' }))
-      .first()
-      .click()
-    await press('Show the plan')
-    await plan().waitFor()
-    await page.getByRole('button', { name: 'Take a snapshot', exact: true }).click()
-    await page.waitForURL('**/operations/*')
-    await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
-    const [snapshot] = (await installation.call(snapshotList, { query: {} })).items
-    await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
-    await press(/^Actions for the snapshot of/)
-    await page.getByRole('menuitem', { name: 'Restore' }).click()
-    await page.waitForURL(`**/change/restore?snapshot=${snapshot!.id}`)
-    await press('Show the plan')
-    await plan()
-      .getByText(/is wiped|Wipe/)
-      .first()
-      .waitFor()
-    await page.getByRole('button', { name: 'Restore a snapshot', exact: true }).click()
-    await page.waitForURL('**/operations/*')
-    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-    await untilReady(installation, cluster.id)
-  })
+  test(
+    'a snapshot is taken, and the cluster is restored from it on its own control plane',
+    { timeout: 90_000 },
+    async () => {
+      await installation.call(storeCreate, {
+        body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') },
+      })
+      await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
+      await page
+        .getByRole('link', { name: 'Take a snapshot' })
+        .or(page.getByRole('button', { name: 'Take a snapshot' }))
+        .first()
+        .click()
+      await press('Show the plan')
+      await plan().waitFor()
+      await page.getByRole('button', { name: 'Take a snapshot', exact: true }).click()
+      await page.waitForURL('**/operations/*')
+      await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+      const [snapshot] = (await installation.call(snapshotList, { query: {} })).items
+      await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
+      await press(/^Actions for the snapshot of/)
+      await page.getByRole('menuitem', { name: 'Restore' }).click()
+      await page.waitForURL(`**/change/restore?snapshot=${snapshot!.id}`)
+      await press('Show the plan')
+      await plan()
+        .getByText(/is wiped|Wipe/)
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: 'Restore a snapshot', exact: true }).click()
+      await page.waitForURL('**/operations/*')
+      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+      await untilReady(installation, cluster.id)
+    },
+  )
 })

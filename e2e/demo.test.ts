@@ -19,12 +19,17 @@ afterAll(() => {
   rmSync(data, { recursive: true, force: true })
 })
 
-/** Starts the demo, and resolves with its lines when it has said how to sign in and where the data stays. */
+/**
+ * Starts the demo, and resolves with its lines when it has said how to sign in and where the data
+ * stays.
+ */
 async function start(more: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset)], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
-      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
+      ...Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_')),
+      ),
       PORT: '0',
       STEELYARD_DATA: data,
       STEELYARD_SIMULATE: '1',
@@ -47,24 +52,35 @@ async function start(more: Record<string, string> = {}) {
     child.kill('SIGTERM')
     return ended
   }
-  return { url: /http:\S+/.exec(lines[0]!)![0], line: lines.find((one) => one.startsWith('Sign in as'))!, stop }
+  return {
+    url: /http:\S+/.exec(lines[0]!)![0],
+    line: lines.find((one) => one.startsWith('Sign in as'))!,
+    stop,
+  }
 }
 const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/readyz`)).status === 200
 
 test('the demo starts, and keeps running, after its admin has got a second factor, and where its role requires one', async () => {
   const required = await start({ STEELYARD_SECOND_FACTOR_ROLES: 'admin' })
-  expect(required.line).toContain("and a second factor. Without it, the demo can't act as admin@example.com")
+  expect(required.line).toContain(
+    "and a second factor. Without it, the demo can't act as admin@example.com",
+  )
   expect([await isUp(required.url), await required.stop()]).toEqual([true, 0])
 
   const first = await start()
   expect(first.line).toBe(`Sign in as ${admin.email} with the password ${admin.password}`)
-  const { call } = apiClient(first.url, (await apiClient(first.url).call(authorize, { body: admin })).accessToken)
+  const { call } = apiClient(
+    first.url,
+    (await apiClient(first.url).call(authorize, { body: admin })).accessToken,
+  )
   const { secret } = await call(totpBegin, {})
   await call(totpConfirm, { body: { code: codeOf(secret, Date.now()) } })
   expect(await first.stop()).toBe(0)
 
   const second = await start()
-  expect(second.line).toContain("and a second factor. Without it, the demo can't act as admin@example.com, and adds no simulated server")
+  expect(second.line).toContain(
+    "and a second factor. Without it, the demo can't act as admin@example.com, and adds no simulated server",
+  )
   // The demo ends with 1 if it can't continue.
   expect([await isUp(second.url), await second.stop()]).toEqual([true, 0])
 }, 240_000)

@@ -1,7 +1,10 @@
 /** Addresses for the simulated servers of a test. */
 import { createServer, type Server } from 'node:net'
 
-/** Listens at the address; null if another process already listens there. The listening socket doesn't keep the process alive. */
+/**
+ * Listens at the address; null if another process already listens there. The listening socket
+ * doesn't keep the process alive.
+ */
 const listen = (host: string): Promise<Server | null> =>
   new Promise((resolve) => {
     const server = createServer()
@@ -9,8 +12,9 @@ const listen = (host: string): Promise<Server | null> =>
   })
 
 /**
- * Reserves consecutive free blocks 127.20.N.0/24, one for each datacenter. Returns the first N minus 1, for the simulator's option --subnet-offset.
- * Listening at address 0 of a block, which no server has, reserves the block until this process ends, so two tests never get the same block.
+ * Reserves consecutive free blocks 127.20.N.0/24, one for each datacenter. Returns the first N
+ * minus 1, for the simulator's option --subnet-offset. Listening at address 0 of a block, which no
+ * server has, reserves the block until this process ends, so two tests never get the same block.
  */
 export async function freeBlock(datacenters: number): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {

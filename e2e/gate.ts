@@ -1,9 +1,15 @@
-/** A proxy in front of an installation that can hold traffic back. The browser then sees a server that accepts connections but never answers. */
+/**
+ * A proxy in front of an installation that can hold traffic back. The browser then sees a server
+ * that accepts connections but never answers.
+ */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   url: string
-  /** Holds back all traffic in both directions. Connections stay open, and new connections are accepted. */
+  /**
+   * Holds back all traffic in both directions. Connections stay open, and new connections are
+   * accepted.
+   */
   shut(): void
   /** Sends the traffic that was held back, and lets traffic through again. */
   open(): void

@@ -1,4 +1,7 @@
-/** A whole installation for a test: program and simulator as processes, set up as by `npm start`, and removed afterwards. */
+/**
+ * A whole installation for a test: program and simulator as processes, set up as by `npm start`,
+ * and removed afterwards.
+ */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,19 +35,30 @@ export interface Installation {
 
 /**
  * Waits until `look` returns something other than null, undefined or false.
- * @throws Error with `what` (or with the result of `what` if that is a function) when the time is up
+ * @throws Error with `what` (or with the result of `what` if that is a function) when the time is
+ * up
  */
-export async function until<T>(what: string | (() => string), look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
+export async function until<T>(
+  what: string | (() => string),
+  look: () => Promise<T | null | undefined | false>,
+  timeoutMs = 60_000,
+): Promise<T> {
   const began = Date.now()
   for (;;) {
     const found = await look()
     if (found) return found
-    if (Date.now() - began > timeoutMs) throw new Error(`${typeof what === 'string' ? what : what()} did not happen within ${timeoutMs / 1000} s`)
+    if (Date.now() - began > timeoutMs)
+      throw new Error(
+        `${typeof what === 'string' ? what : what()} did not happen within ${timeoutMs / 1000} s`,
+      )
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }
 
-/** Waits until the cluster is ready. @throws Error with the cluster's status and reason after a minute */
+/**
+ * Waits until the cluster is ready. @throws Error with the cluster's status and reason after a
+ * minute
+ */
 export async function untilReady({ call }: Pick<Installation, 'call'>, id: string): Promise<void> {
   let seen: Cluster | undefined
   await until(
@@ -65,9 +79,10 @@ interface InstallationOptions {
 }
 
 /**
- * `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by server number, see simulator/README.md.
- * `host`: host name in the URL instead of the address. `settings`: further settings of the program, for the installation's URL.
- * Each installation has its own addresses, so several can run at once.
+ * `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by
+ * server number, see simulator/README.md. `host`: host name in the URL instead of the address.
+ * `settings`: further settings of the program, for the installation's URL. Each installation has
+ * its own addresses, so several can run at once.
  */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
@@ -78,26 +93,38 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
   const servers = options.servers ?? 12
   const offset = await freeBlock(2)
   const scenario = join(data, 'scenario.json')
-  if (options.special) writeFileSync(scenario, JSON.stringify({ servers, special: options.special }))
+  if (options.special)
+    writeFileSync(scenario, JSON.stringify({ servers, special: options.special }))
   let running: { kill(): Promise<void> } | null = null
   /** Everything that the program and the simulator have logged. */
   let log = ''
 
   async function start() {
-    const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        // Without the test run's own STEELYARD_… variables: the program refuses unknown settings.
-        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
-        PORT: String(port),
-        STEELYARD_DATA: data,
-        STEELYARD_SIMULATE: options.special ? scenario : String(servers),
-        STEELYARD_ADMIN_EMAIL: admin.email,
-        STEELYARD_ADMIN_PASSWORD: admin.password,
-        LOG_LEVEL: 'debug',
-        ...settings,
+    const child = spawn(
+      process.execPath,
+      [
+        'tools/demo.ts',
+        '--subnet-offset',
+        String(offset),
+        ...(options.speed ? ['--speed', String(options.speed)] : []),
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          // Without the test run's own STEELYARD_… variables: the program refuses unknown settings.
+          ...Object.fromEntries(
+            Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_')),
+          ),
+          PORT: String(port),
+          STEELYARD_DATA: data,
+          STEELYARD_SIMULATE: options.special ? scenario : String(servers),
+          STEELYARD_ADMIN_EMAIL: admin.email,
+          STEELYARD_ADMIN_PASSWORD: admin.password,
+          LOG_LEVEL: 'debug',
+          ...settings,
+        },
       },
-    })
+    )
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     running = {
       async kill() {
@@ -107,8 +134,13 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
     }
     child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
     await new Promise<void>((resolve, reject) => {
-      createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('Steelyard is ready at') && resolve())
-      void ended.then(() => reject(new Error(`The installation ended before it was ready:\n${log.slice(-6000)}`)))
+      createInterface({ input: child.stdout }).on(
+        'line',
+        (line) => line.startsWith('Steelyard is ready at') && resolve(),
+      )
+      void ended.then(() =>
+        reject(new Error(`The installation ended before it was ready:\n${log.slice(-6000)}`)),
+      )
     })
   }
 
@@ -142,7 +174,11 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
   await start()
   await until(
     `${servers} confirmed servers`,
-    async () => (await installation.call(serverList, { query: {} })).items.filter((s) => s.identity.state === 'confirmed').length >= servers - 1,
+    async () =>
+      (await installation.call(serverList, { query: {} })).items.filter(
+        (s) => s.identity.state === 'confirmed',
+      ).length >=
+      servers - 1,
   )
   return installation
 }

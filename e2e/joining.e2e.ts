@@ -1,4 +1,7 @@
-/** Servers that join by themselves, for a new user: a datacenter, a join token, an image, and machines that boot it. Then the cases that can go wrong. */
+/**
+ * Servers that join by themselves, for a new user: a datacenter, a join token, an image, and
+ * machines that boot it. Then the cases that can go wrong.
+ */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -28,7 +31,10 @@ let commandLine: string
 let booted: Booted[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 4, speed: 5 }), launch()])
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 4, speed: 5 }),
+    launch(),
+  ])
   const watched = await open(browser, installation.url)
   ;({ page, errors } = watched)
   await watched.context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -43,15 +49,27 @@ inOneStory(() => ({ page, errors }))
 const run = promisify(execFile)
 /** Runs `npm run simulate -- …`. */
 const simulate = async (...words: string[]): Promise<string> =>
-  (await run(process.execPath, ['simulator/src/main.ts', ...words, '--data', join(installation.data, 'simulator')])).stdout
-const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
+  (
+    await run(process.execPath, [
+      'simulator/src/main.ts',
+      ...words,
+      '--data',
+      join(installation.data, 'simulator'),
+    ])
+  ).stdout
+const go = (to: string) =>
+  page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const table = (name: string) => page.getByRole('table', { name, exact: true })
 const notice = (text: string | RegExp) => page.getByRole('listitem').filter({ hasText: text })
 const generated = () => page.getByRole('region', { name: 'Generated image' })
 const snippet = (name: string) => generated().getByRole('region', { name })
-const fleet = async (): Promise<Server[]> => (await installation.call(serverList, { query: {} })).items
-const tokenId = async (name: string): Promise<string> => (await installation.call(joinTokenList, { query: { q: name } })).items.find((t) => t.name === name)!.id
+const fleet = async (): Promise<Server[]> =>
+  (await installation.call(serverList, { query: {} })).items
+const tokenId = async (name: string): Promise<string> =>
+  (await installation.call(joinTokenList, { query: { q: name } })).items.find(
+    (t) => t.name === name,
+  )!.id
 /** Drafts that this browser has stored. */
 const keptDrafts = (): Promise<string> =>
   page.evaluate(`new Promise((resolve) => {
@@ -62,7 +80,8 @@ const keptDrafts = (): Promise<string> =>
     }
   })`)
 /** The value of the option whose text begins with the given text. */
-const option = (select: string, text: RegExp) => page.getByLabel(select, { exact: true }).getByRole('option', { name: text }).getAttribute('value')
+const option = (select: string, text: RegExp) =>
+  page.getByLabel(select, { exact: true }).getByRole('option', { name: text }).getAttribute('value')
 
 async function choose(select: string, text: RegExp): Promise<void> {
   await page.getByLabel(select, { exact: true }).selectOption(await option(select, text))
@@ -71,7 +90,10 @@ async function choose(select: string, text: RegExp): Promise<void> {
 async function addExtension(name: string): Promise<void> {
   await page.getByRole('searchbox', { name: 'Search extensions' }).fill(name)
   await page.getByRole('checkbox', { name: new RegExp(`^${name}`) }).check()
-  await page.getByRole('list', { name: 'Chosen extensions' }).getByText(name, { exact: true }).waitFor()
+  await page
+    .getByRole('list', { name: 'Chosen extensions' })
+    .getByText(name, { exact: true })
+    .waitFor()
 }
 
 describe('servers that join by themselves', () => {
@@ -101,7 +123,10 @@ describe('servers that join by themselves', () => {
   test('an image with two extensions and a new join token is generated, and the image factory confirms it', async () => {
     await go('Servers')
     await page.getByRole('link', { name: 'Prepare image' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Talos OS Image Configuration' }).first().waitFor()
+    await page
+      .getByRole('heading', { level: 1, name: 'Talos OS Image Configuration' })
+      .first()
+      .waitFor()
     await page.getByText('Simulated image factory: these files boot no real machine').waitFor()
 
     await page.getByRole('button', { name: 'Generate' }).click()
@@ -130,7 +155,12 @@ describe('servers that join by themselves', () => {
     await generated().getByText('Confirmed by the image factory').waitFor()
 
     const schematic = (await snippet('Schematic').locator('pre').innerText()).trimEnd()
-    for (const part of ['- siderolabs/amd-ucode', '- siderolabs/iscsi-tools', 'console=ttyS0,115200']) expect(schematic).toContain(part)
+    for (const part of [
+      '- siderolabs/amd-ucode',
+      '- siderolabs/iscsi-tools',
+      'console=ttyS0,115200',
+    ])
+      expect(schematic).toContain(part)
     const id = createHash('sha256').update(`${schematic}\n`).digest('hex')
     await generated().getByRole('region', { name: 'Schematic id' }).getByText(id).waitFor()
     expect(await snippet('PXE script').locator('pre').innerText()).toContain(id)
@@ -141,10 +171,14 @@ describe('servers that join by themselves', () => {
       expect(await fetch(link!)).toMatchObject({ status: 200 })
     }
 
-    await snippet('Kernel command line').getByRole('button', { name: 'Copy kernel command line' }).click()
+    await snippet('Kernel command line')
+      .getByRole('button', { name: 'Copy kernel command line' })
+      .click()
     await snippet('Kernel command line').getByText('Copied').waitFor()
     commandLine = await page.evaluate('navigator.clipboard.readText()')
-    expect(commandLine).toMatch(/^talos\.platform=metal .*talos\.config=http:\S+\/join\/sy-join-[\w-]{22}\?uuid=\$\{uuid\}&serial=\$\{serial\}&mac=\$\{mac\}/)
+    expect(commandLine).toMatch(
+      /^talos\.platform=metal .*talos\.config=http:\S+\/join\/sy-join-[\w-]{22}\?uuid=\$\{uuid\}&serial=\$\{serial\}&mac=\$\{mac\}/,
+    )
     await page.reload()
     await generated().getByText('Confirmed by the image factory').waitFor()
   })
@@ -152,20 +186,34 @@ describe('servers that join by themselves', () => {
   test('four servers that boot with the shown command line are listed within 30 s, in the right datacenter, with their hardware', async () => {
     await go('Servers')
     await page.getByRole('heading', { level: 1, name: /^Servers\s*4$/ }).waitFor()
-    booted = (JSON.parse(await simulate('--boot-with', commandLine, '--count', '4', '--json')) as { servers: Booted[] }).servers
+    booted = (
+      JSON.parse(await simulate('--boot-with', commandLine, '--count', '4', '--json')) as {
+        servers: Booted[]
+      }
+    ).servers
     expect(booted).toHaveLength(4)
     await page.getByText(/^4 servers joined: /).waitFor()
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
     // Measure from the last announcement: how long machines take to boot depends on the simulator.
-    const announced = (await installation.call(joinTokenArrivals, { params: { id: await tokenId('warsaw-rack-7') }, query: {} })).items.map((a) =>
-      Date.parse(a.at),
-    )
+    const announced = (
+      await installation.call(joinTokenArrivals, {
+        params: { id: await tokenId('warsaw-rack-7') },
+        query: {},
+      })
+    ).items.map((a) => Date.parse(a.at))
     expect(announced).toHaveLength(4)
     expect(Date.now() - Math.max(...announced)).toBeLessThan(30_000)
 
     const joined = (await fleet()).filter((s) => booted.some((b) => b.uuid === s.identity.uuid))
-    expect(new Set(joined.map((s) => `${s.identity.serial} ${s.nodeAddresses[0]}`))).toEqual(new Set(booted.map((b) => `${b.serial} ${b.address}`)))
-    for (const s of joined) expect(s).toMatchObject({ datacenter: { code: 'PL-WAW-1' }, status: 'maintenance', identity: { state: 'confirmed' } })
+    expect(new Set(joined.map((s) => `${s.identity.serial} ${s.nodeAddresses[0]}`))).toEqual(
+      new Set(booted.map((b) => `${b.serial} ${b.address}`)),
+    )
+    for (const s of joined)
+      expect(s).toMatchObject({
+        datacenter: { code: 'PL-WAW-1' },
+        status: 'maintenance',
+        identity: { state: 'confirmed' },
+      })
 
     const [first] = joined
     await table('Servers')
@@ -177,13 +225,19 @@ describe('servers that join by themselves', () => {
       .filter({ has: page.getByRole('heading', { name: 'Storage' }) })
     await detail.getByRole('heading', { name: 'Storage' }).waitFor()
     const shown = await detail.innerText()
-    for (const what of [first!.identity.serial!, first!.nodeAddresses[0]!, 'PL-WAW-1', ...resources.interfaces.map((i) => i.hardware_addr!)])
+    for (const what of [
+      first!.identity.serial!,
+      first!.nodeAddresses[0]!,
+      'PL-WAW-1',
+      ...resources.interfaces.map((i) => i.hardware_addr!),
+    ])
       expect(shown).toContain(what)
 
     await go('Datacenters')
     await table('Datacenters').getByRole('link', { name: '4 servers of PL-WAW-1' }).click()
     await page.getByRole('heading', { level: 1, name: /^Servers\s*4$/ }).waitFor()
-    for (const s of joined) await table('Servers').getByRole('link', { name: s.name, exact: true }).waitFor()
+    for (const s of joined)
+      await table('Servers').getByRole('link', { name: s.name, exact: true }).waitFor()
   })
 
   test('the join token lists the servers that used it', async () => {
@@ -194,10 +248,18 @@ describe('servers that join by themselves', () => {
       .waitFor()
     await table('Join tokens').getByRole('button', { name: 'Details of warsaw-rack-7' }).click()
     for (const b of booted) {
-      const row = table('Servers announced with warsaw-rack-7').getByRole('row').filter({ hasText: b.address })
+      const row = table('Servers announced with warsaw-rack-7')
+        .getByRole('row')
+        .filter({ hasText: b.address })
       await row.getByText('Joined').waitFor()
       const link = row.getByRole('link')
-      expect((await installation.call(serverGet, { params: { id: (await link.getAttribute('href'))!.split('/').at(-1)! } })).identity.uuid).toBe(b.uuid)
+      expect(
+        (
+          await installation.call(serverGet, {
+            params: { id: (await link.getAttribute('href'))!.split('/').at(-1)! },
+          })
+        ).identity.uuid,
+      ).toBe(b.uuid)
     }
   })
 
@@ -211,22 +273,31 @@ describe('servers that join by themselves', () => {
       .getByRole('row', { name: /warsaw-rack-7 Revoked/ })
       .waitFor()
 
-    const late = (JSON.parse(await simulate('--boot-with', commandLine, '--json')) as { servers: Booted[] }).servers[0]!
+    const late = (
+      JSON.parse(await simulate('--boot-with', commandLine, '--json')) as { servers: Booted[] }
+    ).servers[0]!
     const id = await tokenId('warsaw-rack-7')
     await until('the refused server is told of', async () =>
-      (await installation.call(joinTokenArrivals, { params: { id }, query: {} })).items.find((a) => a.uuid === late.uuid && a.result === 'refused'),
-    )
-    const row = table('Servers announced with warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
-    await row.getByText('The join token was revoked').waitFor()
-    // Wait until the machine is in maintenance mode: a machine with a valid token would be registered by then.
-    await until('it reached maintenance', async () =>
-      (await installation.simulator<{ servers: { uuid: string; stage: string }[] }>('/servers')).servers.find(
-        (s) => s.uuid === late.uuid && s.stage === 'maintenance',
+      (await installation.call(joinTokenArrivals, { params: { id }, query: {} })).items.find(
+        (a) => a.uuid === late.uuid && a.result === 'refused',
       ),
+    )
+    const row = table('Servers announced with warsaw-rack-7')
+      .getByRole('row')
+      .filter({ hasText: late.address })
+    await row.getByText('The join token was revoked').waitFor()
+    // Wait until the machine is in maintenance mode: a machine with a valid token would be
+    // registered by then.
+    await until('it reached maintenance', async () =>
+      (
+        await installation.simulator<{ servers: { uuid: string; stage: string }[] }>('/servers')
+      ).servers.find((s) => s.uuid === late.uuid && s.stage === 'maintenance'),
     )
     expect((await fleet()).filter((s) => s.identity.uuid === late.uuid)).toEqual([])
     const entry = await until('the audit says so', async () =>
-      (await installation.call(auditList, { query: { action: 'join.refused' } })).items.find((e) => e.ip === late.address),
+      (await installation.call(auditList, { query: { action: 'join.refused' } })).items.find(
+        (e) => e.ip === late.address,
+      ),
     )
     expect(entry.after).toMatchObject({ reason: 'The join token was revoked' })
     await go('Servers')
@@ -240,8 +311,13 @@ describe('servers that join by themselves', () => {
     await earlier.getByText('revoked').waitFor()
     await page.getByRole('button', { name: 'Start over' }).click()
     await earlier.getByRole('button', { name: /^Use again/ }).click()
-    await page.getByRole('list', { name: 'Chosen extensions' }).getByText('iscsi-tools', { exact: true }).waitFor()
-    expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe('console=ttyS0,115200')
+    await page
+      .getByRole('list', { name: 'Chosen extensions' })
+      .getByText('iscsi-tools', { exact: true })
+      .waitFor()
+    expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe(
+      'console=ttyS0,115200',
+    )
     await page.getByRole('button', { name: 'Generate' }).click()
     await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
     // The choice survives a reload.
@@ -251,7 +327,10 @@ describe('servers that join by themselves', () => {
       return kept.includes('iscsi-tools') && !kept.includes('amd-ucode')
     })
     await page.reload()
-    await page.getByRole('list', { name: 'Chosen extensions' }).getByText('iscsi-tools', { exact: true }).waitFor()
+    await page
+      .getByRole('list', { name: 'Chosen extensions' })
+      .getByText('iscsi-tools', { exact: true })
+      .waitFor()
     expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
   })
 
@@ -267,7 +346,10 @@ describe('servers that join by themselves', () => {
     // Steelyard retries its request to the factory; the button is busy meanwhile.
     await generated().getByRole('button', { name: 'Loading' }).waitFor({ state: 'detached' })
     await generated().getByRole('button', { name: 'Try again' }).waitFor()
-    expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({ factory: { registered_at: null }, token: null })
+    expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({
+      factory: { registered_at: null },
+      token: null,
+    })
     await simulate('factory', 'ok')
     await generated().getByRole('button', { name: 'Try again' }).click()
     await generated().getByText('Confirmed by the image factory').waitFor()
@@ -283,8 +365,11 @@ describe('servers that join by themselves', () => {
 
   test('an action on a selection shows a result for each server', async () => {
     await go('Servers')
-    const joined = (await fleet()).filter((s) => s.datacenter?.code === 'PL-WAW-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    for (const s of joined.slice(0, 2)) await page.getByRole('checkbox', { name: `Select ${s.name}` }).check()
+    const joined = (await fleet())
+      .filter((s) => s.datacenter?.code === 'PL-WAW-1')
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    for (const s of joined.slice(0, 2))
+      await page.getByRole('checkbox', { name: `Select ${s.name}` }).check()
     const selection = page.getByRole('region', { name: 'Selection' })
     await selection.getByRole('button', { name: 'Remove' }).click()
     const question = dialog('Remove 2 servers?')
@@ -293,8 +378,16 @@ describe('servers that join by themselves', () => {
     await question.getByRole('textbox', { name: /^Type/ }).fill('remove 2 servers')
     await question.getByRole('button', { name: 'Remove' }).click()
     const results = dialog('1 of 2 servers not removed').getByRole('list', { name: 'Results' })
-    await results.getByRole('listitem').filter({ hasText: joined[0]!.name }).getByText('Not done').waitFor()
-    await results.getByRole('listitem').filter({ hasText: joined[1]!.name }).getByText('Removed').waitFor()
+    await results
+      .getByRole('listitem')
+      .filter({ hasText: joined[0]!.name })
+      .getByText('Not done')
+      .waitFor()
+    await results
+      .getByRole('listitem')
+      .filter({ hasText: joined[1]!.name })
+      .getByText('Removed')
+      .waitFor()
     await dialog('1 of 2 servers not removed').getByRole('button', { name: 'Close' }).last().click()
   })
 })

@@ -1,4 +1,7 @@
-/** Datacenter, join token, image and subnet by keyboard alone: the focus is visible at every stop and never lost. */
+/**
+ * Datacenter, join token, image and subnet by keyboard alone: the focus is visible at every stop
+ * and never lost.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
@@ -17,12 +20,17 @@ let errors: string[]
 let keys: Keys
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 6, speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 6, speed: 20 }),
+    launch(),
+  ])
   const watched = await open(browser, installation.url)
   ;({ page, errors } = watched)
   keys = keysOf(page)
   await watched.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  const site = (await installation.call(datacenterList, { query: {} })).items.find((d) => d.code === 'PL-POZ-1')!
+  const site = (await installation.call(datacenterList, { query: {} })).items.find(
+    (d) => d.code === 'PL-POZ-1',
+  )!
   const { items } = await installation.call(serverList, { query: {} })
   const server = items.find((s) => s.datacenter?.id === site.id && s.eligibility.every((e) => e.ok))
   const body = {
@@ -40,17 +48,27 @@ afterAll(async () => {
 })
 inOneStory(() => ({ page, errors }))
 
-const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' })
+const button = (name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const main = () => page.getByRole('main')
-const section = (name: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name })
+const section = (name: string) =>
+  page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name })
 /** A field by its label, which may be followed by "optional" or the kind of network. */
 const field = (name: string) => page.getByLabel(new RegExp(`^${name}(\\s*(optional|IPv[46].*))?$`))
 const map = () => page.getByRole('grid', { name: /^Addresses of / })
-const row = (name: string) => page.getByRole('table', { name: 'Subnets', exact: true }).getByRole('row', { name: new RegExp(`Actions for ${name}`) })
+const row = (name: string) =>
+  page
+    .getByRole('table', { name: 'Subnets', exact: true })
+    .getByRole('row', { name: new RegExp(`Actions for ${name}`) })
 
 /** Live regions, which a screen reader announces. */
-const told = (text: string | RegExp) => page.locator('[aria-live="polite"], [role="status"], [role="alert"]').getByText(text).first().waitFor()
+const told = (text: string | RegExp) =>
+  page
+    .locator('[aria-live="polite"], [role="status"], [role="alert"]')
+    .getByText(text)
+    .first()
+    .waitFor()
 const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
 
 async function write(name: string, text: string): Promise<void> {
@@ -201,7 +219,12 @@ describe('by keyboard alone', () => {
 
   test('arrow keys move in the address map, and Tab leaves it', async () => {
     await keys.tabTo(map())
-    const at = () => map().evaluate((grid) => grid.ownerDocument.getElementById(grid.getAttribute('aria-activedescendant') ?? '')?.getAttribute('aria-label'))
+    const at = () =>
+      map().evaluate((grid) =>
+        grid.ownerDocument
+          .getElementById(grid.getAttribute('aria-activedescendant') ?? '')
+          ?.getAttribute('aria-label'),
+      )
     expect(await at()).toBe('198.18.7.0, reserved')
     await keys.key('ArrowRight')
     expect(await at()).toBe('198.18.7.1, gateway')
@@ -232,7 +255,9 @@ describe('by keyboard alone', () => {
     await untilReady(installation, cluster.id)
     await keys.tabTo(button(`Actions for ${own}`), 'Shift+Tab')
     await act('Assign to a cluster')
-    const radio = page.getByRole('radiogroup', { name: 'Cluster' }).getByRole('radio', { name: new RegExp(cluster.name) })
+    const radio = page
+      .getByRole('radiogroup', { name: 'Cluster' })
+      .getByRole('radio', { name: new RegExp(cluster.name) })
     await radio.waitFor()
     await keys.focusedIn(main())
     await keys.tabTo(radio)
@@ -256,11 +281,17 @@ describe('by keyboard alone', () => {
     await told('1 subnet to add')
     await keys.enter(button('Review'))
     await keys.focused(step('3 of 3: Review'))
-    await page.getByRole('group', { name: 'Manifest before and after' }).getByText('CiliumLoadBalancerIPPool').waitFor()
+    await page
+      .getByRole('group', { name: 'Manifest before and after' })
+      .getByText('CiliumLoadBalancerIPPool')
+      .waitFor()
     await keys.enter(button('Assign 1 subnet'))
     await page.getByRole('heading', { level: 1, name: /subnet/i }).waitFor()
     await keys.focusedIn(main())
-    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are changed as requested.`).waitFor({ timeout: 60_000 })
+    await page
+      .getByRole('status')
+      .getByText(`Done: the subnets of ${cluster.name} are changed as requested.`)
+      .waitFor({ timeout: 60_000 })
     await page
       .getByRole('list', { name: `Subnets of ${cluster.name}` })
       .getByRole('listitem')
@@ -287,7 +318,10 @@ describe('by keyboard alone', () => {
     await keys.type(cluster.name)
     await keys.key('Enter')
     await question.waitFor({ state: 'detached' })
-    await page.getByRole('status').getByText(`Done: the subnets of ${cluster.name} are changed as requested.`).waitFor({ timeout: 60_000 })
+    await page
+      .getByRole('status')
+      .getByText(`Done: the subnets of ${cluster.name} are changed as requested.`)
+      .waitFor({ timeout: 60_000 })
     await keys.focusedIn(main())
     await keys.enter(section('Network'), 'Shift+Tab')
     await row(own).getByText('Unassigned').waitFor()

@@ -22,7 +22,9 @@ let servers: Server[]
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
-  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
   ;({ context, page, errors } = await open(browser, installation.url))
   ;({ key, type, focused, tabTo, walkTo } = keysOf(page))
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -66,7 +68,9 @@ describe('by keyboard alone', () => {
   })
 
   test('arrow keys move between rows, Space expands one, Enter opens it', async () => {
-    const wanted = servers.findIndex((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok))
+    const wanted = servers.findIndex(
+      (s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok),
+    )
     const rows = page.getByRole('table', { name: 'Servers', exact: true }).locator('tr[data-row]')
     await tabTo(rows.first())
     for (let at = 0; at < wanted; at++) await key('ArrowDown')
@@ -88,7 +92,9 @@ describe('by keyboard alone', () => {
     await tabTo(more)
     await key('Enter')
     const menu = page.getByRole('menu')
-    await expect.poll(() => menu.evaluate((element) => element.contains(element.ownerDocument.activeElement))).toBe(true)
+    await expect
+      .poll(() => menu.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
+      .toBe(true)
     await key('Escape')
     await focused(more)
     await key('ArrowDown')
@@ -113,7 +119,8 @@ describe('by keyboard alone', () => {
     await focused(page.getByRole('textbox', { name: 'Name' }))
     await type('kernel-tuning')
     const body = page.getByRole('textbox', { name: 'Patch body, YAML' })
-    // Until the editor's code has loaded, a plain text area has the focus. `tabTo` checks that the focus is visible.
+    // Until the editor's code has loaded, a plain text area has the focus. `tabTo` checks that the
+    // focus is visible.
     await tabTo(body.and(page.locator('textarea')))
     loading.resolve()
     const editor = body.and(page.locator('[contenteditable]'))
@@ -121,8 +128,13 @@ describe('by keyboard alone', () => {
     await page.unroute(code)
     // The editor indents the line below a key.
     await type('machine:\nsysctls:\nnet.core.somaxconn: "4096')
-    await expect.poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n')).toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
-    await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('net.core.somaxconn').waitFor()
+    await expect
+      .poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n'))
+      .toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
+    await page
+      .getByRole('group', { name: 'Merged configuration before and after' })
+      .getByText('net.core.somaxconn')
+      .waitFor()
     await key('Escape')
     await key('Tab')
     expect(await isFocused(editor)).toBe(false)
@@ -161,7 +173,9 @@ describe('by keyboard alone', () => {
     await type('PL')
     await tabTo(button('Choose servers'))
     await key('Enter')
-    const eligible = servers.filter((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok)).slice(0, 4)
+    const eligible = servers
+      .filter((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok))
+      .slice(0, 4)
     for (const server of eligible) {
       const box = page.getByRole('checkbox', { name: server.name })
       await tabTo(box)
@@ -174,7 +188,9 @@ describe('by keyboard alone', () => {
     await page.getByText('What will happen').waitFor()
     await tabTo(button('Create cluster'))
     await key('Enter')
-    const question = page.getByRole('dialog', { name: 'Custom Talos Patches have not been created for these servers' })
+    const question = page.getByRole('dialog', {
+      name: 'Custom Talos Patches have not been created for these servers',
+    })
     await tabTo(question.getByRole('button', { name: 'Proceed' }))
     await key('Enter')
     await page.getByText(/^done in /).waitFor({ timeout: 60_000 })

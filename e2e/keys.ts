@@ -2,16 +2,23 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-export const isFocused = (locator: Locator): Promise<boolean> => locator.evaluate((element) => element === element.ownerDocument.activeElement)
+export const isFocused = (locator: Locator): Promise<boolean> =>
+  locator.evaluate((element) => element === element.ownerDocument.activeElement)
 
 export interface Keys {
   key: (name: string) => Promise<void>
   type: (text: string) => Promise<void>
-  /** Waits until the element has the focus. @throws Error that names the element that has the focus instead */
+  /**
+   * Waits until the element has the focus. @throws Error that names the element that has the focus
+   * instead
+   */
   focused: (locator: Locator) => Promise<void>
   /** Waits until the element or something in it has a visible focus. */
   focusedIn: (locator: Locator) => Promise<void>
-  /** Presses Tab until the element has the focus, and checks that the focus is visible at every stop. */
+  /**
+   * Presses Tab until the element has the focus, and checks that the focus is visible at every
+   * stop.
+   */
   tabTo: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
   /** Tabs to the element and presses Enter. */
   enter: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
@@ -24,7 +31,10 @@ export interface Keys {
 export function keysOf(page: Page): Keys {
   const key = (name: string) => page.keyboard.press(name)
 
-  /** The focused element, and whether its focus is visible: an outline on it, on its frame, on the mark beside a hidden input, or on the ring of a grid. */
+  /**
+   * The focused element, and whether its focus is visible: an outline on it, on its frame, on the
+   * mark beside a hidden input, or on the ring of a grid.
+   */
   const focus = () =>
     page.evaluate<{ what: string; seen: boolean }>(`(() => {
       const element = document.activeElement
@@ -51,7 +61,8 @@ export function keysOf(page: Page): Keys {
       await key(by)
       const { what, seen } = await focus()
       way.push(what)
-      // Skip `body`, which has the focus after the page's last stop, while Tab moves through the browser's own controls.
+      // Skip `body`, which has the focus after the page's last stop, while Tab moves through the
+      // browser's own controls.
       if (what.startsWith('body ')) continue
       expect({ what, seen }).toEqual({ what, seen: true })
     }
@@ -64,7 +75,9 @@ export function keysOf(page: Page): Keys {
     type: (text) => page.keyboard.type(text),
     focused,
     async focusedIn(locator) {
-      await holds(locator, () => locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
+      await holds(locator, () =>
+        locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)),
+      )
       const { what, seen } = await focus()
       // The page's `main` element gets no outline.
       if (!what.startsWith('main ')) expect({ what, seen }).toEqual({ what, seen: true })
@@ -84,7 +97,8 @@ export function keysOf(page: Page): Keys {
       await tabTo(select)
       const chosen = async () => (await select.locator('option:checked').textContent()) ?? ''
       await key('Home')
-      for (let steps = 0; steps < 30 && !(await chosen()).startsWith(text); steps++) await key('ArrowDown')
+      for (let steps = 0; steps < 30 && !(await chosen()).startsWith(text); steps++)
+        await key('ArrowDown')
       expect(await chosen()).toContain(text)
     },
   }

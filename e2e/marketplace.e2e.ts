@@ -1,4 +1,7 @@
-/** A capacity commitment from end to end: committed in the console, delegated, started by Steelyard, seen in the list of servers, and failed. */
+/**
+ * A capacity commitment from end to end: committed in the console, delegated, started by Steelyard,
+ * seen in the list of servers, and failed.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ccList } from '#contract/marketplace/ccs.ts'
@@ -14,7 +17,10 @@ let errors: string[]
 let server: { id: string; name: string }
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 3, speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 3, speed: 20 }),
+    launch(),
+  ])
   ;({ page, errors } = await open(browser, installation.url))
   server = (await installation.call(serverList, { query: {} })).items[0]!
   await signIn(page)
@@ -27,8 +33,12 @@ inOneStory(() => ({ page, errors }))
 
 const main = () => page.getByRole('main')
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
-const row = () => page.getByRole('table', { name: 'Commitments', exact: true }).getByRole('row', { name: new RegExp(`Actions for ${server.name}`) })
-const counter = (name: string) => page.getByRole('group', { name: 'Status' }).getByRole('button', { name })
+const row = () =>
+  page
+    .getByRole('table', { name: 'Commitments', exact: true })
+    .getByRole('row', { name: new RegExp(`Actions for ${server.name}`) })
+const counter = (name: string) =>
+  page.getByRole('group', { name: 'Status' }).getByRole('button', { name })
 const stored = async () => (await installation.call(ccList, { query: { server: server.id } })).items
 async function act(item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${server.name}` }).click()
@@ -41,7 +51,10 @@ describe('the life of a commitment', () => {
     await page.waitForURL('**/marketplace/ccs')
     await main().getByText('No commitments yet').waitFor()
     const crumbs = page.getByRole('navigation', { name: 'Breadcrumb' })
-    expect(await crumbs.getByRole('listitem').allTextContents()).toEqual(['Marketplace›', 'Compute Capacity'])
+    expect(await crumbs.getByRole('listitem').allTextContents()).toEqual([
+      'Marketplace›',
+      'Compute Capacity',
+    ])
     expect(await page.title()).toBe('Compute Capacity · Steelyard')
   })
 
@@ -67,7 +80,9 @@ describe('the life of a commitment', () => {
     await row().getByText('Waiting delegation').waitFor()
     await row().getByText('1.248').waitFor()
     await counter('Waiting delegation').getByText('1', { exact: true }).waitFor()
-    expect((await stored())[0]).toMatchObject({ price: { amount: '1.248', currency: 'EUR', basis: 'server' } })
+    expect((await stored())[0]).toMatchObject({
+      price: { amount: '1.248', currency: 'EUR', basis: 'server' },
+    })
   })
 
   test('after the delegation is confirmed, Steelyard starts it, and every list shows that without a reload', async () => {
@@ -104,7 +119,10 @@ describe('the life of a commitment', () => {
     const add = other.page.getByRole('main').getByRole('button', { name: 'Commit capacity' })
     expect(await add.getAttribute('aria-disabled')).toBe('true')
     await add.hover()
-    await other.page.getByRole('tooltip').getByText('Your role does not include marketplace:write').waitFor()
+    await other.page
+      .getByRole('tooltip')
+      .getByText('Your role does not include marketplace:write')
+      .waitFor()
     expect(other.errors).toEqual([])
     await other.context.close()
   })

@@ -1,4 +1,7 @@
-/** A subnet from end to end: added, refused if it overlaps, assigned to a cluster, inspected, and unassigned. */
+/**
+ * A subnet from end to end: added, refused if it overlaps, assigned to a cluster, inspected, and
+ * unassigned.
+ */
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +25,12 @@ let cluster: Cluster
 let site: { id: string; code: string }
 let elsewhere: { id: string; code: string }
 
-const own = { name: 'poz-public-b', cidr: '198.18.7.0/26', gateway: '198.18.7.1', exclude: ['198.18.7.2-198.18.7.9', '198.18.7.20'] }
+const own = {
+  name: 'poz-public-b',
+  cidr: '198.18.7.0/26',
+  gateway: '198.18.7.1',
+  exclude: ['198.18.7.2-198.18.7.9', '198.18.7.20'],
+}
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
@@ -40,7 +48,10 @@ beforeAll(async () => {
         name,
         datacenter_id: place.id,
         talos_version: servers[0]!.talos.version!,
-        servers: servers.map((s, i) => ({ node_id: s.id, role: i === 0 ? ('control_plane' as const) : ('worker' as const) })),
+        servers: servers.map((s, i) => ({
+          node_id: s.id,
+          role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+        })),
       },
     })
   }
@@ -57,8 +68,10 @@ inOneStory(() => ({ page, errors }))
 const list = () => page.getByRole('table', { name: 'Subnets', exact: true })
 const row = (name: string) => list().getByRole('row', { name: new RegExp(`Actions for ${name}`) })
 const map = () => page.getByRole('grid', { name: /^Addresses of / })
-const notice = (text: string | RegExp) => page.getByRole('region', { name: /^Notices/ }).getByText(text)
-const subnetNamed = async (name: string): Promise<Subnet | undefined> => (await installation.call(subnetList, { query: {} })).items.find((s) => s.name === name)
+const notice = (text: string | RegExp) =>
+  page.getByRole('region', { name: /^Notices/ }).getByText(text)
+const subnetNamed = async (name: string): Promise<Subnet | undefined> =>
+  (await installation.call(subnetList, { query: {} })).items.find((s) => s.name === name)
 async function act(subnet: string, item: string | RegExp): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${subnet}` }).click()
   await page.getByRole('menuitem', { name: item }).click()
@@ -70,17 +83,24 @@ async function press(name: string | RegExp): Promise<void> {
 describe('the life of a subnet', () => {
   test('the empty list links to the form', async () => {
     await page.goto('/')
-    await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Network' }).click()
+    await page
+      .getByRole('navigation', { name: 'Sections' })
+      .getByRole('link', { name: 'Network' })
+      .click()
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
     await page.getByRole('main').getByRole('button', { name: 'Add subnet' }).last().click()
     await page.waitForURL('**/infra/network/add-subnet')
   })
 
   test('the form shows errors at their fields, and one click applies a suggested correction', async () => {
-    await page.getByRole('combobox', { name: 'Datacenter' }).selectOption({ label: `${site.code}  Poznań` })
+    await page
+      .getByRole('combobox', { name: 'Datacenter' })
+      .selectOption({ label: `${site.code}  Poznań` })
     await page.getByLabel('CIDR').fill('198.18.7.5/26')
     await page.getByLabel('Gateway').fill('198.18.7.63')
-    await page.getByText('198.18.7.5/26 is not a network address. Did you mean 198.18.7.0/26?').waitFor()
+    await page
+      .getByText('198.18.7.5/26 is not a network address. Did you mean 198.18.7.0/26?')
+      .waitFor()
     await press('Use 198.18.7.0/26')
     expect(await page.getByLabel('CIDR').inputValue()).toBe('198.18.7.0/26')
     await press('Add subnet')
@@ -96,10 +116,9 @@ describe('the life of a subnet', () => {
     await page.getByLabel('Exclude IPs').fill('198.18.7.2 - 198.18.7.8, 198.18.7.9\n198.18.7.20')
     const space = page.getByRole('complementary', { name: 'The space' })
     await space.getByText('52', { exact: true }).first().waitFor()
-    expect(await space.getByRole('list', { name: 'Pieces' }).getByRole('listitem').allInnerTexts()).toEqual([
-      '198.18.7.10–198.18.7.19',
-      '198.18.7.21–198.18.7.62',
-    ])
+    expect(
+      await space.getByRole('list', { name: 'Pieces' }).getByRole('listitem').allInnerTexts(),
+    ).toEqual(['198.18.7.10–198.18.7.19', '198.18.7.21–198.18.7.62'])
     expect(await space.getByRole('gridcell', { name: '198.18.7.20, excluded' }).count()).toBe(1)
     await press('Add subnet')
     await notice(`${own.name} was added`).waitFor()
@@ -123,7 +142,10 @@ describe('the life of a subnet', () => {
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
     await page.getByRole('link', { name: `Show subnet ${own.name}` }).click()
     // Leaving the form asks for confirmation before the entered values are lost.
-    await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Leave' }).click()
+    await page
+      .getByRole('dialog', { name: 'Leave without saving?' })
+      .getByRole('button', { name: 'Leave' })
+      .click()
     await map().waitFor()
     expect(await list().getByRole('row').count()).toBeGreaterThan(1)
     expect(await subnetNamed('poz-too-much')).toBe(undefined)
@@ -147,14 +169,19 @@ describe('the life of a subnet', () => {
     // The browser logs each failed request.
     errors.splice(0)
     await press('Try again')
-    await page.getByRole('group', { name: 'Manifest before and after' }).getByText('CiliumLoadBalancerIPPool').waitFor()
+    await page
+      .getByRole('group', { name: 'Manifest before and after' })
+      .getByText('CiliumLoadBalancerIPPool')
+      .waitFor()
   })
 
   test('assigning offers clusters of the same datacenter, shows what changes, and ends with Active', async () => {
     await page.goto('/infra/network')
     await act(own.name, 'Assign to a cluster')
     const clusters = page.getByRole('radiogroup', { name: 'Cluster' })
-    await clusters.getByText(`${own.name} is in ${site.code}; cluster fra-core-01 is in ${elsewhere.code}`).waitFor()
+    await clusters
+      .getByText(`${own.name} is in ${site.code}; cluster fra-core-01 is in ${elsewhere.code}`)
+      .waitFor()
     expect(await clusters.getByRole('radio', { name: /fra-core-01/ }).isDisabled()).toBe(true)
     await clusters.getByRole('radio', { name: /poz-render-01/ }).check()
     await press('Choose subnets')
@@ -166,17 +193,32 @@ describe('the life of a subnet', () => {
     const manifest = page.getByRole('group', { name: 'Manifest before and after' })
     await manifest.getByText('CiliumLoadBalancerIPPool').waitFor()
     // Exactly the addresses that may be assigned.
-    expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual(['198.18.7.10', '198.18.7.19', '198.18.7.21', '198.18.7.62'])
+    expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual([
+      '198.18.7.10',
+      '198.18.7.19',
+      '198.18.7.21',
+      '198.18.7.62',
+    ])
     await press('Assign 1 subnet')
-    await page.getByText('Done: the subnets of poz-render-01 are changed as requested.').waitFor({ timeout: 60_000 })
-    await page.getByRole('list', { name: 'Subnets of poz-render-01' }).getByRole('listitem').filter({ hasText: own.name }).getByText('Active').waitFor()
+    await page
+      .getByText('Done: the subnets of poz-render-01 are changed as requested.')
+      .waitFor({ timeout: 60_000 })
+    await page
+      .getByRole('list', { name: 'Subnets of poz-render-01' })
+      .getByRole('listitem')
+      .filter({ hasText: own.name })
+      .getByText('Active')
+      .waitFor()
     await page.getByRole('link', { name: 'Back to Network' }).click()
     await row(own.name).getByText('Active').waitFor()
     await row(own.name).getByRole('link', { name: 'poz-render-01' }).waitFor()
   })
 
   test('the map shows what uses an address, and copies the address, by mouse and by keyboard', async () => {
-    await until('Services have addresses', async () => ((await subnetNamed(own.name))?.used ?? 0) > 0)
+    await until(
+      'Services have addresses',
+      async () => ((await subnetNamed(own.name))?.used ?? 0) > 0,
+    )
     await page.goto('/infra/network')
     await press(`Details of ${own.name}`)
     const used = map().getByRole('gridcell', { name: /, in use$/ })
@@ -194,7 +236,10 @@ describe('the life of a subnet', () => {
     await page.keyboard.press('Enter')
     await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(address)
     await page.keyboard.press('Home')
-    await page.getByRole('group', { name: 'About 198.18.7.0', exact: true }).getByText('Network address').waitFor()
+    await page
+      .getByRole('group', { name: 'About 198.18.7.0', exact: true })
+      .getByText('Network address')
+      .waitFor()
     // The table of ranges shows the same states.
     const ranges = page.getByRole('region', { name: 'Ranges' })
     await ranges.getByRole('row', { name: /\.2–\.9 Excluded/ }).waitFor()
@@ -220,9 +265,13 @@ describe('the life of a subnet', () => {
     await page.getByRole('button', { name: `Actions for ${own.name}` }).click()
     const remove = page.getByRole('menuitem', { name: /^Remove/ })
     expect(await remove.getAttribute('aria-disabled')).toBe('true')
-    expect(await remove.innerText()).toContain(`${used} addresses in use by cluster poz-render-01. Unassign the subnet first`)
+    expect(await remove.innerText()).toContain(
+      `${used} addresses in use by cluster poz-render-01. Unassign the subnet first`,
+    )
     await page.getByRole('menuitem', { name: 'Edit' }).click()
-    await page.getByText('This subnet is assigned to poz-render-01. Unassign it before changing the CIDR').waitFor()
+    await page
+      .getByText('This subnet is assigned to poz-render-01. Unassign it before changing the CIDR')
+      .waitFor()
     expect(await page.getByLabel('CIDR').isEditable()).toBe(false)
   })
 
@@ -242,29 +291,43 @@ describe('the life of a subnet', () => {
     await losing.getByRole('listitem').first().waitFor()
     await press('Unassign 1 subnet')
     await expect.poll(async () => (await subnetNamed(own.name))?.status).toBe('draining')
-    await page.getByRole('list', { name: 'Subnets of poz-render-01' }).getByText('Draining').waitFor()
+    await page
+      .getByRole('list', { name: 'Subnets of poz-render-01' })
+      .getByText('Draining')
+      .waitFor()
     await page.getByRole('link', { name: 'Back to Network' }).click()
     await row(own.name).getByText('Draining').waitFor()
     await act(own.name, 'Unassign from poz-render-01 at once')
     await press('Unassign 1 subnet')
-    const question = page.getByRole('dialog', { name: 'Unassign 1 subnet from poz-render-01 without waiting?' })
-    expect(await question.getByRole('button', { name: 'Unassign at once' }).getAttribute('aria-disabled')).toBe('true')
+    const question = page.getByRole('dialog', {
+      name: 'Unassign 1 subnet from poz-render-01 without waiting?',
+    })
+    expect(
+      await question
+        .getByRole('button', { name: 'Unassign at once' })
+        .getAttribute('aria-disabled'),
+    ).toBe('true')
     await question.getByLabel(/to confirm/).fill('poz-render-01')
-    // The cluster changes after the page has read its version, so the page reads it again and repeats the request.
+    // The cluster changes after the page has read its version, so the page reads it again and
+    // repeats the request.
     const answers: number[] = []
     await page.route(`**/v1/clusters/${cluster.id}/subnets`, async (route) => {
       if (route.request().method() !== 'PUT') return route.continue()
       if (answers.length === 0)
         await installation.call(clusterWindowSet, {
           params: { id: cluster.id },
-          body: { window: { days: ['sat'], from: '02:00', minutes: 60, time_zone: 'Europe/Warsaw' } },
+          body: {
+            window: { days: ['sat'], from: '02:00', minutes: 60, time_zone: 'Europe/Warsaw' },
+          },
         })
       const response = await route.fetch()
       answers.push(response.status())
       await route.fulfill({ response })
     })
     await question.getByRole('button', { name: 'Unassign at once' }).click()
-    await page.getByText('Done: the subnets of poz-render-01 are changed as requested.').waitFor({ timeout: 60_000 })
+    await page
+      .getByText('Done: the subnets of poz-render-01 are changed as requested.')
+      .waitFor({ timeout: 60_000 })
     expect([answers[0], answers.at(-1)]).toEqual([412, 202])
     await page.goto('/infra/network')
     await row(own.name).getByText('Unassigned').waitFor()
@@ -286,15 +349,26 @@ describe('many subnets', () => {
     await press('Import')
     const dialog = page.getByRole('dialog', { name: 'Import subnets' })
     const header = 'name,cidr,gateway,datacenter'
-    await dialog.getByLabel('CSV', { exact: true }).fill(`${header}\nPoz A,198.18.0.1/24,,${site.code}\npoz-b,198.18.1.0/24,,XX-XXX-1`)
+    await dialog
+      .getByLabel('CSV', { exact: true })
+      .fill(`${header}\nPoz A,198.18.0.1/24,,${site.code}\npoz-b,198.18.1.0/24,,XX-XXX-1`)
     await dialog.getByRole('button', { name: 'Check' }).click()
-    await dialog.getByText('3 problems in 2 lines. Nothing was written: correct the text and check it again.').waitFor()
+    await dialog
+      .getByText('3 problems in 2 lines. Nothing was written: correct the text and check it again.')
+      .waitFor()
     const problems = dialog.getByRole('group', { name: 'Problems' })
-    await problems.getByRole('row', { name: '2 cidr 198.18.0.1/24 is not a network address. Did you mean 198.18.0.0/24?' }).waitFor()
+    await problems
+      .getByRole('row', {
+        name: '2 cidr 198.18.0.1/24 is not a network address. Did you mean 198.18.0.0/24?',
+      })
+      .waitFor()
     expect((await installation.call(subnetList, { query: {} })).total).toBe(0)
 
     const file = join(installation.data, 'subnets.csv')
-    writeFileSync(file, `${header}\npoz-a,198.18.0.0/24,198.18.0.1,${site.code}\npoz-b,198.18.1.0/24,,${site.code}\nfra-a,10.9.0.0/16,,${elsewhere.code}\n`)
+    writeFileSync(
+      file,
+      `${header}\npoz-a,198.18.0.0/24,198.18.0.1,${site.code}\npoz-b,198.18.1.0/24,,${site.code}\nfra-a,10.9.0.0/16,,${elsewhere.code}\n`,
+    )
     await dialog.getByLabel('CSV file').setInputFiles(file)
     await dialog.getByText('subnets.csv').waitFor()
     await dialog.getByRole('button', { name: 'Check' }).click()
@@ -304,7 +378,10 @@ describe('many subnets', () => {
     await row('fra-a').waitFor()
 
     await press('More actions')
-    const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export subnets' }).click()])
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Export subnets' }).click(),
+    ])
     const text = await readFile(await saved.path(), 'utf8')
     expect(text.trim().split('\n')).toHaveLength(4)
     await press('More actions')
@@ -312,7 +389,11 @@ describe('many subnets', () => {
     await dialog.getByLabel('CSV', { exact: true }).fill(text)
     await dialog.getByRole('button', { name: 'Check' }).click()
     await dialog.getByText('Every row is valid: 3 without a change.').waitFor()
-    expect(await dialog.getByRole('button', { name: 'Import', exact: true }).getAttribute('aria-disabled')).toBe('true')
+    expect(
+      await dialog
+        .getByRole('button', { name: 'Import', exact: true })
+        .getAttribute('aria-disabled'),
+    ).toBe('true')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
@@ -370,13 +451,18 @@ describe('many subnets', () => {
     const before = (await subnetNamed('poz-a'))!
     await page.goto(`/infra/network/${before.id}/edit`)
     await page.getByLabel('VLAN ID').fill('77')
-    await installation.call(subnetUpdate, { params: { id: before.id }, body: { name: 'poz-theirs' } })
+    await installation.call(subnetUpdate, {
+      params: { id: before.id },
+      body: { name: 'poz-theirs' },
+    })
     const save = page.getByRole('button', { name: 'Save subnet' })
     await save.click()
     const theirs = page.getByRole('row', { name: 'Name poz-a poz-theirs poz-a' })
     await theirs.waitFor()
     await press('Apply my changes to the new version')
-    await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-theirs')
+    await expect
+      .poll(() => page.getByLabel('Name', { exact: true }).inputValue())
+      .toBe('poz-theirs')
     expect(await page.getByLabel('VLAN ID').inputValue()).toBe('77')
     await save.click()
     await notice('poz-theirs was changed').waitFor()
@@ -384,27 +470,41 @@ describe('many subnets', () => {
   })
 
   test('removing several subnets at once shows a result for each', async () => {
-    await installation.call(subnetCreate, { body: { name: 'poz-c', cidr: '198.18.2.0/24', datacenter_id: site.id } })
+    await installation.call(subnetCreate, {
+      body: { name: 'poz-c', cidr: '198.18.2.0/24', datacenter_id: site.id },
+    })
     await page.goto('/infra/network')
     await row('poz-c').waitFor()
     await page.getByLabel('Select all on this page').check({ force: true })
-    await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Remove' }).click()
-    await page.getByRole('dialog', { name: 'Remove 4 subnets?' }).getByRole('button', { name: 'Remove' }).click()
+    await page
+      .getByRole('region', { name: 'Selection' })
+      .getByRole('button', { name: 'Remove' })
+      .click()
+    await page
+      .getByRole('dialog', { name: 'Remove 4 subnets?' })
+      .getByRole('button', { name: 'Remove' })
+      .click()
     const told = page.getByRole('dialog', { name: 'Removing subnets' })
-    await expect.poll(() => told.getByRole('listitem').filter({ hasText: 'Removed' }).count()).toBe(4)
+    await expect
+      .poll(() => told.getByRole('listitem').filter({ hasText: 'Removed' }).count())
+      .toBe(4)
     await told.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
   test('a viewer sees the list of subnets, and the reason why nothing can be changed', async () => {
-    await installation.call(subnetCreate, { body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id } })
+    await installation.call(subnetCreate, {
+      body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id },
+    })
     const viewer = { email: 'viewer@network.demo', password: 'only looking at networks' }
     await installation.call(userCreate, { body: { ...viewer, name: 'Viewer', role: 'viewer' } })
     const other = await open(browser, installation.url)
     await signIn(other.page, viewer)
     await other.page.goto('/infra/network')
     await other.page.getByRole('button', { name: 'Details of poz-seen' }).waitFor()
-    const refused = ['Add subnet', 'Assign subnets'].map((name) => other.page.getByRole('button', { name, exact: true }).getAttribute('aria-disabled'))
+    const refused = ['Add subnet', 'Assign subnets'].map((name) =>
+      other.page.getByRole('button', { name, exact: true }).getAttribute('aria-disabled'),
+    )
     expect(await Promise.all(refused)).toEqual(['true', 'true'])
     await other.context.close()
     expect(other.errors).toEqual([])

@@ -1,4 +1,7 @@
-/** Second factors, passkeys, the identity provider, invitations, roles, and the pages of profile and admins, as users meet them. */
+/**
+ * Second factors, passkeys, the identity provider, invitations, roles, and the pages of profile and
+ * admins, as users meet them.
+ */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { userCreate } from '#contract/users.ts'
@@ -13,7 +16,10 @@ let context: BrowserContext
 let page: Page
 let errors: string[]
 
-const person = (name: string) => ({ email: `${name}@steelyard.demo`, password: `the pass phrase of nobody else, ${name.length}` })
+const person = (name: string) => ({
+  email: `${name}@steelyard.demo`,
+  password: `the pass phrase of nobody else, ${name.length}`,
+})
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([
@@ -21,7 +27,10 @@ beforeAll(async () => {
       servers: 1,
       host: 'localhost',
       async settings(url) {
-        provider = await realProvider({ hal: { email: 'hal@example.com', email_verified: true, name: 'Hal', groups: ['ops'] } }, url)
+        provider = await realProvider(
+          { hal: { email: 'hal@example.com', email_verified: true, name: 'Hal', groups: ['ops'] } },
+          url,
+        )
         return {
           STEELYARD_PUBLIC_URL: url,
           STEELYARD_OIDC_ISSUER: provider.issuer,
@@ -55,7 +64,8 @@ afterEach(async ({ task }) => {
   expect(errors.splice(0)).toEqual([])
 })
 
-const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' })
+const button = (name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 
@@ -91,7 +101,9 @@ test('a user sets up an authenticator app, and then signs in with password and c
   await typeCredentials(tess)
   await heading('Enter your code').waitFor()
   const code = page.getByLabel('Code', { exact: true })
-  await expect.poll(() => code.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  await expect
+    .poll(() => code.evaluate((element) => element === element.ownerDocument.activeElement))
+    .toBe(true)
   await code.fill('000000')
   await button('Sign in').click()
   await page.getByRole('alert').first().waitFor()
@@ -112,8 +124,16 @@ test('a user sets up an authenticator app, and then signs in with password and c
 test('a user adds a passkey and signs in with it, without an email', async () => {
   const devices = await context.newCDPSession(page)
   await devices.send('WebAuthn.enable')
-  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true } as const
-  await devices.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, automaticPresenceSimulation: true } })
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+  } as const
+  await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...options, automaticPresenceSimulation: true },
+  })
   const pia = person('pia')
   await signIn(page, pia)
   await page.goto('/profile?tab=security')
@@ -135,7 +155,10 @@ test('at an IP address the passkey is disabled and says why', async () => {
   await passkey.waitFor()
   expect(await passkey.getAttribute('aria-disabled')).toBe('true')
   await passkey.hover()
-  await page.getByRole('tooltip').getByText('The passkeys of this Steelyard work only at localhost').waitFor()
+  await page
+    .getByRole('tooltip')
+    .getByText('The passkeys of this Steelyard work only at localhost')
+    .waitFor()
 })
 
 test('a user signs in through the identity provider, and returns to the page that was wanted', async () => {
@@ -228,7 +251,10 @@ test('a viewer sees the name of the role and who can give another one, and no pa
   await signIn(page, person('vera'))
   await page.goto('/profile')
   await page.getByText('Viewer', { exact: true }).waitFor()
-  await page.getByRole('region', { name: 'Who can give you another role' }).getByText(admin.email).waitFor()
+  await page
+    .getByRole('region', { name: 'Who can give you another role' })
+    .getByText(admin.email)
+    .waitFor()
   await button(/Profile$/).click()
   const entry = page.getByRole('menuitem', { name: /^Admin/ })
   expect(await entry.getAttribute('aria-disabled')).toBe('true')

@@ -1,6 +1,7 @@
 /**
- * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content.
- * `npm test` opens the frequent ones at two widths, `npm run test:all` every screen at four.
+ * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen,
+ * and the page logs no error or blocked content. `npm test` opens the frequent ones at two widths,
+ * `npm run test:all` every screen at four.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,11 +11,27 @@ import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/cluster
 import { serverDrift } from '#contract/servers/drift.ts'
 import { offerCreate } from '#contract/marketplace/offers.ts'
 import { patchCreate } from '#contract/patches.ts'
-import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
+import {
+  type Server,
+  serverAdd,
+  serverGet,
+  serverList,
+  serverRemove,
+} from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
 import { longTests } from '../tools/testing/length.ts'
-import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
+import {
+  expectAccessible,
+  launch,
+  open,
+  shot,
+  signIn,
+  tell,
+  type Theme,
+  type Watched,
+  widths,
+} from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { frequent } from './screens/frequent.ts'
 import { furnishJoining } from './screens/joining.ts'
@@ -27,7 +44,14 @@ import { walkAsViewer } from './viewer-walk.ts'
 const special = {
   3: {
     hardware: 'dell-r760',
-    contents: { nvme0n1: 'ceph', nvme1n1: 'ceph', nvme2n1: 'zfs', nvme3n1: 'lvm', sda: 'ext4', sdb: 'raid' },
+    contents: {
+      nvme0n1: 'ceph',
+      nvme1n1: 'ceph',
+      nvme2n1: 'zfs',
+      nvme3n1: 'lvm',
+      sda: 'ext4',
+      sdb: 'raid',
+    },
     media: ['usb', 'virtual'],
   },
   8: { missing_disks: true },
@@ -36,11 +60,17 @@ const special = {
 let installation: Installation
 let browser: Browser
 let world: World
-/** Pages of visitors and of signed-in users that no test uses at the moment. Only one test at a time uses a page. */
+/**
+ * Pages of visitors and of signed-in users that no test uses at the moment. Only one test at a time
+ * uses a page.
+ */
 const free: Record<'visitor' | 'person', Watched[]> = { visitor: [], person: [] }
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20, special }), launch()])
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ speed: 20, special }),
+    launch(),
+  ])
   const look = () => open(browser, installation.url)
   free.visitor = await Promise.all([look(), look()])
   free.person = await Promise.all([look(), look()])
@@ -63,11 +93,27 @@ async function furnish(): Promise<World> {
   const { items } = await call(serverList, { query: {} })
   const simulated = (await simulator<{ servers: Simulated[] }>('/servers')).servers
   const machineOf = (s: Server) => simulated.find((m) => m.uuid === s.identity.uuid)!.name
-  const at = (code: string) => items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
-  const [one, two, filled, silent] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
+  const at = (code: string) =>
+    items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
+  const [one, two, filled, silent] = at('DE-FRA-1').toSorted((a, b) =>
+    (a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1,
+  )
   const holds = (s: Server) => s.resources.disks.some(({ content }) => content !== 'empty')
-  const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted((a, b) => Number(holds(b)) - Number(holds(a)) || (a.name < b.name ? -1 : 1))
-  if (!one || !two || !filled || !silent || !server || !removed || !controlPlane || !worker || !twin) throw new Error('Too few free servers')
+  const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted(
+    (a, b) => Number(holds(b)) - Number(holds(a)) || (a.name < b.name ? -1 : 1),
+  )
+  if (
+    !one ||
+    !two ||
+    !filled ||
+    !silent ||
+    !server ||
+    !removed ||
+    !controlPlane ||
+    !worker ||
+    !twin
+  )
+    throw new Error('Too few free servers')
 
   const made = (name: string, cp: Server, w?: Server) =>
     call(clusterCreate, {
@@ -75,15 +121,29 @@ async function furnish(): Promise<World> {
         name,
         datacenter_id: cp.datacenter!.id,
         talos_version: cp.talos.version!,
-        servers: [{ node_id: cp.id, role: 'control_plane' }, ...(w ? [{ node_id: w.id, role: 'worker' as const }] : [])],
+        servers: [
+          { node_id: cp.id, role: 'control_plane' },
+          ...(w ? [{ node_id: w.id, role: 'worker' as const }] : []),
+        ],
       },
     })
   await simulator(`/servers/${machineOf(two)}/fault`, { kind: 'vanish', stage: 'installing' })
   await simulator(`/servers/${machineOf(filled)}/fault`, { kind: 'disks', what: 'filled' })
-  const [patch, { cluster: ready }, { cluster: waiting }, { cluster: unwiped }, { cluster: troubled }] = await Promise.all([
+  const [
+    patch,
+    { cluster: ready },
+    { cluster: waiting },
+    { cluster: unwiped },
+    { cluster: troubled },
+  ] = await Promise.all([
     call(patchCreate, {
       params: { id: server.id },
-      body: { name: 'kernel-tuning', weight: 520, labels: { team: 'storage' }, body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' },
+      body: {
+        name: 'kernel-tuning',
+        weight: 520,
+        labels: { team: 'storage' },
+        body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+      },
     }),
     made('poz-ready-01', controlPlane, worker),
     made('fra-waiting-01', one, two),
@@ -91,25 +151,57 @@ async function furnish(): Promise<World> {
     made('fra-troubled-01', silent),
     call(serverRemove, { params: { id: removed.id } }),
   ])
-  await call(serverAdd, { body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id } })
+  await call(serverAdd, {
+    body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id },
+  })
   await Promise.all([untilReady(installation, ready.id), untilReady(installation, troubled.id)])
-  // The server is slow at first, so that the patch has been checked and saved, but not yet sent, when the server starts to refuse everything.
+  // The server is slow at first, so that the patch has been checked and saved, but not yet sent,
+  // when the server starts to refuse everything.
   await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'delay', ms: 20_000 })
-  await call(patchCreate, { params: { id: silent.id }, body: { name: 'late', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
+  await call(patchCreate, {
+    params: { id: silent.id },
+    body: { name: 'late', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' },
+  })
   await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'refuse', port: 'apid' })
   const unconfirmed = await until('the removed server is found again', async () =>
     (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
   )
-  await until('the server went dark', async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false)
-  const grace = await call(userCreate, { body: { email: 'grace@steelyard.demo', name: 'Grace', role: 'viewer', password: 'nobody signs in with it' } })
+  await until(
+    'the server went dark',
+    async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false,
+  )
+  const grace = await call(userCreate, {
+    body: {
+      email: 'grace@steelyard.demo',
+      name: 'Grace',
+      role: 'viewer',
+      password: 'nobody signs in with it',
+    },
+  })
   const link = new URL((await call(userResetPassword, { params: { id: grace.id } })).url)
-  await simulator(`/servers/${machineOf(worker)}/configuration`, { replace: 'debug: false', by: 'debug: true' })
-  await until('what others have changed is seen', async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted')
+  await simulator(`/servers/${machineOf(worker)}/configuration`, {
+    replace: 'debug: false',
+    by: 'debug: true',
+  })
+  await until(
+    'what others have changed is seen',
+    async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted',
+  )
   const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
-  await until('the patch cannot be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
+  await until(
+    'the patch cannot be sent',
+    async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0,
+  )
   // The ready cluster has an offer whose access address is not yet the address of the cluster.
-  const offer = await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
-  await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') } })
+  const offer = await call(offerCreate, {
+    body: {
+      cluster_id: ready.id,
+      price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' },
+    },
+  })
+  await call(storeCreate, {
+    body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') },
+  })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
@@ -131,7 +223,11 @@ async function furnish(): Promise<World> {
 }
 
 /** Waits until nothing on the page is busy. */
-const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0)
+const settled = (page: Page) =>
+  until(
+    'the page is settled',
+    async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0,
+  )
 
 const pathOf = ({ path }: Screen) => (typeof path === 'string' ? path : path(world))
 
@@ -141,8 +237,12 @@ async function enter(page: Page, screen: Screen): Promise<void> {
   await settled(page)
 }
 
-const wear = (page: Page, theme: Theme) => page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
-const tooWide = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+const wear = (page: Page, theme: Theme) =>
+  page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+const tooWide = (page: Page) =>
+  page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
 
 const height = 900
 
@@ -153,27 +253,40 @@ const stand = (dialogs: Locator, count: number) =>
       all.length === wanted.count &&
       all.every((dialog) => {
         const place = dialog.getBoundingClientRect()
-        return place.height > 0 && place.top < wanted.height && dialog.getAnimations().every(({ playState }: { playState: string }) => playState === 'finished')
+        return (
+          place.height > 0 &&
+          place.top < wanted.height &&
+          dialog
+            .getAnimations()
+            .every(({ playState }: { playState: string }) => playState === 'finished')
+        )
       }),
     { count, height },
   )
 
 /** Waits for the next frame, when the page has adapted to a new width. */
-const drawn = (page: Page) => page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
 
 /** `count`: the number of dialogs when the screen was opened. */
 async function look(page: Page, screen: Screen, width: number, count: number): Promise<void> {
   const dialogs = page.getByRole('dialog')
-  // On narrow screens a dialog is a sheet that slides in. Its code may still be loading; until it is visible, everything else on the page is hidden.
+  // On narrow screens a dialog is a sheet that slides in. Its code may still be loading; until it
+  // is visible, everything else on the page is hidden.
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
-  // Key presses may have scrolled the page. Scroll to the top: of an element partly under the header, axe would check only the visible part.
+  // Key presses may have scrolled the page. Scroll to the top: of an element partly under the
+  // header, axe would check only the visible part.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   for (const theme of ['light', 'dark'] as const) {
     await wear(page, theme)
     await shot(page, `${screen.name}-${width}-${theme}`)
-    await expectAccessible(page, `${what}, ${theme}`, theme === 'light' ? ['color-contrast'] : undefined)
+    await expectAccessible(
+      page,
+      `${what}, ${theme}`,
+      theme === 'light' ? ['color-contrast'] : undefined,
+    )
   }
 }
 
@@ -193,7 +306,9 @@ describe('every screen', () => {
     if (!watched) throw new Error('More tests at once than there are pages')
     const { page, errors } = watched
     try {
-      const sizes = (isFull ? widths : ([375, 1280] as const)).filter((width) => screen.only === undefined || screen.only === width)
+      const sizes = (isFull ? widths : ([375, 1280] as const)).filter(
+        (width) => screen.only === undefined || screen.only === width,
+      )
       let count: number | undefined
       for (const width of sizes.toReversed()) {
         await page.setViewportSize({ width, height })
@@ -214,33 +329,36 @@ describe('every screen', () => {
   })
 })
 
-test.each([375, 1280] as const)('at %i px a button below the drift alarm does not move while the alarm loads', async (width) => {
-  const { page } = free.person[0]!
-  let answer = (): void => undefined
-  const held = new Promise<void>((resolve) => (answer = resolve))
-  // The servers come after the cluster, and the difference after both.
-  await page.route(/\/v1\/nodes\?.*cluster=/, async (route) => {
-    await pause(500)
-    await route.continue()
-  })
-  await page.route('**/drift', async (route) => {
-    await held
-    await route.continue()
-  })
-  try {
-    await page.setViewportSize({ width, height })
-    await page.goto(`/infra/clusters/${world.ready.id}?tab=keys`)
-    const button = page.getByRole('button', { name: 'Update resources' })
-    await button.waitFor()
-    const before = await button.boundingBox()
-    answer()
-    await page.getByRole('button', { name: 'Keep the changes' }).waitFor()
-    expect(await button.boundingBox()).toEqual(before)
-  } finally {
-    answer()
-    await page.unrouteAll()
-  }
-})
+test.each([375, 1280] as const)(
+  'at %i px a button below the drift alarm does not move while the alarm loads',
+  async (width) => {
+    const { page } = free.person[0]!
+    let answer = (): void => undefined
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    // The servers come after the cluster, and the difference after both.
+    await page.route(/\/v1\/nodes\?.*cluster=/, async (route) => {
+      await pause(500)
+      await route.continue()
+    })
+    await page.route('**/drift', async (route) => {
+      await held
+      await route.continue()
+    })
+    try {
+      await page.setViewportSize({ width, height })
+      await page.goto(`/infra/clusters/${world.ready.id}?tab=keys`)
+      const button = page.getByRole('button', { name: 'Update resources' })
+      await button.waitFor()
+      const before = await button.boundingBox()
+      answer()
+      await page.getByRole('button', { name: 'Keep the changes' }).waitFor()
+      expect(await button.boundingBox()).toEqual(before)
+    } finally {
+      answer()
+      await page.unrouteAll()
+    }
+  },
+)
 
 test('a viewer sees every page, changes nothing, and every disabled control says why', async () => {
   const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
@@ -254,11 +372,14 @@ test('a viewer sees every page, changes nothing, and every disabled control says
   expect(disabled).toBeGreaterThan(50)
 })
 
-test.each(['dark', 'light'] as const)('the theme follows the system until the user chooses one: %s', async (theme) => {
-  const { page, context, errors } = await open(browser, installation.url, { theme })
-  await page.goto('/')
-  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
-  expect(await page.locator('html').getAttribute('data-theme')).toBe(theme)
-  await context.close()
-  expect(errors).toEqual([])
-})
+test.each(['dark', 'light'] as const)(
+  'the theme follows the system until the user chooses one: %s',
+  async (theme) => {
+    const { page, context, errors } = await open(browser, installation.url, { theme })
+    await page.goto('/')
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
+    expect(await page.locator('html').getAttribute('data-theme')).toBe(theme)
+    await context.close()
+    expect(errors).toEqual([])
+  },
+)

@@ -2,7 +2,13 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nameSentences } from '#contract/names.ts'
-import { type Server, serverEvents, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import {
+  type Server,
+  serverEvents,
+  serverGet,
+  serverList,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { pageBudgets, pageCosts } from '../tools/bench/console.ts'
 import { launch, open, signIn, tell } from './browser.ts'
@@ -26,7 +32,9 @@ afterAll(async () => {
   await installation?.stop()
 })
 beforeEach(async () => {
-  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
 })
 afterEach(async ({ task }) => {
   await tell(page, task.result?.state)
@@ -36,10 +44,16 @@ afterEach(async ({ task }) => {
 /** The table of servers, also while a dialog covers it. */
 const table = () => page.getByRole('table', { name: 'Servers', exact: true, includeHidden: true })
 const link = (name: string) => table().getByRole('link', { name, exact: true, includeHidden: true })
-/** Names in the list, without the line below a name that shows where else the search has matched. */
-const names = async () => (await table().locator('a[data-rowlink]').allInnerTexts()).map((text) => text.trim().split('\n', 1)[0]!)
+/**
+ * Names in the list, without the line below a name that shows where else the search has matched.
+ */
+const names = async () =>
+  (await table().locator('a[data-rowlink]').allInnerTexts()).map(
+    (text) => text.trim().split('\n', 1)[0]!,
+  )
 const search = () => new URL(page.url()).search
-const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
+const notice = (text: string) =>
+  page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
 const list = async (query = '') => {
   await page.goto(`/infra/servers${query}`)
   await table().waitFor()
@@ -51,7 +65,11 @@ async function act(server: string, item: string): Promise<void> {
 
 test('the sign-in page, the list and the form of a new cluster stay within their budgets of JavaScript and requests', async () => {
   // Servers that are still being read send events, and pages answer events with requests.
-  const facts = async () => JSON.stringify((await installation.call(serverList, { query: {} })).items).replaceAll(/"\d{4}-\d\d-\d\dT[^"]+"/g, '')
+  const facts = async () =>
+    JSON.stringify((await installation.call(serverList, { query: {} })).items).replaceAll(
+      /"\d{4}-\d\d-\d\dT[^"]+"/g,
+      '',
+    )
   let before = ''
   await expect
     .poll(
@@ -66,7 +84,9 @@ test('the sign-in page, the list and the form of a new cluster stay within their
   const costs = await pageCosts(browser, installation.url, admin)
   const over = Object.entries(costs).flatMap(([page, { bytes, requests }]) => {
     const most = pageBudgets[page as keyof typeof costs]
-    return bytes > most.bytes || requests > most.requests ? [`${page}: ${bytes} bytes, ${requests} requests`] : []
+    return bytes > most.bytes || requests > most.requests
+      ? [`${page}: ${bytes} bytes, ${requests} requests`]
+      : []
   })
   expect(over).toEqual([])
 })
@@ -81,7 +101,10 @@ describe('the list', () => {
     await list()
     const { id, name } = servers[0]!
     await installation.call(serverUpdate, { params: { id }, body: { name: 'aa-meanwhile' } })
-    const isPublished = async () => (await installation.call(serverEvents, { params: { id }, query: {} })).items.some((e) => e.type === 'server.renamed')
+    const isPublished = async () =>
+      (await installation.call(serverEvents, { params: { id }, query: {} })).items.some(
+        (e) => e.type === 'server.renamed',
+      )
     await expect.poll(isPublished).toBe(true)
     stream.resolve()
     await link('aa-meanwhile').waitFor()
@@ -115,7 +138,9 @@ describe('the list', () => {
     await list()
     await page.getByRole('button', { name: 'Datacenter: Any' }).click()
     await page.getByRole('menuitemcheckbox', { name: /^DE-FRA-1/ }).click()
-    await expect.poll(names).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
+    await expect
+      .poll(names)
+      .toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
     await page.getByRole('button', { name: 'Status: Any' }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Ready' }).click()
     await page.getByText('No server matches these filters.').waitFor()
@@ -142,15 +167,21 @@ describe('the list', () => {
     await table().getByRole('button', { name: 'Name' }).click()
     await expect.poll(names).toEqual(servers.map((s) => s.name).toReversed())
     expect(search()).toBe('?sort=-name')
-    expect(await table().getByRole('columnheader', { name: 'Name' }).getAttribute('aria-sort')).toBe('descending')
+    expect(
+      await table().getByRole('columnheader', { name: 'Name' }).getAttribute('aria-sort'),
+    ).toBe('descending')
     await table().getByRole('button', { name: 'Datacenter' }).click()
-    await expect.poll(async () => (await names()).slice(0, 4).toSorted()).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
+    await expect
+      .poll(async () => (await names()).slice(0, 4).toSorted())
+      .toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
   })
 
   test('the page size can be chosen, and the back button returns to the previous page of the list', async () => {
     await list()
     const size = page.getByRole('combobox', { name: 'Rows a page' })
-    expect((await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0])).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
+    expect(
+      (await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0]),
+    ).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
     await size.selectOption('5')
     await page.getByText('1–5 of 12 servers').waitFor()
     await page.getByRole('button', { name: 'Next page' }).click()
@@ -159,14 +190,21 @@ describe('the list', () => {
     expect(search()).toBe('?size=5&page=2')
     await page.goBack()
     await page.getByText('1–5 of 12 servers').waitFor()
-    expect(await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled')).toBe('true')
+    expect(
+      await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled'),
+    ).toBe('true')
     // The selection includes rows that the filter hides, and actions apply to them.
     await table()
       .getByRole('checkbox', { name: `Select ${servers[0]!.name}` })
       .check({ force: true })
     await page.getByRole('button', { name: 'Next page' }).click()
     await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
-    expect(await page.getByRole('region', { name: 'Selection' }).getByRole('link', { name: 'Create cluster' }).getAttribute('href')).toContain(servers[0]!.id)
+    expect(
+      await page
+        .getByRole('region', { name: 'Selection' })
+        .getByRole('link', { name: 'Create cluster' })
+        .getAttribute('href'),
+    ).toContain(servers[0]!.id)
     // A page number beyond the last shows a way back.
     await page.goto('/infra/servers?size=5&page=9')
     await page.getByText('The list ends before this page.').waitFor()
@@ -177,11 +215,16 @@ describe('the list', () => {
   test('hidden columns and saved views outlast a reload', async () => {
     await list()
     await page.getByRole('button', { name: 'Columns' }).click()
-    const saved = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
+    const saved = page.waitForResponse(
+      (response) =>
+        response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT',
+    )
     await Promise.all([saved, page.getByRole('menuitemcheckbox', { name: 'Node type' }).click()])
     await table().getByRole('columnheader', { name: 'Node type' }).waitFor({ state: 'detached' })
     await list()
-    await expect.poll(() => table().getByRole('columnheader', { name: 'Node type' }).count()).toBe(0)
+    await expect
+      .poll(() => table().getByRole('columnheader', { name: 'Node type' }).count())
+      .toBe(0)
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('menuitem', { name: 'Reset columns' }).click()
     await table().getByRole('columnheader', { name: 'Node type' }).waitFor()
@@ -190,7 +233,10 @@ describe('the list', () => {
     await page.getByRole('menuitem', { name: 'Save this view' }).click()
     await page.getByRole('dialog', { name: 'Save this view' }).waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('Frankfurt')
-    const kept = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
+    const kept = page.waitForResponse(
+      (response) =>
+        response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT',
+    )
     await page.keyboard.press('Enter')
     await kept
     await list()
@@ -228,7 +274,9 @@ describe('renaming', () => {
     await expect.poll(() => save().getAttribute('aria-disabled')).toBe(null)
     await dialog().getByRole('button', { name: 'Cancel' }).click()
     await dialog().waitFor({ state: 'detached' })
-    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(first!.name)
+    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(
+      first!.name,
+    )
   })
 
   test('the new name is shown before the response arrives, and stays', async () => {
@@ -236,18 +284,26 @@ describe('renaming', () => {
     const [first] = servers
     await act(first!.name, 'Rename')
     await field().fill('aa-renamed')
-    // The response is held back until the check is done. A fixed delay could be too short on a busy machine.
+    // The response is held back until the check is done. A fixed delay could be too short on a busy
+    // machine.
     const mayAnswer = Promise.withResolvers<void>()
     await page.route('**/v1/nodes/*', async (route) => {
       if (route.request().method() === 'PATCH') await mayAnswer.promise
       await route.continue()
     })
     await save().click()
-    await expect.poll(async () => [(await names()).includes('aa-renamed'), await dialog().getByRole('button', { name: 'Loading' }).count()]).toEqual([true, 1])
+    await expect
+      .poll(async () => [
+        (await names()).includes('aa-renamed'),
+        await dialog().getByRole('button', { name: 'Loading' }).count(),
+      ])
+      .toEqual([true, 1])
     mayAnswer.resolve()
     await notice('Server name was updated successfully').waitFor()
     await dialog().waitFor({ state: 'detached' })
-    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe('aa-renamed')
+    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(
+      'aa-renamed',
+    )
     await page.unroute('**/v1/nodes/*')
     await page.reload()
     await link('aa-renamed').waitFor()
@@ -300,7 +356,9 @@ describe('adding and removing', () => {
       await dialog().getByText(sentence).waitFor()
     }
     await dialog().getByRole('button', { name: 'Cancel' }).click()
-    expect(await installation.call(serverList, { query: {} })).toMatchObject({ total: servers.length })
+    expect(await installation.call(serverList, { query: {} })).toMatchObject({
+      total: servers.length,
+    })
   })
 
   test('a server is removed after its name was typed, and can be added again by its address and a confirmation of its hardware', async () => {
@@ -318,18 +376,29 @@ describe('adding and removing', () => {
     await link(wanted.name).waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: 'Add servers' }).click()
-    await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(wanted.nodeAddresses[0]!)
+    await dialog()
+      .getByRole('textbox', { name: 'Addresses or a CIDR' })
+      .fill(wanted.nodeAddresses[0]!)
     await dialog().getByRole('button', { name: 'Add servers' }).click()
     const found = page.getByRole('dialog', { name: '1 server answered' })
     const hardware = found.getByRole('list', { name: 'Hardware to confirm' }).getByRole('listitem')
     await hardware.getByText(wanted.identity.serial!).first().waitFor()
-    await found.getByRole('region', { name: 'Results' }).getByText(wanted.nodeAddresses[0]!).waitFor()
+    await found
+      .getByRole('region', { name: 'Results' })
+      .getByText(wanted.nodeAddresses[0]!)
+      .waitFor()
     expect(search()).toMatch(/\?add=[0-9a-f-]{36}/)
     await page.reload()
     await hardware.getByRole('button', { name: /^Confirm / }).click()
     await hardware.getByText('Confirmed').waitFor()
     await found.getByRole('button', { name: 'Done' }).click()
-    await expect.poll(async () => (await installation.call(serverList, { query: {} })).items.every((s) => s.identity.state === 'confirmed')).toBe(true)
+    await expect
+      .poll(async () =>
+        (await installation.call(serverList, { query: {} })).items.every(
+          (s) => s.identity.state === 'confirmed',
+        ),
+      )
+      .toBe(true)
 
     await page.getByRole('button', { name: 'Status: Any' }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Deleted' }).click()

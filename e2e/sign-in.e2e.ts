@@ -36,15 +36,19 @@ const email = () => page.getByRole('textbox', { name: 'Email' })
 const password = () => page.getByLabel('Password', { exact: true })
 const submit = () => page.getByRole('button', { name: 'Sign in', exact: true }).click()
 const alert = () => page.getByRole('form', { name: 'Sign in to your account' }).getByRole('alert')
-const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
+const notice = (text: string) =>
+  page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
 const path = () => {
   const { pathname, search } = new URL(page.url())
   return pathname + search
 }
-const stored = () => page.evaluate<Record<string, string>>('Object.fromEntries(Object.entries(localStorage))')
+const stored = () =>
+  page.evaluate<Record<string, string>>('Object.fromEntries(Object.entries(localStorage))')
 /** The stored tokens of a type, as `steelyard.token.<session>.<type>`. */
 const token = async (type: 'access' | 'refresh'): Promise<string> => {
-  const found = Object.entries(await stored()).find(([key]) => key.startsWith('steelyard.token.') && key.endsWith(`.${type}`))
+  const found = Object.entries(await stored()).find(
+    ([key]) => key.startsWith('steelyard.token.') && key.endsWith(`.${type}`),
+  )
   if (!found) throw new Error(`No ${type} token is stored`)
   return (JSON.parse(found[1]) as { value: string }).value
 }
@@ -53,16 +57,24 @@ test('an empty form shows what is missing and sends nothing', async () => {
   let asked = 0
   const scripts: string[] = []
   page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
-  page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
+  page.on(
+    'request',
+    (request) => request.resourceType() === 'script' && scripts.push(request.url()),
+  )
   await page.goto('/auth/login')
   await email().waitFor()
-  await expect.poll(() => email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
-  // The sign-in page has a size limit: it doesn't fetch code that only the pages after sign-in need.
+  await expect
+    .poll(() => email().evaluate((element) => element === element.ownerDocument.activeElement))
+    .toBe(true)
+  // The sign-in page has a size limit: it doesn't fetch code that only the pages after sign-in
+  // need.
   expect(scripts.filter((url) => /\/app-/.test(url))).toEqual([])
   await submit()
   await page.getByText('Enter your email').waitFor()
   await page.getByText('Enter your password').waitFor()
-  expect(await email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  expect(await email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(
+    true,
+  )
   await email().fill('nobody')
   await page.getByText('Enter an email address').waitFor()
   expect(asked).toBe(0)
@@ -78,8 +90,18 @@ test('a wrong password shows an error and a notice; the right one, with its spac
   expect(path()).toBe('/auth/login')
   await password().fill(` ${admin.password} `)
   // The error of the previous attempt may still be visible.
-  await Promise.all([page.waitForResponse((response) => response.url().endsWith('/v1/authorize')), submit()])
-  await expect.poll(async () => (await page.getByRole('button', { name: 'Sign in', exact: true }).getAttribute('aria-busy')) === null).toBe(true)
+  await Promise.all([
+    page.waitForResponse((response) => response.url().endsWith('/v1/authorize')),
+    submit(),
+  ])
+  await expect
+    .poll(
+      async () =>
+        (await page
+          .getByRole('button', { name: 'Sign in', exact: true })
+          .getAttribute('aria-busy')) === null,
+    )
+    .toBe(true)
   await alert().getByText('Invalid email or password').waitFor()
   await password().fill(admin.password)
   await submit()
@@ -121,17 +143,21 @@ test('a page that requires sign-in redirects to the login page, and back after s
   await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
 })
 
-test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', '/infra/clusters/create', '/infra/servers/x/create-patch'])(
-  'without a session, %s shows none of its content',
-  async (guarded) => {
-    const calls: string[] = []
-    page.on('request', (request) => calls.push(new URL(request.url()).pathname))
-    await page.goto(guarded)
-    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
-    expect(path()).toBe('/auth/login')
-    expect(calls.filter((call) => /^\/v1\/(nodes|clusters|datacenters)/.test(call))).toEqual([])
-  },
-)
+test.each([
+  '/infra',
+  '/infra/datacenters',
+  '/infra/servers',
+  '/infra/clusters',
+  '/infra/clusters/create',
+  '/infra/servers/x/create-patch',
+])('without a session, %s shows none of its content', async (guarded) => {
+  const calls: string[] = []
+  page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+  await page.goto(guarded)
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(path()).toBe('/auth/login')
+  expect(calls.filter((call) => /^\/v1\/(nodes|clusters|datacenters)/.test(call))).toEqual([])
+})
 
 test('the login page redirects signed-in users home', async () => {
   await signIn(page)
@@ -144,8 +170,11 @@ test('a session that was revoked elsewhere ends on the login page with a notice,
   await signIn(page)
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
-  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
-  // The click makes a call, which gets a 401. The link may already be gone, because the end of the live events also signs the user out; the test accepts both.
+  await apiClient(installation.url).call(authorizeLogout, {
+    body: { refresh_token: await token('refresh') },
+  })
+  // The click makes a call, which gets a 401. The link may already be gone, because the end of the
+  // live events also signs the user out; the test accepts both.
   await page
     .getByRole('navigation', { name: 'Sections' })
     .getByRole('link', { name: 'Clusters' })
@@ -165,7 +194,9 @@ test('a session that was revoked elsewhere ends on the login page with a notice,
 
 test('opening a page with a revoked session shows the same notice', async () => {
   await signIn(page)
-  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
+  await apiClient(installation.url).call(authorizeLogout, {
+    body: { refresh_token: await token('refresh') },
+  })
   await page.goto('/infra/clusters')
   await notice('Session expired. Please sign in again.').waitFor()
   expect(path()).toBe('/auth/login')
@@ -176,7 +207,9 @@ test('opening a page with a revoked session shows the same notice', async () => 
       .getByRole('listitem')
       .count(),
   ).toBe(1)
-  expect(errors.splice(0)).toEqual([expect.stringMatching(/^console: The session could not be validated:/)])
+  expect(errors.splice(0)).toEqual([
+    expect.stringMatching(/^console: The session could not be validated:/),
+  ])
 })
 
 test('an invalid access token is renewed in the background, once for all calls', async () => {
@@ -200,7 +233,10 @@ test('logging out in one tab ends the session at once in every tab and on the se
   await other.goto('/infra/servers')
   await other.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
   const old = await token('access')
-  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+  await page
+    .getByRole('navigation', { name: 'Sections' })
+    .getByRole('link', { name: 'Clusters' })
+    .click()
   await page.waitForURL('**/infra/clusters')
   await page.getByRole('button', { name: 'Profile' }).click()
   await page.getByRole('menuitem', { name: 'Log out' }).click()
@@ -218,48 +254,74 @@ const viewer = { email: 'viewer@steelyard.demo', password: 'another password for
 test.each([
   { isLost: false, what: 'a sign-out' },
   { isLost: true, what: 'a sign-out that never reached the server' },
-])('the late answer of a refresh in one tab does not reach the viewer who signs in in the other tab after $what', async ({ isLost }) => {
-  const { total } = await installation.call(userList, { query: { q: viewer.email } })
-  if (total === 0) await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
-  // The refresh may wait as long as the test takes.
-  await page.addInitScript('AbortSignal.timeout = () => new AbortController().signal')
-  await signIn(page)
-  const other = await context.newPage()
-  await other.goto('/infra/servers')
-  await other.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+])(
+  'the late answer of a refresh in one tab does not reach the viewer who signs in in the other tab after $what',
+  async ({ isLost }) => {
+    const { total } = await installation.call(userList, { query: { q: viewer.email } })
+    if (total === 0)
+      await installation.call(userCreate, {
+        body: { ...viewer, name: 'Vera Viewer', role: 'viewer' },
+      })
+    // The refresh may wait as long as the test takes.
+    await page.addInitScript('AbortSignal.timeout = () => new AbortController().signal')
+    await signIn(page)
+    const other = await context.newPage()
+    await other.goto('/infra/servers')
+    await other.getByRole('table', { name: 'Servers', exact: true }).waitFor()
 
-  const refreshed = Promise.withResolvers<{ access_token: string; refresh_token: string }>()
-  const released = Promise.withResolvers<void>()
-  await page.route('**/v1/authorize/refresh', async (route) => {
-    const response = await route.fetch()
-    refreshed.resolve((await response.json()) as { access_token: string; refresh_token: string })
-    await released.promise
-    await route.fulfill({ response })
-  })
-  const old = await token('refresh')
-  await context.route('**/v1/authorize/logout', (route) => (isLost && route.request().postData()?.includes(old) ? route.abort() : route.continue()))
-  await page.evaluate(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
+    const refreshed = Promise.withResolvers<{ access_token: string; refresh_token: string }>()
+    const released = Promise.withResolvers<void>()
+    await page.route('**/v1/authorize/refresh', async (route) => {
+      const response = await route.fetch()
+      refreshed.resolve((await response.json()) as { access_token: string; refresh_token: string })
+      await released.promise
+      await route.fulfill({ response })
+    })
+    const old = await token('refresh')
+    await context.route('**/v1/authorize/logout', (route) =>
+      isLost && route.request().postData()?.includes(old) ? route.abort() : route.continue(),
+    )
+    await page.evaluate(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
     localStorage.setItem(key, JSON.stringify({ ...JSON.parse(value), expiresAt: Date.now() - 1000 }))
   }`)
-  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
-  const late = await refreshed.promise
+    await page
+      .getByRole('navigation', { name: 'Sections' })
+      .getByRole('link', { name: 'Clusters' })
+      .click()
+    const late = await refreshed.promise
 
-  await other.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' }).click()
-  await other.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
-  await signIn(other, viewer)
-  const ofViewer = await stored()
-  released.resolve()
-  // The tab that waited for the answer has ended the admin's session, and nobody can use its tokens.
-  await expect.poll(() => apiClient(installation.url, late.access_token).call(sessionGet, {}).then(String, String)).toContain('401')
-  for (const tab of [page, other]) {
-    await tab.goto('/profile')
-    await tab.getByText(viewer.email, { exact: true }).first().waitFor()
-  }
-  expect(await stored()).toEqual(ofViewer)
-  await expect(apiClient(installation.url).call(authorizeRefresh, { body: { refresh_token: late.refresh_token } })).rejects.toThrow('401')
-  // A session is ended in the background without cookies, so that the response doesn't clear the storage of the next one. The browser remarks on that.
-  expect(errors.splice(0).filter((error) => !error.includes('Clear-Site-Data header'))).toEqual([])
-})
+    await other
+      .getByRole('complementary', { name: 'Main' })
+      .getByRole('button', { name: 'Log out' })
+      .click()
+    await other.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+    await signIn(other, viewer)
+    const ofViewer = await stored()
+    released.resolve()
+    // The tab that waited for the answer has ended the admin's session, and nobody can use its
+    // tokens.
+    await expect
+      .poll(() =>
+        apiClient(installation.url, late.access_token).call(sessionGet, {}).then(String, String),
+      )
+      .toContain('401')
+    for (const tab of [page, other]) {
+      await tab.goto('/profile')
+      await tab.getByText(viewer.email, { exact: true }).first().waitFor()
+    }
+    expect(await stored()).toEqual(ofViewer)
+    await expect(
+      apiClient(installation.url).call(authorizeRefresh, {
+        body: { refresh_token: late.refresh_token },
+      }),
+    ).rejects.toThrow('401')
+    // A session is ended in the background without cookies, so that the response doesn't clear the
+    // storage of the next one. The browser remarks on that.
+    expect(errors.splice(0).filter((error) => !error.includes('Clear-Site-Data header'))).toEqual(
+      [],
+    )
+  },
+)
 
 test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft', async () => {
   await signIn(page)
@@ -269,7 +331,9 @@ test('a draft is kept without a question when the session ends, and restored aft
   const name = page.getByRole('textbox', { name: 'Name' })
   await name.fill('kept')
   await write(page, 'machine: {}')
-  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
+  await apiClient(installation.url).call(authorizeLogout, {
+    body: { refresh_token: await token('refresh') },
+  })
   // The preview gets a 401, unless the live events ended first.
   await page.keyboard.insertText(' # more')
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
@@ -277,8 +341,14 @@ test('a draft is kept without a question when the session ends, and restored aft
   await password().fill(admin.password)
   await submit()
   await page.getByText(/^A draft from .* was restored/).waitFor()
-  expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([editor, 'kept', 0])
-  const logOut = page.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' })
+  expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([
+    editor,
+    'kept',
+    0,
+  ])
+  const logOut = page
+    .getByRole('complementary', { name: 'Main' })
+    .getByRole('button', { name: 'Log out' })
   await logOut.click()
   const question = page.getByRole('dialog', { name: 'Log out without saving?' })
   await question.getByRole('button', { name: 'Cancel' }).click()
@@ -287,7 +357,8 @@ test('a draft is kept without a question when the session ends, and restored aft
   await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
-  // Sign in again in the same tab, whose connection to the drafts database was closed when logging out cleared the site's storage.
+  // Sign in again in the same tab, whose connection to the drafts database was closed when logging
+  // out cleared the site's storage.
   await email().fill(admin.email)
   await password().fill(admin.password)
   await submit()
@@ -299,7 +370,10 @@ test('a draft is kept without a question when the session ends, and restored aft
   await create.click()
   await name.fill('kept-again')
   await sections.getByRole('link', { name: 'Servers' }).click()
-  await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Leave' }).click()
+  await page
+    .getByRole('dialog', { name: 'Leave without saving?' })
+    .getByRole('button', { name: 'Leave' })
+    .click()
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
   await create.click()
@@ -339,10 +413,19 @@ test('every tab shows within seconds that a hanging server is silent, and shows 
     await two.getByText('Live', { exact: true }).waitFor()
     gate.shut()
     const began = Date.now()
-    await Promise.all([one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor()))
+    await Promise.all(
+      [one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor()),
+    )
     expect(Date.now() - began).toBeLessThan(30_000)
-    await two.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
-    await two.getByText(/^Steelyard has not answered since .* This page is shown as soon as Steelyard answers\.$/).waitFor()
+    await two
+      .getByRole('navigation', { name: 'Sections' })
+      .getByRole('link', { name: 'Clusters' })
+      .click()
+    await two
+      .getByText(
+        /^Steelyard has not answered since .* This page is shown as soon as Steelyard answers\.$/,
+      )
+      .waitFor()
     gate.open()
     await Promise.all([one, two].map((tab) => tab.getByText('Live', { exact: true }).waitFor()))
     await two.getByRole('heading', { level: 1, name: /^Clusters/ }).waitFor()

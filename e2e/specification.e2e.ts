@@ -1,4 +1,7 @@
-/** What the specification says about the frame of every screen: sizes, the drawer, crumbs, the version label, dialogs on narrow screens. */
+/**
+ * What the specification says about the frame of every screen: sizes, the drawer, crumbs, the
+ * version label, dialogs on narrow screens.
+ */
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
@@ -41,7 +44,13 @@ const isSeen = (locator: Locator) =>
   locator.evaluate((element) => {
     const { left, right, top, width } = element.getBoundingClientRect()
     const view = element.ownerDocument.defaultView!
-    return width > 20 && left >= 0 && right <= view.innerWidth && top >= 0 && view.getComputedStyle(element).clipPath === 'none'
+    return (
+      width > 20 &&
+      left >= 0 &&
+      right <= view.innerWidth &&
+      top >= 0 &&
+      view.getComputedStyle(element).clipPath === 'none'
+    )
   })
 
 test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only', async () => {
@@ -51,7 +60,12 @@ test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only', asy
     await resize(width)
     return (await boxOf(sidebar())).width
   }
-  expect([await widthAt(1920), await widthAt(1439), await widthAt(1438), await widthAt(744)]).toEqual([260, 260, 84, 84])
+  expect([
+    await widthAt(1920),
+    await widthAt(1439),
+    await widthAt(1438),
+    await widthAt(744),
+  ]).toEqual([260, 260, 84, 84])
   const entry = sections().getByRole('link', { name: 'Servers' })
   expect((await boxOf(entry.locator('svg').first())).width).toBe(20)
   expect(await isSeen(entry.getByText('Servers'))).toBe(false)
@@ -62,7 +76,9 @@ test('the entries of the sidebar are below the label Infrastructure, in the spec
   await page.goto('/infra/servers')
   const group = sections().getByRole('group', { name: 'Infrastructure' })
   await group.getByText('Infrastructure').waitFor()
-  const names = await group.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('title')))
+  const names = await group
+    .getByRole('link')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('title')))
   expect(names).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
 })
 
@@ -100,7 +116,11 @@ test('at 744 px a dialog is a bottom sheet, on wider screens it is centred and 2
     await page.getByRole('menuitem', { name: 'Rename' }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit server name' })
     await dialog.waitFor()
-    await dialog.evaluate((element) => Promise.all(element.getAnimations().map(({ finished }: { finished: Promise<unknown> }) => finished)))
+    await dialog.evaluate((element) =>
+      Promise.all(
+        element.getAnimations().map(({ finished }: { finished: Promise<unknown> }) => finished),
+      ),
+    )
     return dialog
   }
   const centred = await boxOf(await openDialog())
@@ -119,14 +139,27 @@ test('the version is at the bottom right of every screen, above sheets and on th
     await label(on).waitFor({ state: 'attached' })
     const { text, right, bottom, passes, isOnTop } = await label(on).evaluate((element) => {
       const box = element.getBoundingClientRect()
-      const at = () => element.ownerDocument.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)
+      const at = () =>
+        element.ownerDocument.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)
       const passed = at() !== element
       element.style.pointerEvents = 'auto'
       const isTop = at() === element
       element.style.pointerEvents = ''
-      return { text: element.textContent, right: box.right, bottom: box.bottom, passes: passed, isOnTop: isTop }
+      return {
+        text: element.textContent,
+        right: box.right,
+        bottom: box.bottom,
+        passes: passed,
+        isOnTop: isTop,
+      }
     })
-    expect({ text, passes, isOnTop, isRight: width - right < 50 && right <= width, isBottom: bottom === height }).toEqual({
+    expect({
+      text,
+      passes,
+      isOnTop,
+      isRight: width - right < 50 && right <= width,
+      isBottom: bottom === height,
+    }).toEqual({
       text: packageFile.version,
       passes: true,
       isOnTop: true,
@@ -159,12 +192,20 @@ test('the version is at the bottom right of every screen, above sheets and on th
 
 test('visitors are asked whether they already have an account, on phones too', async () => {
   for (const width of [1280, 375]) {
-    const { context: visitors, page: visitor, errors: seen } = await open(browser, installation.url, { width })
+    const {
+      context: visitors,
+      page: visitor,
+      errors: seen,
+    } = await open(browser, installation.url, { width })
     await visitor.goto('/')
     const header = visitor.getByRole('banner')
     const prompt = header.getByText('Already have an account?')
     await prompt.waitFor()
-    expect([width, await isSeen(prompt), await isSeen(header.getByRole('link', { name: 'Sign in' }))]).toEqual([width, true, true])
+    expect([
+      width,
+      await isSeen(prompt),
+      await isSeen(header.getByRole('link', { name: 'Sign in' })),
+    ]).toEqual([width, true, true])
     expect(await isSeen(header.getByRole('button', { name: 'Join waitlist' }))).toBe(true)
     await visitors.close()
     expect(seen).toEqual([])
@@ -178,7 +219,11 @@ test('on a phone every page above is reachable by its crumb', async () => {
   await crumbs.getByText('Create Patch').waitFor()
   // The page itself is in sight, also after the name above it has come.
   await crumbs.getByText(server.name).waitFor({ state: 'attached' })
-  expect(await crumbs.getByRole('list').evaluate((list) => list.scrollLeft + list.clientWidth >= list.scrollWidth - 1)).toBe(true)
+  expect(
+    await crumbs
+      .getByRole('list')
+      .evaluate((list) => list.scrollLeft + list.clientWidth >= list.scrollWidth - 1),
+  ).toBe(true)
   await crumbs.getByRole('link', { name: server.name }).click()
   await page.getByRole('heading', { level: 1, name: server.name }).waitFor()
   await crumbs.getByRole('link', { name: 'Servers' }).click()
@@ -200,7 +245,9 @@ test('a menu, a dialog and the palette that fail to load say so in their own pla
   await one.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await one.route('**/assets/*.js', (route) => route.abort())
   await one.keyboard.press('Control+k')
-  const notice = one.getByRole('alert').filter({ hasText: 'This part of Steelyard could not be loaded.' })
+  const notice = one
+    .getByRole('alert')
+    .filter({ hasText: 'This part of Steelyard could not be loaded.' })
   await notice.waitFor()
   expect(await one.getByRole('table', { name: 'Servers', exact: true }).count()).toBe(1)
   await one.unroute('**/assets/*.js')

@@ -1,6 +1,7 @@
 /**
- * The data folder that a test's installation starts with: a migrated database and the first user. Each run makes it once, and each installation copies it,
- * because making one takes more processor time than a start with an existing one.
+ * The data folder that a test's installation starts with: a migrated database and the first user.
+ * Each run makes it once, and each installation copies it, because making one takes more processor
+ * time than a start with an existing one.
  */
 import { execFileSync } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
@@ -35,14 +36,21 @@ export default async function setup(project: TestProject): Promise<() => void> {
     datacenterId = (await apiClient(program.url, accessToken).call(datacenterCreate, { body })).id
   }
   const code = await program.stop()
-  if (code !== 0) throw new Error(`The program that makes the data folder of the tests ended with ${code}:\n${program.log()}`)
-  // The data needs to survive kills of processes, but no loss of power, so nothing waits for the disk. The program's own settings don't name fsync.
+  if (code !== 0)
+    throw new Error(
+      `The program that makes the data folder of the tests ended with ${code}:\n${program.log()}`,
+    )
+  // The data needs to survive kills of processes, but no loss of power, so nothing waits for the
+  // disk. The program's own settings don't name fsync.
   appendFileSync(join(data, 'postgres/postgresql.conf'), '\nfsync = off\n')
   project.provide('template', { data, datacenterId })
   return remove
 }
 
-/** Copies the template to a folder, which may exist. Keeps owners, because under root the database has its own account. */
+/**
+ * Copies the template to a folder, which may exist. Keeps owners, because under root the database
+ * has its own account.
+ */
 export function copyTemplate({ data }: Template, to: string): void {
   execFileSync('cp', ['-Rp', `${data}/.`, to])
 }

@@ -11,8 +11,9 @@ export interface Walked {
 }
 
 /**
- * Clicks every visible disabled control. A control explains itself by its description, its title, or the tooltip of the click.
- * `replaced`: the page removed a control before it was looked at, so the result is incomplete.
+ * Clicks every visible disabled control. A control explains itself by its description, its title,
+ * or the tooltip of the click. `replaced`: the page removed a control before it was looked at, so
+ * the result is incomplete.
  */
 const explain = String.raw`(async () => {
   const text = (element) => (element?.textContent ?? '').trim()
@@ -40,7 +41,11 @@ const explain = String.raw`(async () => {
 type Explained = Pick<Walked, 'disabled' | 'silent'> & { replaced: boolean }
 
 /** Looks at the page again if it replaced controls meanwhile, as after an event. */
-async function explained(page: Page, path: string, settled: (page: Page) => Promise<unknown>): Promise<Explained> {
+async function explained(
+  page: Page,
+  path: string,
+  settled: (page: Page) => Promise<unknown>,
+): Promise<Explained> {
   for (let tries = 0; tries < 5; tries++) {
     await settled(page)
     const seen = await page.evaluate<Explained>(explain)
@@ -49,12 +54,17 @@ async function explained(page: Page, path: string, settled: (page: Page) => Prom
   throw new Error(`${path} keeps replacing its disabled controls`)
 }
 
-export async function walkAsViewer(page: Page, paths: readonly string[], settled: (page: Page) => Promise<unknown>): Promise<Walked> {
+export async function walkAsViewer(
+  page: Page,
+  paths: readonly string[],
+  settled: (page: Page) => Promise<unknown>,
+): Promise<Walked> {
   const walked: Walked = { disabled: 0, silent: [], writes: [] }
   const note = (request: Request) => {
     const { pathname } = new URL(request.url())
     // A preview changes nothing, but has a body.
-    if (request.method() !== 'GET' && !/^\/v1\/session|\/preview$/.test(pathname)) walked.writes.push(`${request.method()} ${pathname}`)
+    if (request.method() !== 'GET' && !/^\/v1\/session|\/preview$/.test(pathname))
+      walked.writes.push(`${request.method()} ${pathname}`)
   }
   page.on('request', note)
   for (const path of paths) {

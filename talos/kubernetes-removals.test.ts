@@ -23,7 +23,10 @@ hostname: a
 
 test('flags and feature gates that a minor has removed are named with their program', () => {
   expect(removedIn(config, 33)).toEqual(['kube-apiserver: feature gate AppArmor'])
-  expect(removedIn(config, 34)).toEqual(['kubelet: flag cloud-config', 'kubelet: feature gate DevicePluginCDIDevices'])
+  expect(removedIn(config, 34)).toEqual([
+    'kubelet: flag cloud-config',
+    'kubelet: feature gate DevicePluginCDIDevices',
+  ])
   expect(removedIn(config, 35)).toEqual(['kubelet: feature gate SizeMemoryBackedVolumes'])
 })
 

@@ -1,8 +1,17 @@
 /**
- * Flags and feature gates that Kubernetes minors have removed. A program refuses to start with a flag or feature gate that it doesn't know, so configurations are
- * checked before an upgrade. Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes documentation.
+ * Flags and feature gates that Kubernetes minors have removed. A program refuses to start with a
+ * flag or feature gate that it doesn't know, so configurations are checked before an upgrade.
+ * Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes
+ * documentation.
  */
-import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from './config/tree.ts'
+import {
+  at,
+  ConfigError,
+  type MapNode,
+  readDocuments,
+  textAt,
+  type TreeNode,
+} from './config/tree.ts'
 
 interface Removals {
   readonly featureGates?: readonly string[]
@@ -73,13 +82,30 @@ const removals: Readonly<Record<number, Removals>> = {
     ],
     flags: { 'kube-apiserver': ['cloud-config'] },
   },
-  34: { featureGates: ['DevicePluginCDIDevices', 'LegacySidecarContainers', 'PodDisruptionConditions'], flags: { kubelet: ['cloud-config'] } },
-  35: { featureGates: ['SizeMemoryBackedVolumes', 'UserNamespacesHostNetworkSupport'], flags: { kubelet: ['pod-infra-container-image'] } },
-  36: { featureGates: ['CSIMigrationPortworx', 'HonorPVReclaimPolicy', 'InTreePluginPortworxUnregister', 'WatchFromStorageWithoutResourceVersion'] },
+  34: {
+    featureGates: ['DevicePluginCDIDevices', 'LegacySidecarContainers', 'PodDisruptionConditions'],
+    flags: { kubelet: ['cloud-config'] },
+  },
+  35: {
+    featureGates: ['SizeMemoryBackedVolumes', 'UserNamespacesHostNetworkSupport'],
+    flags: { kubelet: ['pod-infra-container-image'] },
+  },
+  36: {
+    featureGates: [
+      'CSIMigrationPortworx',
+      'HonorPVReclaimPolicy',
+      'InTreePluginPortworxUnregister',
+      'WatchFromStorageWithoutResourceVersion',
+    ],
+  },
 }
 
 const valuesOf = (node: TreeNode | undefined): string[] =>
-  node?.is === 'list' ? node.items.flatMap(valuesOf) : node?.is === 'scalar' && node.value !== null ? [String(node.value)] : []
+  node?.is === 'list'
+    ? node.items.flatMap(valuesOf)
+    : node?.is === 'scalar' && node.value !== null
+      ? [String(node.value)]
+      : []
 
 function mainOf(config: string): MapNode | undefined {
   try {
@@ -91,8 +117,9 @@ function mainOf(config: string): MapNode | undefined {
 }
 
 /**
- * Settings of a machine's configuration that this Kubernetes minor no longer knows, such as `kube-apiserver: feature gate AppArmor`. Empty if there are none, or
- * if the removals of the minor are unknown.
+ * Settings of a machine's configuration that this Kubernetes minor no longer knows, such as
+ * `kube-apiserver: feature gate AppArmor`. Empty if there are none, or if the removals of the minor
+ * are unknown.
  */
 export function removedIn(config: string, minor: number): string[] {
   const main = mainOf(config)
@@ -101,12 +128,20 @@ export function removedIn(config: string, minor: number): string[] {
     const path = programs[program]
     const extra = at(main, ...path, 'extraArgs')
     const used = extra?.is === 'map' ? [...extra.entries.keys()] : []
-    const named = (flag: string): string[] => valuesOf(at(extra, flag)).flatMap((value) => value.split(','))
+    const named = (flag: string): string[] =>
+      valuesOf(at(extra, flag)).flatMap((value) => value.split(','))
     const kubeletGates = at(main, ...path, 'extraConfig', 'featureGates')
-    const gates = new Set([...named('feature-gates').map((gate) => gate.split('=', 1)[0]!), ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : [])])
+    const gates = new Set([
+      ...named('feature-gates').map((gate) => gate.split('=', 1)[0]!),
+      ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : []),
+    ])
     return [
-      ...(flags[program] ?? []).filter((flag) => used.includes(flag)).map((flag) => `${program}: flag ${flag}`),
-      ...featureGates.filter((gate) => gates.has(gate)).map((gate) => `${program}: feature gate ${gate}`),
+      ...(flags[program] ?? [])
+        .filter((flag) => used.includes(flag))
+        .map((flag) => `${program}: flag ${flag}`),
+      ...featureGates
+        .filter((gate) => gates.has(gate))
+        .map((gate) => `${program}: feature gate ${gate}`),
     ]
   })
 }

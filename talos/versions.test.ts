@@ -19,25 +19,38 @@ import {
 
 describe('versions', () => {
   test('versions are parsed as Talos parses them', () => {
-    expect(['v1.13.9', '1.13', 'v1.13', '1.13.0-rc.1'].map((v) => contractOf(v))).toEqual(Array.from({ length: 4 }, () => ({ major: 1, minor: 13 })))
+    expect(['v1.13.9', '1.13', 'v1.13', '1.13.0-rc.1'].map((v) => contractOf(v))).toEqual(
+      Array.from({ length: 4 }, () => ({ major: 1, minor: 13 })),
+    )
     expect(() => contractOf('latest')).toThrow('Not a Talos version: latest')
     expect(contractOf()).toEqual({ major: 1, minor: 13 })
   })
 
   test('in each offered pair, the Talos version supports the Kubernetes version, and the newest pair is first', () => {
-    expect(supportedPairs.map((pair) => pair.talos)).toEqual(minors.map((m) => m.version).toReversed())
-    for (const { talos, kubernetes } of supportedPairs) expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
+    expect(supportedPairs.map((pair) => pair.talos)).toEqual(
+      minors.map((m) => m.version).toReversed(),
+    )
+    for (const { talos, kubernetes } of supportedPairs)
+      expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
     expect(supportedMinor('1.11')).toBeUndefined()
   })
 
   test('unsupported Kubernetes versions are refused with a message that names the supported range', () => {
     expect(kubernetesProblem('1.13', '1.31.0')).toBeUndefined()
     expect(kubernetesProblem('1.13', 'v1.36.99')).toBeUndefined()
-    expect(kubernetesProblem('1.13', '1.30.14')).toBe('Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14')
-    expect(kubernetesProblem('1.12', '1.36.0')).toBe('Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.0')
+    expect(kubernetesProblem('1.13', '1.30.14')).toBe(
+      'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
+    )
+    expect(kubernetesProblem('1.12', '1.36.0')).toBe(
+      'Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.0',
+    )
     expect(kubernetesProblem('1.13', '2.31.0')).toContain('runs Kubernetes')
-    expect(kubernetesProblem('1.13', 'latest')).toBe('latest is not a Kubernetes version, for example 1.36.3')
-    expect(kubernetesProblem('1.9', '1.31.0')).toBe('Talos 1.9 is not supported; choose 1.12 or 1.13')
+    expect(kubernetesProblem('1.13', 'latest')).toBe(
+      'latest is not a Kubernetes version, for example 1.36.3',
+    )
+    expect(kubernetesProblem('1.9', '1.31.0')).toBe(
+      'Talos 1.9 is not supported; choose 1.12 or 1.13',
+    )
   })
 
   test.each([
@@ -45,15 +58,25 @@ describe('versions', () => {
     ['v1.13.9', 'v1.13.5', undefined],
     ['v1.12.11', 'v1.13.9', undefined],
     ['v1.11.3', 'v1.12.0', undefined],
-    ['v1.11.3', 'v1.13.9', "Talos v1.11.3 can't become v1.13.9: upgrade one minor at a time, first to 1.12"],
-    ['v1.13.9', 'v1.12.11', "Talos v1.13.9 can't become v1.12.11: Talos does not go back to an older minor"],
+    [
+      'v1.11.3',
+      'v1.13.9',
+      "Talos v1.11.3 can't become v1.13.9: upgrade one minor at a time, first to 1.12",
+    ],
+    [
+      'v1.13.9',
+      'v1.12.11',
+      "Talos v1.13.9 can't become v1.12.11: Talos does not go back to an older minor",
+    ],
     ['v1.13.9', 'v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
   ])('an upgrade from %s to %s', (from, to, problem) => {
     expect(upgradeProblem(from, to)).toBe(problem)
   })
 
   test('each minor is upgraded from the minor before it', () => {
-    expect(minors.slice(1).map((m) => m.upgradesFrom)).toEqual(minors.slice(0, -1).map((m) => m.minor))
+    expect(minors.slice(1).map((m) => m.upgradesFrom)).toEqual(
+      minors.slice(0, -1).map((m) => m.minor),
+    )
     expect(isOlderPatch('v1.13.10', 'v1.13.9')).toBe(true)
     expect(isOlderPatch('v1.13.9', 'v1.13.10')).toBe(false)
     expect(isOlderPatch('v1.13.9', 'v1.12.11')).toBe(false)
@@ -66,26 +89,38 @@ describe('versions', () => {
       expect(versions).toHaveLength(m.kubernetesMinors[1] - m.kubernetesMinors[0] + 1)
       for (const version of versions) expect(kubernetesProblem(m.version, version)).toBeUndefined()
     }
-    expect(kubernetesVersions(supportedMinor('1.12')!)).toEqual(['1.35.4', '1.34.9', '1.33.12', '1.32.13', '1.31.14', '1.30.14'])
+    expect(kubernetesVersions(supportedMinor('1.12')!)).toEqual([
+      '1.35.4',
+      '1.34.9',
+      '1.33.12',
+      '1.32.13',
+      '1.31.14',
+      '1.30.14',
+    ])
   })
 
   test('support of a Talos minor ends with the release of the next one, support of a Kubernetes minor on its end-of-life date', () => {
-    expect([talosSupportEnds('1.12'), talosSupportEnds('1.13')]).toEqual(['2026-04-27', '2026-09-03'])
+    expect([talosSupportEnds('1.12'), talosSupportEnds('1.13')]).toEqual([
+      '2026-04-27',
+      '2026-09-03',
+    ])
     expect(talosSupportEnds(newestMinor().minor)).toBeNull()
     expect([kubernetesSupportEnds(33), kubernetesSupportEnds(99)]).toEqual(['2026-06-28', null])
     // The end of support is known for every offered Kubernetes minor.
-    for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
+    for (const { kubernetesMinors } of minors)
+      for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++)
+        expect(kubernetesSupportEnds(m)).not.toBeNull()
   })
 
   test('a feature is available from the first minor in its table row', () => {
     for (const feature of Object.keys(since) as (keyof typeof since)[]) {
       const first = Number(since[feature].split('.')[1])
-      expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([
-        false,
-        true,
-        true,
-        true,
-      ])
+      expect([
+        has(`v1.${first - 1}.9`, feature),
+        has(`v1.${first}.0`, feature),
+        has(`v1.${first}.0-rc.1`, feature),
+        has('v2.0.0', feature),
+      ]).toEqual([false, true, true, true])
     }
     expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
   })

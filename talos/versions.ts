@@ -1,9 +1,14 @@
 /**
- * Talos versions and what depends on them. A new minor needs a row in `minors`, rows in `since` for its differences, its new documents and fields in
- * `config/model` (`addedIn`), and its fixtures in `conformance/`. Sources: Talos `pkg/machinery/compatibility` and `pkg/machinery/constants` at the tag.
+ * Talos versions and what depends on them. A new minor needs a row in `minors`, rows in `since` for
+ * its differences, its new documents and fields in `config/model` (`addedIn`), and its fixtures in
+ * `conformance/`. Sources: Talos `pkg/machinery/compatibility` and `pkg/machinery/constants` at the
+ * tag.
  */
 
-/** The parts of a Talos version that decide the form of a configuration (Talos `pkg/machinery/config/contract.go`). */
+/**
+ * The parts of a Talos version that decide the form of a configuration (Talos
+ * `pkg/machinery/config/contract.go`).
+ */
 export interface Contract {
   major: number
   minor: number
@@ -16,7 +21,10 @@ export interface TalosMinor {
   minor: Minor
   /** Day of the first release, UTC. */
   released: string
-  /** The Talos tag that is the source of this row. Users are offered this version if the image factory can't list its versions. */
+  /**
+   * The Talos tag that is the source of this row. Users are offered this version if the image
+   * factory can't list its versions.
+   */
   version: string
   /** The tag's default Kubernetes version. */
   kubernetes: string
@@ -24,21 +32,47 @@ export interface TalosMinor {
   etcd: `3.${number}`
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
-  /** The minor from which servers are upgraded to this one. Talos requires an upgrade through each minor (Talos docs, "Upgrading Talos Linux"). */
+  /**
+   * The minor from which servers are upgraded to this one. Talos requires an upgrade through each
+   * minor (Talos docs, "Upgrading Talos Linux").
+   */
   upgradesFrom: Minor
 }
 
 /** Minors that configurations are generated for, oldest first. */
 export const minors: readonly TalosMinor[] = [
-  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', etcd: '3.6', kubernetesMinors: [30, 35], upgradesFrom: '1.11' },
-  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', etcd: '3.6', kubernetesMinors: [31, 36], upgradesFrom: '1.12' },
+  {
+    minor: '1.12',
+    released: '2025-12-22',
+    version: 'v1.12.11',
+    kubernetes: '1.35.4',
+    etcd: '3.6',
+    kubernetesMinors: [30, 35],
+    upgradesFrom: '1.11',
+  },
+  {
+    minor: '1.13',
+    released: '2026-04-27',
+    version: 'v1.13.9',
+    kubernetes: '1.36.3',
+    etcd: '3.6',
+    kubernetesMinors: [31, 36],
+    upgradesFrom: '1.12',
+  },
 ]
 
 /** Released minors that configurations aren't generated for yet. */
-const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [{ minor: '1.14', released: '2026-09-03' }]
+const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [
+  { minor: '1.14', released: '2026-09-03' },
+]
 
-/** Kubernetes minors: the newest known patch release, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th; 1.31 and 1.34 have other dates). */
-const kubernetesReleases: Readonly<Record<number, { readonly version: string; readonly supportEnds: string }>> = {
+/**
+ * Kubernetes minors: the newest known patch release, and the day that support ends
+ * (kubernetes.io/releases: 14 months, to the 28th; 1.31 and 1.34 have other dates).
+ */
+const kubernetesReleases: Readonly<
+  Record<number, { readonly version: string; readonly supportEnds: string }>
+> = {
   30: { version: '1.30.14', supportEnds: '2025-06-28' },
   31: { version: '1.31.14', supportEnds: '2025-11-11' },
   32: { version: '1.32.13', supportEnds: '2026-02-28' },
@@ -48,19 +82,31 @@ const kubernetesReleases: Readonly<Record<number, { readonly version: string; re
   36: { version: '1.36.3', supportEnds: '2027-06-28' },
 }
 
-/** Differences between minors, each with the first minor that has it. Differences in documents and fields are in `config/model`. */
+/**
+ * Differences between minors, each with the first minor that has it. Differences in documents and
+ * fields are in `config/model`.
+ */
 export const since = {
   /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
   rsaServiceAccountKey: '1.7',
-  /** In maintenance the full API answers with reader rights (`internal/app/maintenance` was removed). */
+  /**
+   * In maintenance the full API answers with reader rights (`internal/app/maintenance` was
+   * removed).
+   */
   maintenanceApi: '1.13',
-  /** Images are pulled, written and booted by separate calls, with progress (`api/machine/lifecycle.proto`). */
+  /**
+   * Images are pulled, written and booted by separate calls, with progress
+   * (`api/machine/lifecycle.proto`).
+   */
   lifecycleService: '1.13',
   /** Kernel messages are stored as a log whose tail can be read (`kmsg_log_storage.go`). */
   kernelLog: '1.13',
   /** Extra arguments may be lists (`types/meta`, Args). */
   listArguments: '1.13',
-  /** Objects that Talos maintains in Kubernetes are marked as its own and applied server-side (`manifest_apply.go`). */
+  /**
+   * Objects that Talos maintains in Kubernetes are marked as its own and applied server-side
+   * (`manifest_apply.go`).
+   */
   manifestInventory: '1.13',
   /** An empty `machine.network` is omitted (`generate/init.go`). */
   noEmptyNetwork: '1.13',
@@ -70,12 +116,20 @@ export const since = {
   plainClusterId: '1.14',
 } as const satisfies Record<string, Minor>
 
-/** A Talos version and its default Kubernetes version. `supportedPairs` has a pair for each minor in `minors`, newest first. */
+/**
+ * A Talos version and its default Kubernetes version. `supportedPairs` has a pair for each minor in
+ * `minors`, newest first.
+ */
 export type SupportedPair = { talos: string; kubernetes: string }
 
-export const supportedPairs: readonly SupportedPair[] = minors.map((m) => ({ talos: m.version, kubernetes: m.kubernetes })).toReversed()
+export const supportedPairs: readonly SupportedPair[] = minors
+  .map((m) => ({ talos: m.version, kubernetes: m.kubernetes }))
+  .toReversed()
 
-/** Parses `v1.13.9`, `1.13` and the like. Default: the newest minor in `minors`. Throws an Error for other text. */
+/**
+ * Parses `v1.13.9`, `1.13` and the like. Default: the newest minor in `minors`. Throws an Error for
+ * other text.
+ */
 export function contractOf(version?: Contract | string): Contract {
   if (typeof version === 'object') return version
   const match = /^v?(\d{1,4})\.(\d{1,4})($|\.)/.exec(version ?? minors.at(-1)!.minor)
@@ -98,63 +152,102 @@ export function isSince(version: Contract | string | undefined, first: Minor): b
 }
 
 /** Whether a version has a feature of `since`. */
-export const has = (version: Contract | string | undefined, feature: keyof typeof since): boolean => isSince(version, since[feature])
+export const has = (version: Contract | string | undefined, feature: keyof typeof since): boolean =>
+  isSince(version, since[feature])
 
-/** The day that community support of a Talos minor ended: the first release of the next minor (Talos's support matrix). Null if support hasn't ended. */
+/**
+ * The day that community support of a Talos minor ended: the first release of the next minor
+ * (Talos's support matrix). Null if support hasn't ended.
+ */
 export const talosSupportEnds = (minor: string): string | null =>
-  [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ?? null
+  [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ??
+  null
 
 /** The day that support of a Kubernetes minor (`36` for 1.36) ends. Null if unknown. */
-export const kubernetesSupportEnds = (minor: number): string | null => kubernetesReleases[minor]?.supportEnds ?? null
+export const kubernetesSupportEnds = (minor: number): string | null =>
+  kubernetesReleases[minor]?.supportEnds ?? null
 
-/** Kubernetes versions offered for a Talos minor: its default, then the newest patch release of each older minor. */
-export function kubernetesVersions({ kubernetes, kubernetesMinors: [first, last] }: TalosMinor): string[] {
+/**
+ * Kubernetes versions offered for a Talos minor: its default, then the newest patch release of each
+ * older minor.
+ */
+export function kubernetesVersions({
+  kubernetes,
+  kubernetesMinors: [first, last],
+}: TalosMinor): string[] {
   const minorsDown = Array.from({ length: last - first + 1 }, (_, i) => last - i)
-  return minorsDown.map((minor) => (kubernetes.startsWith(`1.${minor}.`) ? kubernetes : (kubernetesReleases[minor]?.version ?? `1.${minor}.0`)))
+  return minorsDown.map((minor) =>
+    kubernetes.startsWith(`1.${minor}.`)
+      ? kubernetes
+      : (kubernetesReleases[minor]?.version ?? `1.${minor}.0`),
+  )
 }
 
 /** The newest known released minor, supported here or not. */
-export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> => laterMinors.at(-1) ?? minors.at(-1)!
+export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> =>
+  laterMinors.at(-1) ?? minors.at(-1)!
 
 /** Why Talos refuses this Kubernetes version, or undefined if it accepts it. */
-export function kubernetesProblem(talosVersion: string, kubernetesVersion: string): string | undefined {
+export function kubernetesProblem(
+  talosVersion: string,
+  kubernetesVersion: string,
+): string | undefined {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.\d{1,4}(-[0-9A-Za-z.-]+)?$/.exec(kubernetesVersion)
-  if (match === null) return `${kubernetesVersion} is not a Kubernetes version, for example ${minors.at(-1)!.kubernetes}`
+  if (match === null)
+    return `${kubernetesVersion} is not a Kubernetes version, for example ${minors.at(-1)!.kubernetes}`
   const talos = supportedMinor(talosVersion)
-  if (talos === undefined) return `Talos ${talosVersion} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+  if (talos === undefined)
+    return `Talos ${talosVersion} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
   const [first, last] = talos.kubernetesMinors
   const minor = Number(match[2])
   if (match[1] === '1' && minor >= first && minor <= last) return undefined
   return `Talos ${talos.minor} runs Kubernetes 1.${first} to 1.${last}, not ${kubernetesVersion}`
 }
 
-/** Why a server with Talos `from` can't be upgraded to `to`, or undefined. Within a minor every patch release is allowed. */
+/**
+ * Why a server with Talos `from` can't be upgraded to `to`, or undefined. Within a minor every
+ * patch release is allowed.
+ */
 export function upgradeProblem(from: string, to: string): string | undefined {
   const target = supportedMinor(to)
-  if (target === undefined) return `Talos ${to} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+  if (target === undefined)
+    return `Talos ${to} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
   const now = contractOf(from)
   const minor: Minor = `1.${now.minor}`
   if (minor === target.minor || minor === target.upgradesFrom) return undefined
-  if (isSince(from, target.minor)) return `Talos ${from} can't become ${to}: Talos does not go back to an older minor`
+  if (isSince(from, target.minor))
+    return `Talos ${from} can't become ${to}: Talos does not go back to an older minor`
   return `Talos ${from} can't become ${to}: upgrade one minor at a time, first to ${now.major}.${now.minor + 1}`
 }
 
 /** Whether `to` is older than `from`, within their minor. */
 export function isOlderPatch(from: string, to: string): boolean {
-  const [before, after] = [from, to].map((version) => /^v?(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? [])
+  const [before, after] = [from, to].map(
+    (version) => /^v?(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? [],
+  )
   return before![0] === after![0] && before![1] === after![1] && after![2]! < before![2]!
 }
 
 /** Image references of a Talos or Kubernetes version. */
 export const images = {
   installer: (talosVersion: string) => `ghcr.io/siderolabs/installer:${tag(talosVersion)}`,
-  /** The installer with a schematic's extensions. Must match the boot image, or the extensions disappear at installation. */
-  factoryInstaller: (schematic: string, talosVersion: string, options: { secureBoot?: boolean; factory?: string } = {}) =>
+  /**
+   * The installer with a schematic's extensions. Must match the boot image, or the extensions
+   * disappear at installation.
+   */
+  factoryInstaller: (
+    schematic: string,
+    talosVersion: string,
+    options: { secureBoot?: boolean; factory?: string } = {},
+  ) =>
     `${options.factory ?? 'factory.talos.dev'}/metal-installer${options.secureBoot === true ? '-secureboot' : ''}/${schematic}:${tag(talosVersion)}`,
   kubelet: (kubernetesVersion: string) => `ghcr.io/siderolabs/kubelet:${tag(kubernetesVersion)}`,
-  apiServer: (kubernetesVersion: string) => `registry.k8s.io/kube-apiserver:${tag(kubernetesVersion)}`,
-  controllerManager: (kubernetesVersion: string) => `registry.k8s.io/kube-controller-manager:${tag(kubernetesVersion)}`,
-  scheduler: (kubernetesVersion: string) => `registry.k8s.io/kube-scheduler:${tag(kubernetesVersion)}`,
+  apiServer: (kubernetesVersion: string) =>
+    `registry.k8s.io/kube-apiserver:${tag(kubernetesVersion)}`,
+  controllerManager: (kubernetesVersion: string) =>
+    `registry.k8s.io/kube-controller-manager:${tag(kubernetesVersion)}`,
+  scheduler: (kubernetesVersion: string) =>
+    `registry.k8s.io/kube-scheduler:${tag(kubernetesVersion)}`,
   proxy: (kubernetesVersion: string) => `registry.k8s.io/kube-proxy:${tag(kubernetesVersion)}`,
 } as const
 

@@ -3,15 +3,22 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
-export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
+export type Caller = <O extends Operation>(
+  operation: O,
+  asked: Partial<Asked<O>>,
+) => Promise<Answer<O>>
 
-/** Maximum number of attempts. Under load, or if one user writes too often, the API responds with the time after which to retry. */
+/**
+ * Maximum number of attempts. Under load, or if one user writes too often, the API responds with
+ * the time after which to retry.
+ */
 const tries = 6
 /** Longest `Retry-After` to follow. A longer one has another cause, such as wrong passwords. */
 const longestWaitSeconds = 5
 
 /**
- * Makes up to `tries` attempts, with the same Idempotency-Key, as long as the response is 503 or 429 with a `Retry-After` in seconds.
+ * Makes up to `tries` attempts, with the same Idempotency-Key, as long as the response is 503 or
+ * 429 with a `Retry-After` in seconds.
  * @throws Error with the name of the call and the API's message.
  */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({
@@ -20,9 +27,19 @@ export const apiClient = (url: string, token?: string): { call: Caller } => ({
       params = {},
       query = {},
       body,
-    } = asked as { params?: Record<string, string>; query?: Record<string, string | number | boolean | undefined>; body?: unknown }
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key]!))
-    const search = new URLSearchParams(Object.entries(query).flatMap(([k, v]): [string, string][] => (v === undefined ? [] : [[k, String(v)]])))
+    } = asked as {
+      params?: Record<string, string>
+      query?: Record<string, string | number | boolean | undefined>
+      body?: unknown
+    }
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+      encodeURIComponent(params[key]!),
+    )
+    const search = new URLSearchParams(
+      Object.entries(query).flatMap(([k, v]): [string, string][] =>
+        v === undefined ? [] : [[k, String(v)]],
+      ),
+    )
     const headers = {
       ...(token && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -36,12 +53,18 @@ export const apiClient = (url: string, token?: string): { call: Caller } => ({
       })
       const text = await answer.text()
       const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN)
-      if ((answer.status === 503 || answer.status === 429) && attempt < tries && retryAfter <= longestWaitSeconds) {
+      if (
+        (answer.status === 503 || answer.status === 429) &&
+        attempt < tries &&
+        retryAfter <= longestWaitSeconds
+      ) {
         await sleep(retryAfter * 1000)
         continue
       }
       if (!answer.ok) throw new Error(`${operation.name}: ${answer.status} ${text}`)
-      return (operation.media === 'application/json' && text ? JSON.parse(text) : text) as Answer<typeof operation>
+      return (operation.media === 'application/json' && text ? JSON.parse(text) : text) as Answer<
+        typeof operation
+      >
     }
   },
 })

@@ -12,21 +12,31 @@ const wanted =
 /** `1.2.3-5` is 1.2.3, 1.2.4 and 1.2.5. */
 const spread = (range: string): string[] => {
   const [, section, from, to] = /^(\d+\.\d+)\.(\d+)(?:-(\d+))?$/.exec(range)!
-  return Array.from({ length: Number(to ?? from) - Number(from) + 1 }, (_, i) => `${section!}.${Number(from) + i}`)
+  return Array.from(
+    { length: Number(to ?? from) - Number(from) + 1 },
+    (_, i) => `${section!}.${Number(from) + i}`,
+  )
 }
 
-const rows = Array.from(readFileSync('docs/asvs.md', 'utf8').matchAll(/^\| (\d.*?) +\| (.*?) +\| (.*?) +\|$/gm), ([, requirement, state, evidence]) => ({
-  requirement: requirement!,
-  state: state!,
-  evidence: evidence!,
-}))
+const rows = Array.from(
+  readFileSync('docs/asvs.md', 'utf8').matchAll(/^\| (\d.*?) +\| (.*?) +\| (.*?) +\|$/gm),
+  ([, requirement, state, evidence]) => ({
+    requirement: requirement!,
+    state: state!,
+    evidence: evidence!,
+  }),
+)
 
 test('docs/asvs.md has every requirement of ASVS 5.0.0, levels 1 and 2, once', () => {
   const listed = rows.flatMap(({ requirement }) =>
-    [...requirement.matchAll(/(\d+\.\d+\.\d+)(?:–\d+\.\d+\.(\d+))?/g)].flatMap(([, from, to]) => spread(to ? `${from!}-${to}` : from!)),
+    [...requirement.matchAll(/(\d+\.\d+\.\d+)(?:–\d+\.\d+\.(\d+))?/g)].flatMap(([, from, to]) =>
+      spread(to ? `${from!}-${to}` : from!),
+    ),
   )
   expect(listed.toSorted()).toEqual(wanted.split(' ').flatMap(spread).toSorted())
-  expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['met', 'partly', 'not met', 'n/a']))
+  expect(new Set(rows.map(({ state }) => state))).toEqual(
+    new Set(['met', 'partly', 'not met', 'n/a']),
+  )
 })
 
 test('every test that docs/asvs.md names exists', () => {
@@ -34,7 +44,9 @@ test('every test that docs/asvs.md names exists', () => {
   let named = 0
   for (const { evidence } of rows) {
     let text = ''
-    for (const [, file, title] of evidence.matchAll(/`([\w/.-]+\.(?:test|e2e)\.tsx?)`|“([^”]+)”/g)) {
+    for (const [, file, title] of evidence.matchAll(
+      /`([\w/.-]+\.(?:test|e2e)\.tsx?)`|“([^”]+)”/g,
+    )) {
       if (file) text = readFileSync(file, 'utf8').replaceAll("\\'", "'")
       else if (++named && !text.includes(title!)) missing.push(title!)
     }

@@ -1,4 +1,5 @@
-// Finds the browser for tests and measurements. Plain JavaScript, because the machine's own Node.js runs `npm test`.
+// Finds the browser for tests and measurements. Plain JavaScript, because the machine's own Node.js
+// runs `npm test`.
 import { existsSync } from 'node:fs'
 
 const whole = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']

@@ -1,4 +1,7 @@
-/** The bundled program for tests that run it as a process. Builds it only if a source has changed, as `start.mjs` does and with the same stamp. */
+/**
+ * The bundled program for tests that run it as a process. Builds it only if a source has changed,
+ * as `start.mjs` does and with the same stamp.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { buildProgram } from '../backend/build.ts'
@@ -10,7 +13,8 @@ const stamp = 'node_modules/.steelyard/program'
 /** The name that vitest calls before the tests. */
 export async function setup(): Promise<void> {
   const sources = hashOfProgram()
-  if (existsSync(builtProgram) && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return
+  if (existsSync(builtProgram) && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources)
+    return
   await buildProgram()
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, sources)

@@ -3,10 +3,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 
-/** The folder of the socket on which the embedded PostgreSQL of a data folder listens: line 5 of its lock file (PostgreSQL documentation, "Database File Layout"). */
+/**
+ * The folder of the socket on which the embedded PostgreSQL of a data folder listens: line 5 of its
+ * lock file (PostgreSQL documentation, "Database File Layout").
+ */
 function socketOf(dataFolder: string): string {
-  const lock = readdirSync(dataFolder, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith('postmaster.pid'))
-  const socket = lock === undefined ? undefined : readFileSync(join(dataFolder, lock), 'utf8').split('\n')[4]
+  const lock = readdirSync(dataFolder, { recursive: true, encoding: 'utf8' }).find((name) =>
+    name.endsWith('postmaster.pid'),
+  )
+  const socket =
+    lock === undefined ? undefined : readFileSync(join(dataFolder, lock), 'utf8').split('\n')[4]
   if (!socket) throw new Error(`No PostgreSQL runs in ${dataFolder}`)
   return socket
 }
@@ -22,7 +28,9 @@ export async function databaseText(dataFolder: string): Promise<Record<string, s
     )
     const texts: Record<string, string> = {}
     for (const { name } of tables.rows) {
-      const { rows } = await client.query<{ text: string }>(`select t::text as text from ${name} as t`)
+      const { rows } = await client.query<{ text: string }>(
+        `select t::text as text from ${name} as t`,
+      )
       texts[`table ${name}`] = rows.map(({ text }) => text).join('\n')
     }
     return texts

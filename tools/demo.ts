@@ -1,7 +1,9 @@
 /**
- * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child processes. Then acts as the first user,
- * only through the API: creates the datacenters of the simulated servers, adds the servers by address, and confirms their hardware.
- * The program itself doesn't know that this is a demo. Ctrl-C stops both processes; the servers' disks and the database are kept.
+ * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child
+ * processes. Then acts as the first user, only through the API: creates the datacenters of the
+ * simulated servers, adds the servers by address, and confirms their hardware. The program itself
+ * doesn't know that this is a demo. Ctrl-C stops both processes; the servers' disks and the
+ * database are kept.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -18,7 +20,10 @@ import { addSimulated, everyServer } from './simulated.ts'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
 const dev = process.argv.includes('--dev')
-/** Options that are passed on to the simulator: its speed compared with real servers, and its first block of addresses. */
+/**
+ * Options that are passed on to the simulator: its speed compared with real servers, and its first
+ * block of addresses.
+ */
 const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
   const value = process.argv[process.argv.indexOf(option) + 1]
   return process.argv.includes(option) && value !== undefined ? [option, value] : []
@@ -31,26 +36,40 @@ interface SignIn {
   password: string
 }
 const signInFile = join(data, 'demo-admin.json')
-const keep = (admin: SignIn) => writeFileSync(signInFile, `${JSON.stringify(admin)}\n`, { mode: 0o600 })
+const keep = (admin: SignIn) =>
+  writeFileSync(signInFile, `${JSON.stringify(admin)}\n`, { mode: 0o600 })
 
 /**
- * Email and password of the only admin of the demo: from the environment, from the last start, or generated. Generated ones are saved, readable by
- * this user only, before the admin is created with them.
+ * Email and password of the only admin of the demo: from the environment, from the last start, or
+ * generated. Generated ones are saved, readable by this user only, before the admin is created with
+ * them.
  */
 function demoAdmin(): SignIn {
-  const given = { email: process.env['STEELYARD_ADMIN_EMAIL'], password: process.env['STEELYARD_ADMIN_PASSWORD'] }
+  const given = {
+    email: process.env['STEELYARD_ADMIN_EMAIL'],
+    password: process.env['STEELYARD_ADMIN_PASSWORD'],
+  }
   if (given.email && given.password) return { email: given.email, password: given.password }
   if (existsSync(signInFile)) return JSON.parse(readFileSync(signInFile, 'utf8')) as SignIn
-  const made = { email: given.email ?? 'admin@steelyard.demo', password: randomBytes(12).toString('base64url') }
+  const made = {
+    email: given.email ?? 'admin@steelyard.demo',
+    password: randomBytes(12).toString('base64url'),
+  }
   keep(made)
   return made
 }
 
-/** Why the demo can't act as the admin: the data folder was created with another, or the admin has or needs a second factor, which only a person can give. */
+/**
+ * Why the demo can't act as the admin: the data folder was created with another, or the admin has
+ * or needs a second factor, which only a person can give.
+ */
 type Refused = 'another admin' | 'second factor'
 
 /** The access token of the admin. */
-async function signIn(url: string, admin: SignIn): Promise<{ token: string } | { refused: Refused }> {
+async function signIn(
+  url: string,
+  admin: SignIn,
+): Promise<{ token: string } | { refused: Refused }> {
   try {
     const { accessToken: token } = await apiClient(url).call(authorize, { body: admin })
     const { second_factor_missing } = await apiClient(url, token).call(sessionGet, {})
@@ -58,7 +77,11 @@ async function signIn(url: string, admin: SignIn): Promise<{ token: string } | {
   } catch (error) {
     if (!(error instanceof Error)) throw error
     if (error.message.startsWith('authorize: 401')) return { refused: 'another admin' }
-    if (error.message.startsWith('authorize: 409') && error.message.includes('"second_factor_needed"')) return { refused: 'second factor' }
+    if (
+      error.message.startsWith('authorize: 409') &&
+      error.message.includes('"second_factor_needed"')
+    )
+      return { refused: 'second factor' }
     throw error
   }
 }
@@ -68,7 +91,9 @@ const signInLine = ({ email, password }: SignIn, refused: Refused | undefined): 
   if (refused === 'another admin')
     return `${email} with the password that is set or kept here can't sign in: ${data} was begun with another. Give STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD of its first start; until then no simulated server is added`
   const line = `Sign in as ${email} with the password ${password}`
-  return refused === undefined ? line : `${line} and a second factor. Without it, the demo can't act as ${email}, and adds no simulated server`
+  return refused === undefined
+    ? line
+    : `${line} and a second factor. Without it, the demo can't act as ${email}, and adds no simulated server`
 }
 
 /** A child process ended before it was ready. It has written the reason to our standard error. */
@@ -81,33 +106,53 @@ class NotReady extends Error {
   }
 }
 
-/** Starts a child process and waits for the line with which it reports that it is ready. The child writes to our standard error. */
-function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
+/**
+ * Starts a child process and waits for the line with which it reports that it is ready. The child
+ * writes to our standard error.
+ */
+function start(
+  args: string[],
+  ready: RegExp,
+  env: NodeJS.ProcessEnv = {},
+): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
   const child = spawn(node, [...nodeFlags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
   const line = new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
+    createInterface({ input: child.stdout }).on('line', (text) =>
+      ready.test(text) ? resolve(text) : say(text),
+    )
     void ended.then((code) => reject(new NotReady(code)))
   })
   return { child, ready: line, ended }
 }
 
-/** The last port of the simulated image factory, so that links to the factory keep working; another port if the last one is in use. */
+/**
+ * The last port of the simulated image factory, so that links to the factory keep working; another
+ * port if the last one is in use.
+ */
 async function portOfFactory(file: string): Promise<number> {
-  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { port: number }).port : 0
+  const kept = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { port: number }).port
+    : 0
   return kept > 0 && (await isFree(kept)) ? kept : freePort()
 }
 
-/** Adds the simulated servers and confirms the hardware that was found, using the data of the simulator. */
+/**
+ * Adds the simulated servers and confirms the hardware that was found, using the data of the
+ * simulator.
+ */
 async function furnish(call: Caller): Promise<void> {
   const servers = await addSimulated(call, join(data, 'simulator', 'control.sock'))
   const serials = new Map<string | null, string | null>(servers.map((s) => [s.uuid, s.serial]))
   for (const { id, identity } of await everyServer(call, { confirmed: 'false' })) {
     if (identity.state !== 'unconfirmed' || serials.get(identity.uuid) !== identity.serial) continue
-    await call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
+    await call(serverConfirm, {
+      params: { id },
+      body: { uuid: identity.uuid!, serial: identity.serial! },
+    })
   }
 }
 
@@ -145,19 +190,32 @@ try {
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
-  // The program uses the simulated image factory unless the user has set another. Images prepared in the demo then need no network and boot no real machine.
+  // The program uses the simulated image factory unless the user has set another. Images prepared
+  // in the demo then need no network and boot no real machine.
   const ownFactory = process.env['IMAGE_FACTORY_URL']
   const factoryPort = await portOfFactory(join(data, 'simulator', 'factory.json'))
   const simulated = `http://127.0.0.1:${factoryPort}`
   const simulator = start(
-    ['simulator/src/main.ts', ...what, ...handedOn, '--factory-port', String(factoryPort), '--data', join(data, 'simulator')],
+    [
+      'simulator/src/main.ts',
+      ...what,
+      ...handedOn,
+      '--factory-port',
+      String(factoryPort),
+      '--data',
+      join(data, 'simulator'),
+    ],
     /^Simulator is ready/,
   )
   // In development the program runs from its sources.
-  const program = start([dev ? 'backend/src/main.ts' : builtProgram, 'serve'], /^Steelyard is ready at/, {
-    ...settings,
-    IMAGE_FACTORY_URL: ownFactory || simulated,
-  })
+  const program = start(
+    [dev ? 'backend/src/main.ts' : builtProgram, 'serve'],
+    /^Steelyard is ready at/,
+    {
+      ...settings,
+      IMAGE_FACTORY_URL: ownFactory || simulated,
+    },
+  )
   children.push(simulator, program)
   const [, line] = await Promise.all([simulator.ready, program.ready])
   const url = line.slice(line.indexOf('http'))
@@ -176,15 +234,29 @@ try {
       : `The image factory is simulated too (${simulated}): its images boot simulated servers only. IMAGE_FACTORY_URL names a real one`,
   )
   for (const { child, ended } of children)
-    void ended.then((code) => stopping ?? (say(`${child.spawnargs[1 + nodeFlags.length]} ended unexpectedly with ${child.signalCode ?? code}`), stop(1)))
+    void ended.then(
+      (code) =>
+        stopping ??
+        (say(
+          `${child.spawnargs[1 + nodeFlags.length]} ended unexpectedly with ${child.signalCode ?? code}`,
+        ),
+        stop(1)),
+    )
   if (dev) {
-    const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/, { STEELYARD_API: url })
+    const console_ = start(
+      ['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'],
+      /Local:/,
+      { STEELYARD_API: url },
+    )
     children.push(console_)
     say((await console_.ready).trim())
   }
   if ('token' in signedIn) await furnish(apiClient(url, signedIn.token).call)
 } catch (error) {
   // No message for calls that failed because of Ctrl-C.
-  if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't continue: ${error instanceof Error ? error.message : String(error)}\n`)
+  if (!stopping && !(error instanceof NotReady))
+    process.stderr.write(
+      `The demo can't continue: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
   await stop(error instanceof NotReady ? error.code : 1)
 }

@@ -1,12 +1,15 @@
 import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cruiser'
 
 /**
- * The import rules of docs/architecture.md: which room (top-level folder) may import from which, and the order of layers inside a room.
- * `imports.test.ts` enforces the rules.
- * Paths are those of resolved files, so dynamic imports and types count as well.
+ * The import rules of docs/architecture.md: which room (top-level folder) may import from which,
+ * and the order of layers inside a room. `imports.test.ts` enforces the rules. Paths are those of
+ * resolved files, so dynamic imports and types count as well.
  */
 
-/** Rooms that a room's sources may import, and those that its tests may import in addition. The tests of every room may import `tools/testing`. */
+/**
+ * Rooms that a room's sources may import, and those that its tests may import in addition. The
+ * tests of every room may import `tools/testing`.
+ */
 const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
   contract: { source: [], test: [] },
   talos: { source: [], test: [] },
@@ -16,11 +19,17 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
   cli: { source: ['contract'], test: [] },
   simulator: { source: ['talos/proto', 'talos/pki'], test: ['talos'] },
   e2e: { source: ['contract', 'tools'], test: ['simulator'] },
-  tools: { source: ['contract', 'talos', 'backend', 'simulator', 'cli', 'console', 'e2e'], test: [] },
+  tools: {
+    source: ['contract', 'talos', 'backend', 'simulator', 'cli', 'console', 'e2e'],
+    test: [],
+  },
 }
 const rooms = Object.keys(doors).join('|')
 
-/** The folders of the console, and the folders that each may import from. `api` needs `ui` for toasts; features need `layout` to fill its stores. */
+/**
+ * The folders of the console, and the folders that each may import from. `api` needs `ui` for
+ * toasts; features need `layout` to fill its stores.
+ */
 const consoleLayers: Readonly<Record<string, readonly string[]>> = {
   lib: ['lib'],
   ui: ['ui', 'lib'],
@@ -29,7 +38,12 @@ const consoleLayers: Readonly<Record<string, readonly string[]>> = {
 }
 
 const test = String.raw`\.(test|e2e)\.tsx?$|/testing(/|\.ts$)`
-const forbid = (name: string, comment: string, from: IRegularForbiddenRuleType['from'], to: IRegularForbiddenRuleType['to']): IRegularForbiddenRuleType => ({
+const forbid = (
+  name: string,
+  comment: string,
+  from: IRegularForbiddenRuleType['from'],
+  to: IRegularForbiddenRuleType['to'],
+): IRegularForbiddenRuleType => ({
   name,
   comment,
   severity: 'error',
@@ -68,7 +82,12 @@ export const ruleSet: IFlattenedRuleSet = {
       { path: '^console/src/features/([^/]+)/' },
       { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
     ),
-    forbid('plain-ui', 'ui knows no router and no query', { path: '^console/src/ui/' }, { path: '^node_modules/@tanstack/|^console/src/lib/router\\.ts$' }),
+    forbid(
+      'plain-ui',
+      'ui knows no router and no query',
+      { path: '^console/src/ui/' },
+      { path: '^node_modules/@tanstack/|^console/src/lib/router\\.ts$' },
+    ),
     forbid(
       'no-test-in-source',
       'a source may not import a test',
@@ -85,7 +104,11 @@ export const ruleSet: IFlattenedRuleSet = {
       'own-store',
       "a domain calls another domain's use-cases, never its store; types of its rows are no calls",
       { path: '^backend/src/domains/([^/]+)/', pathNot: test },
-      { path: '^backend/src/domains/.*/store[^/]*\\.ts$', pathNot: '^backend/src/domains/$1/', dependencyTypesNot: ['type-only'] },
+      {
+        path: '^backend/src/domains/.*/store[^/]*\\.ts$',
+        pathNot: '^backend/src/domains/$1/',
+        dependencyTypesNot: ['type-only'],
+      },
     ),
     forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),
   ],

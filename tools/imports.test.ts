@@ -13,19 +13,25 @@ test('each rule finds an import that breaks the rule', async () => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {
     'package.json': '{ "type": "module", "imports": { "#simulator/*": "./simulator/*" } }',
-    'console/src/ui/Button.tsx': "import { useQuery } from '@tanstack/react-query'\nexport { x } from '../features/a/x.ts'\nexport const b = <b>{useQuery}</b>",
+    'console/src/ui/Button.tsx':
+      "import { useQuery } from '@tanstack/react-query'\nexport { x } from '../features/a/x.ts'\nexport const b = <b>{useQuery}</b>",
     'console/src/features/a/x.ts': "export const x = () => import('../b/y.ts')",
     'console/src/features/b/y.ts': 'export const y = 1',
     'contract/servers.ts': "import type { App } from '../backend/src/app.ts'\nexport type A = App",
-    'backend/src/app.ts': "export interface App {}\nexport { start } from '#simulator/src/start.ts'\nexport { t } from './a.test.ts'",
-    'backend/src/a.test.ts': "import { start } from '#simulator/src/start.ts'\nexport const t = start",
+    'backend/src/app.ts':
+      "export interface App {}\nexport { start } from '#simulator/src/start.ts'\nexport { t } from './a.test.ts'",
+    'backend/src/a.test.ts':
+      "import { start } from '#simulator/src/start.ts'\nexport const t = start",
     'simulator/src/start.ts': "export const start = 1\nexport { gone } from './gone.ts'",
-    'backend/src/domains/audit/audit.ts': "import { sql } from 'kysely'\nimport * as store from '../users/store.ts'\nexport { sql, store }",
-    'backend/src/domains/users/users.ts': "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }",
+    'backend/src/domains/audit/audit.ts':
+      "import { sql } from 'kysely'\nimport * as store from '../users/store.ts'\nexport { sql, store }",
+    'backend/src/domains/users/users.ts':
+      "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }",
     'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
     'node_modules/kysely/package.json': '{ "name": "kysely", "main": "index.js" }',
     'node_modules/kysely/index.js': 'exports.sql = 1',
-    'node_modules/@tanstack/react-query/package.json': '{ "name": "@tanstack/react-query", "main": "index.js" }',
+    'node_modules/@tanstack/react-query/package.json':
+      '{ "name": "@tanstack/react-query", "main": "index.js" }',
     'node_modules/@tanstack/react-query/index.js': 'exports.useQuery = 1',
   }
   for (const [file, text] of Object.entries(files)) {

@@ -3,19 +3,41 @@ import { existsSync } from 'node:fs'
 import { cruise, type ICruiseResult } from 'dependency-cruiser'
 import { ruleSet } from './import-rules.ts'
 
-export const isTest = (file: string): boolean => /\.(test|e2e)\.tsx?$|\/testing(\/|\.ts$)/.test(file)
+export const isTest = (file: string): boolean =>
+  /\.(test|e2e)\.tsx?$|\/testing(\/|\.ts$)/.test(file)
 
 /** TypeScript files of the repository, including new ones that git doesn't track yet. */
 export function sourceFiles(): string[] {
-  return execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], { encoding: 'utf8' })
+  return execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'],
+    { encoding: 'utf8' },
+  )
     .split('\n')
     .filter((f) => f && existsSync(f))
 }
 
-/** Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`. Paths are relative to `baseDir`. */
-export async function brokenRules(files: readonly string[], baseDir = process.cwd()): Promise<string[]> {
+/**
+ * Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`. Paths are relative
+ * to `baseDir`.
+ */
+export async function brokenRules(
+  files: readonly string[],
+  baseDir = process.cwd(),
+): Promise<string[]> {
   // swc parses the imports, because TypeScript 7 has no API for that yet.
-  const options = { baseDir, ruleSet, validate: true, parser: 'swc', doNotFollow: { path: 'node_modules' } } as const
-  const { output } = await cruise([...files], options, { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] })
-  return (output as ICruiseResult).summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)
+  const options = {
+    baseDir,
+    ruleSet,
+    validate: true,
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+  } as const
+  const { output } = await cruise([...files], options, {
+    exportsFields: ['exports'],
+    conditionNames: ['import', 'node', 'default'],
+  })
+  return (output as ICruiseResult).summary.violations.map(
+    ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
+  )
 }

@@ -4,7 +4,9 @@ import { isTest, sourceFiles } from './imports.ts'
 import { patternsIn, slownessOf } from './patterns.ts'
 
 const rooms = ['contract/', 'talos/', 'backend/src/', 'cli/src/', 'console/src/', 'simulator/src/']
-const product = sourceFiles().filter((f) => rooms.some((room) => f.startsWith(room)) && !isTest(f) && !f.includes('/gen/'))
+const product = sourceFiles().filter(
+  (f) => rooms.some((room) => f.startsWith(room)) && !isTest(f) && !f.includes('/gen/'),
+)
 
 test('every regular expression of the product takes linear time', () => {
   const found = patternsIn(product)
@@ -18,8 +20,13 @@ test('every regular expression of the product takes linear time', () => {
 }, 120_000)
 
 test('the regular expressions of the schema library that the contract uses take linear time as well', () => {
-  const used = { email: regexes.email, uuid: regexes.uuid(), datetime: regexes.datetime({ offset: true }) }
-  for (const { source, flags } of Object.values(used)) expect(slownessOf({ pattern: source, flags })).toBeUndefined()
+  const used = {
+    email: regexes.email,
+    uuid: regexes.uuid(),
+    datetime: regexes.datetime({ offset: true }),
+  }
+  for (const { source, flags } of Object.values(used))
+    expect(slownessOf({ pattern: source, flags })).toBeUndefined()
 })
 
 test.each([
@@ -44,7 +51,8 @@ test.each([/^[a-z0-9-]+$/, /[^a-z]+/g, /^(?:\d{1,3}\.){3}\d{1,3}$/, /^v(\d+)\.(\
 
 test('the check finds regex literals, regexes built from strings, and regexes with an interpolated part', () => {
   const files: Record<string, string> = {
-    'a.ts': 'const a: RegExp = /a+/u\nexport const b = [/a+/u, new RegExp(`^${a.source}\\\\s*$`, "g")]',
+    'a.ts':
+      'const a: RegExp = /a+/u\nexport const b = [/a+/u, new RegExp(`^${a.source}\\\\s*$`, "g")]',
     'b.tsx': 'export const B = () => <p title={"x".replace(/b*/g, "")}>/not one/</p>',
   }
   expect(patternsIn(Object.keys(files), (f) => files[f]!)).toEqual([

@@ -1,6 +1,8 @@
 /**
- * Finds regular expressions whose time grows faster than the length of their input (OWASP: "Regular expression Denial of Service"). Each is run against
- * texts made from the pattern's own parts: a text that matches up to a repeated part, many repetitions of that part, and an end that doesn't match.
+ * Finds regular expressions whose time grows faster than the length of their input (OWASP: "Regular
+ * expression Denial of Service"). Each is run against texts made from the pattern's own parts: a
+ * text that matches up to a repeated part, many repetitions of that part, and an end that doesn't
+ * match.
  */
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -20,7 +22,8 @@ interface Node {
   readonly [key: string]: unknown
 }
 
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && 'type' in value
 
 function nodesOf(root: unknown): Node[] {
   const nodes = [root].filter(isNode)
@@ -40,11 +43,19 @@ const standIn = 'xyz'
 function textOf(node: Node | undefined): string | undefined {
   if (node?.type === 'Literal' && typeof node['value'] === 'string') return node['value']
   if (node?.type !== 'TemplateLiteral') return undefined
-  return (node['quasis'] as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join(standIn)
+  return (node['quasis'] as { value: { cooked: string } }[])
+    .map(({ value }) => value.cooked)
+    .join(standIn)
 }
 
-/** Every regular expression in these files, without duplicates: literals, and `new RegExp` of a text. */
-export function patternsIn(files: readonly string[], read = (file: string) => readFileSync(file, 'utf8')): Found[] {
+/**
+ * Every regular expression in these files, without duplicates: literals, and `new RegExp` of a
+ * text.
+ */
+export function patternsIn(
+  files: readonly string[],
+  read = (file: string) => readFileSync(file, 'utf8'),
+): Found[] {
   const found = new Map<string, Found>()
   for (const file of files) {
     const source = read(file)
@@ -68,7 +79,10 @@ export function patternsIn(files: readonly string[], read = (file: string) => re
 /** Characters that represent whole classes, in addition to those that a pattern names. */
 const usual = [' ', '\t', '\n', 'a', 'A', '0', '-', '.', '_', '/', ':', '"', ',', '=', '\u00e9']
 
-/** Short texts made from a pattern: its repeated parts, what matches before them, and ends that don't match. */
+/**
+ * Short texts made from a pattern: its repeated parts, what matches before them, and ends that
+ * don't match.
+ */
 interface Parts {
   readonly pumps: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
@@ -77,14 +91,22 @@ interface Parts {
 
 function partsOf(pattern: string, flags: string): Parts {
   const unicode = flags.includes('u')
-  const tree = new RegExpParser().parsePattern(pattern, 0, pattern.length, { unicode, unicodeSets: flags.includes('v') })
+  const tree = new RegExpParser().parsePattern(pattern, 0, pattern.length, {
+    unicode,
+    unicodeSets: flags.includes('v'),
+  })
   const pool = new Set(usual)
-  visitRegExpAST(tree, { onCharacterEnter: ({ value }) => void pool.add(String.fromCodePoint(value)) })
+  visitRegExpAST(tree, {
+    onCharacterEnter: ({ value }) => void pool.add(String.fromCodePoint(value)),
+  })
   const members = (raw: string): string[] => {
     const one = new RegExp(`^(?:${raw})$`, flags.replaceAll(/[gy]/g, ''))
     return [...pool].filter((c) => one.test(c))
   }
-  /** A text that matches the part. `turn` is the number of the chosen alternative, and of the chosen member of a class. */
+  /**
+   * A text that matches the part. `turn` is the number of the chosen alternative, and of the chosen
+   * member of a class.
+   */
   const sample = (node: AST.Element | AST.Alternative | AST.Pattern, turn = 0): string => {
     switch (node.type) {
       case 'Alternative':
@@ -110,7 +132,12 @@ function partsOf(pattern: string, flags: string): Parts {
   const before = (node: AST.Node, turn = 0): string => {
     const { parent } = node
     if (!parent || parent.type === 'Pattern') return ''
-    const own = parent.type === 'Alternative' ? parent.elements.slice(0, parent.elements.indexOf(node as AST.Element)).map((e) => sample(e, turn)) : []
+    const own =
+      parent.type === 'Alternative'
+        ? parent.elements
+            .slice(0, parent.elements.indexOf(node as AST.Element))
+            .map((e) => sample(e, turn))
+        : []
     return before(parent, turn) + own.join('')
   }
   const pumps = new Set<string>()
@@ -137,14 +164,20 @@ function partsOf(pattern: string, flags: string): Parts {
   return { pumps, prefixes, suffixes }
 }
 
-/** Lengths of the texts, in characters: small steps first, so that a pattern whose time doubles with each character is found before a run takes minutes. */
+/**
+ * Lengths of the texts, in characters: small steps first, so that a pattern whose time doubles with
+ * each character is found before a run takes minutes.
+ */
 const steps = [20, 24, 28, 32, 40, 48, 64, 96, 128, 256, 1024, 4096, 16_384] as const
 /**
- * A pattern that takes longer than this for any of these lengths is examined further. A pattern that reads each character once takes a tenth of a
- * millisecond.
+ * A pattern that takes longer than this for any of these lengths is examined further. A pattern
+ * that reads each character once takes a tenth of a millisecond.
  */
 const limitMs = 8
-/** For a text that is four times as long, a linear pattern takes four times as long. Above this factor the time grows too fast. */
+/**
+ * For a text that is four times as long, a linear pattern takes four times as long. Above this
+ * factor the time grows too fast.
+ */
 const mostGrowth = 8
 
 function timeMs(regex: RegExp, text: string): number {
@@ -159,18 +192,26 @@ function timeMs(regex: RegExp, text: string): number {
 /** The shortest of several runs, because other load on the machine only adds time. */
 const leastMs = (regex: RegExp, text: string): number => {
   let least = Infinity
-  for (let i = 0; i < (least > 10 * limitMs ? 2 : 4) && least > limitMs / 4; i++) least = Math.min(least, timeMs(regex, text))
+  for (let i = 0; i < (least > 10 * limitMs ? 2 : 4) && least > limitMs / 4; i++)
+    least = Math.min(least, timeMs(regex, text))
   return least
 }
 
-/** Why a pattern is slow, with the text that shows it; undefined if its time grows no faster than the text. */
-export function slownessOf({ pattern, flags }: Pick<Found, 'pattern' | 'flags'>): string | undefined {
+/**
+ * Why a pattern is slow, with the text that shows it; undefined if its time grows no faster than
+ * the text.
+ */
+export function slownessOf({
+  pattern,
+  flags,
+}: Pick<Found, 'pattern' | 'flags'>): string | undefined {
   const regex = new RegExp(pattern, flags)
   const { pumps, prefixes, suffixes } = partsOf(pattern, flags)
   for (const pump of pumps) {
     for (const prefix of prefixes) {
       for (const suffix of suffixes) {
-        const text = (length: number) => prefix + pump.repeat(Math.ceil(length / pump.length)) + suffix
+        const text = (length: number) =>
+          prefix + pump.repeat(Math.ceil(length / pump.length)) + suffix
         for (const [i, length] of steps.entries()) {
           if (timeMs(regex, text(length)) <= limitMs) continue
           const took = leastMs(regex, text(length))

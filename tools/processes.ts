@@ -1,4 +1,7 @@
-/** Real processes for measurements and the demo: free ports, data folders, child processes and their resource usage, and the simulator's control socket. */
+/**
+ * Real processes for measurements and the demo: free ports, data folders, child processes and their
+ * resource usage, and the simulator's control socket.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
@@ -12,7 +15,11 @@ interface Config {
   environment: Record<string, string>
 }
 /** Flags of Node.js and the environment with which the program runs; `start.mjs` explains them. */
-export const { nodeFlags, environment } = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { config: Config }).config
+export const { nodeFlags, environment } = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    config: Config
+  }
+).config
 
 /** The bundled program, built by `backend/build.ts`. */
 export const builtProgram = 'backend/dist/main.js'
@@ -24,7 +31,10 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** A free port of 127.0.0.1, below the ports that the system assigns to outgoing connections (Linux: 32768 and up), so that it is still free when used. */
+/**
+ * A free port of 127.0.0.1, below the ports that the system assigns to outgoing connections (Linux:
+ * 32768 and up), so that it is still free when used.
+ */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = 10_240 + Math.floor(Math.random() * 20_000)
@@ -44,7 +54,9 @@ export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean>
   return listens
 }
 
-/** A data folder that every account may enter: the embedded database needs that if we run as root. */
+/**
+ * A data folder that every account may enter: the embedded database needs that if we run as root.
+ */
 export function scratch(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'sy-bench-'))
   chmodSync(path, 0o755)
@@ -64,8 +76,16 @@ function endTogether(): void {
     })
 }
 
-/** Starts a program and waits for the line that reports it as ready. @throws Error with its last errors if it ends before */
-export async function run(command: string, args: string[], ready: RegExp, options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Promise<Running> {
+/**
+ * Starts a program and waits for the line that reports it as ready. @throws Error with its last
+ * errors if it ends before
+ */
+export async function run(
+  command: string,
+  args: string[],
+  ready: RegExp,
+  options: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+): Promise<Running> {
   const began = performance.now()
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,10 +97,14 @@ export async function run(command: string, args: string[], ready: RegExp, option
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   void ended.then(() => children.delete(child))
   let errors = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-4000)))
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (text: string) => (errors = (errors + text).slice(-4000)))
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => ready.test(line) && resolve())
-    void ended.then(() => reject(new Error(`${args.join(' ')} ended before it was ready:\n${errors}`)))
+    void ended.then(() =>
+      reject(new Error(`${args.join(' ')} ended before it was ready:\n${errors}`)),
+    )
   })
   return {
     child,
@@ -101,10 +125,14 @@ export function usage(pid: number): { cpuSeconds: number; memoryMB: number } {
   return { cpuSeconds: ticks / 100, memoryMB: (Number(resident?.[1] ?? 0) * 1024) / 1e6 }
 }
 
-/** One call of a simulator's control socket: GET, or POST if there is a body. @throws Error with the response if its status isn't 2xx */
+/**
+ * One call of a simulator's control socket: GET, or POST if there is a body. @throws Error with the
+ * response if its status isn't 2xx
+ */
 export function control<T>(socketPath: string, path: string, sent?: object): Promise<T> {
   return new Promise((resolve, reject) => {
-    const how = sent === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const how =
+      sent === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' } }
     const asked = request({ socketPath, path, ...how }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-/** Uses 0.3 s of processor time in a child, and in a process whose parent has ended. Prints what was counted, and how. */
+/**
+ * Uses 0.3 s of processor time in a child, and in a process whose parent has ended. Prints what was
+ * counted, and how.
+ */
 const program = `
 import { spawnSync } from 'node:child_process'
 import { processorTime } from '${import.meta.dirname}/processor-time.mjs'
@@ -18,8 +21,14 @@ console.log(JSON.stringify({ how, child: used('"$NODE" -e "$BUSY"'), orphan: use
 test.runIf(process.platform === 'linux')(
   'the processor time of children is counted, and that of programs without a parent if the account may make a cgroup',
   () => {
-    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
-    const { how, child, orphan } = JSON.parse(stdout) as { how: string; child: number; orphan: number }
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+    })
+    const { how, child, orphan } = JSON.parse(stdout) as {
+      how: string
+      child: number
+      orphan: number
+    }
     expect(child).toBeGreaterThanOrEqual(0.3)
     expect(how).toMatch(/^of all processes$|^without programs that lost their parent/)
     expect(how === 'of all processes' ? orphan : child).toBeGreaterThanOrEqual(0.3)

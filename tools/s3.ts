@@ -1,6 +1,8 @@
 /**
- * Tests the client of S3 stores against a published S3 service, the gateway of Versity (github.com/versity/versitygw), which checks signatures and stores files in a
- * folder. Needs Go and its module proxy; without them the script prints a message and succeeds, because `npm test` tests the client against a strict double.
+ * Tests the client of S3 stores against a published S3 service, the gateway of Versity
+ * (github.com/versity/versitygw), which checks signatures and stores files in a folder. Needs Go
+ * and its module proxy; without them the script prints a message and succeeds, because `npm test`
+ * tests the client against a strict double.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -21,12 +23,18 @@ const keys = { accessKeyId: 'steelyard-test', secretAccessKey: randomBytes(20).t
 
 /** Builds the service and returns its path; null without Go or its module proxy. */
 function build(): string | null {
-  const { status, error, stderr } = spawnSync('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`], {
-    env: { ...process.env, GOBIN: folder, GOFLAGS: '' },
-    encoding: 'utf8',
-  })
+  const { status, error, stderr } = spawnSync(
+    'go',
+    ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`],
+    {
+      env: { ...process.env, GOBIN: folder, GOFLAGS: '' },
+      encoding: 'utf8',
+    },
+  )
   if (status === 0) return join(folder, 'versitygw')
-  say(`The S3 service was not tested: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`)
+  say(
+    `The S3 service was not tested: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`,
+  )
   return null
 }
 
@@ -52,7 +60,14 @@ async function* pieces(bytes: Buffer) {
 
 async function ask(endpoint: string): Promise<string[]> {
   const signal = AbortSignal.timeout(120_000)
-  const settings = { endpoint, region: 'eu-test-1', bucket: 'backups', prefix: 'steelyard/prod', pathStyle: true, ...keys }
+  const settings = {
+    endpoint,
+    region: 'eu-test-1',
+    bucket: 'backups',
+    prefix: 'steelyard/prod',
+    pathStyle: true,
+    ...keys,
+  }
   const policy = endpointPolicy([parseCidr('127.0.0.0/8')!])
   const store = s3Store(settings, policy)
   const wrong: string[] = []
@@ -65,14 +80,20 @@ async function ask(endpoint: string): Promise<string[]> {
     const bytes = randomBytes(size)
     const written = await store.put(key, pieces(bytes), signal)
     const read = Buffer.concat(await Array.fromAsync(store.get(key, signal)))
-    expectThat(written === size && read.equals(bytes), `${key} of ${size} bytes is read back as it was written`)
+    expectThat(
+      written === size && read.equals(bytes),
+      `${key} of ${size} bytes is read back as it was written`,
+    )
     await store.remove(key, signal)
     await store.remove(key, signal)
     const gone = await Array.fromAsync(store.get(key, signal)).then(
       () => undefined,
       (error: unknown) => error,
     )
-    expectThat(gone instanceof StoreError && gone.kind === 'missing', `${key} is missing after its removal`)
+    expectThat(
+      gone instanceof StoreError && gone.kind === 'missing',
+      `${key} is missing after its removal`,
+    )
   }
   const refusal = async (change: Partial<typeof settings>) => {
     try {
@@ -98,10 +119,27 @@ if (program !== null) {
   const port = await freePort()
   mkdirSync(join(folder, 'data/backups'), { recursive: true })
   mkdirSync(join(folder, 'meta'))
-  const service = spawn(program, ['--port', `127.0.0.1:${port}`, '--region', 'eu-test-1', 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], {
-    env: { ...process.env, ROOT_ACCESS_KEY: keys.accessKeyId, ROOT_SECRET_KEY: keys.secretAccessKey },
-    stdio: 'ignore',
-  })
+  const service = spawn(
+    program,
+    [
+      '--port',
+      `127.0.0.1:${port}`,
+      '--region',
+      'eu-test-1',
+      'posix',
+      '--sidecar',
+      join(folder, 'meta'),
+      join(folder, 'data'),
+    ],
+    {
+      env: {
+        ...process.env,
+        ROOT_ACCESS_KEY: keys.accessKeyId,
+        ROOT_SECRET_KEY: keys.secretAccessKey,
+      },
+      stdio: 'ignore',
+    },
+  )
   try {
     for (let tried = 0; tried < 100 && !(await answers(port)); tried++) await wait(100)
     const wrong = await ask(`http://127.0.0.1:${port}`)

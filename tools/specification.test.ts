@@ -6,25 +6,41 @@ const statements = 299
 const rows = registerRows(readFileSync('docs/specification.md', 'utf8'))
 
 test('docs/specification.md has one row for each statement, in order', () => {
-  expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: statements }, (_, i) => `S${String(i + 1).padStart(3, '0')}`))
+  expect(rows.map(({ number }) => number)).toEqual(
+    Array.from({ length: statements }, (_, i) => `S${String(i + 1).padStart(3, '0')}`),
+  )
 })
 
 test('every statement is shown by a test or decided, and names where it is built', () => {
-  expect(rows.filter(({ tests, isDecided }) => tests.length === 0 && !isDecided).map(({ number }) => number)).toEqual([])
-  expect(rows.flatMap(({ number, where }) => (where.length === 0 || !where.every((path) => existsSync(path)) ? [`${number}: ${where.join()}`] : []))).toEqual(
-    [],
-  )
+  expect(
+    rows
+      .filter(({ tests, isDecided }) => tests.length === 0 && !isDecided)
+      .map(({ number }) => number),
+  ).toEqual([])
+  expect(
+    rows.flatMap(({ number, where }) =>
+      where.length === 0 || !where.every((path) => existsSync(path))
+        ? [`${number}: ${where.join()}`]
+        : [],
+    ),
+  ).toEqual([])
 })
 
 test('every test that a row names is in its file', () => {
   const texts = new Map<string, string>()
   const textOf = (file: string): string => {
-    const known = texts.get(file) ?? (existsSync(file) ? readFileSync(file, 'utf8').replaceAll(/\\(['"`])/g, '$1') : '')
+    const known =
+      texts.get(file) ??
+      (existsSync(file) ? readFileSync(file, 'utf8').replaceAll(/\\(['"`])/g, '$1') : '')
     texts.set(file, known)
     return known
   }
   const missing = rows.flatMap(({ number, tests }) =>
-    tests.flatMap(({ file, title }) => (['"', "'", '`'].some((quote) => textOf(file).includes(quote + title + quote)) ? [] : [`${number}: ${file}: ${title}`])),
+    tests.flatMap(({ file, title }) =>
+      ['"', "'", '`'].some((quote) => textOf(file).includes(quote + title + quote))
+        ? []
+        : [`${number}: ${file}: ${title}`],
+    ),
   )
   expect(missing).toEqual([])
 })
@@ -40,7 +56,13 @@ test('a statement counts as shown only if a test that it names has passed, or if
       '| S006 | g | `contract/` | `a.test.ts`: without %s it is refused |',
     ].join('\n'),
   )
-  expect(table[0]).toEqual({ number: 'S001', statement: 'a \\| b', where: ['contract/'], tests: [{ file: 'a.test.ts', title: 'it works' }], isDecided: false })
+  expect(table[0]).toEqual({
+    number: 'S001',
+    statement: 'a \\| b',
+    where: ['contract/'],
+    tests: [{ file: 'a.test.ts', title: 'it works' }],
+    isDecided: false,
+  })
   expect(table[2]).toMatchObject({
     tests: [
       { file: 'a.test.ts', title: 'it works' },
@@ -48,7 +70,12 @@ test('a statement counts as shown only if a test that it names has passed, or if
     ],
     isDecided: true,
   })
-  expect(unshown(table, [{ file: 'b.test.ts', title: 'it works' }])).toEqual(['S001', 'S004', 'S005', 'S006'])
+  expect(unshown(table, [{ file: 'b.test.ts', title: 'it works' }])).toEqual([
+    'S001',
+    'S004',
+    'S005',
+    'S006',
+  ])
   const passed = [
     { file: 'a.test.ts', title: 'it works' },
     { file: 'a.test.ts', title: 'without a name it is refused' },

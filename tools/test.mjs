@@ -1,7 +1,9 @@
-// `npm test` runs all checks and suites one after another, then prints the time and the processor time of each, and a last line with the counts.
-// `npm run test:all` (`--all`) runs them in full: every point of a fault, every screen, long lives (`tools/testing/length.ts`).
-// A suite that needs a missing program is skipped by name, with the command that installs the program; with TEST_NOTHING_SKIPPED=1 a skip is a failure.
-// Plain JavaScript, because on a fresh clone the machine's own Node.js runs this file.
+// `npm test` runs all checks and suites one after another, then prints the time and the processor
+// time of each, and a last line with the counts. `npm run test:all` (`--all`) runs them in full:
+// every point of a fault, every screen, long lives (`tools/testing/length.ts`). A suite that needs
+// a missing program is skipped by name, with the command that installs the program; with
+// TEST_NOTHING_SKIPPED=1 a skip is a failure. Plain JavaScript, because on a fresh clone the
+// machine's own Node.js runs this file.
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -20,7 +22,8 @@ const only = given.filter((word) => word !== '--all')
 if (given.includes('--all')) process.env.TEST_ALL = '1'
 const inFull = process.env.TEST_ALL === '1'
 const rows = []
-// Failures are printed again at the very end, because sometimes only the last part of the output is kept.
+// Failures are printed again at the very end, because sometimes only the last part of the output is
+// kept.
 const failures = []
 // The tests' programs use the persistent compile cache of `npm start`.
 const compiled = join(process.cwd(), 'node_modules/.steelyard/compiled')
@@ -34,28 +37,46 @@ const processor = processorTime()
 /** Begins to measure a suite. The result is called at its end and returns both times as text. */
 function measure() {
   const [began, used] = [Date.now(), processor?.seconds() ?? 0]
-  return () => [`${((Date.now() - began) / 1000).toFixed(1)} s`, processor ? `${(processor.seconds() - used).toFixed(1)} s` : '']
+  return () => [
+    `${((Date.now() - began) / 1000).toFixed(1)} s`,
+    processor ? `${(processor.seconds() - used).toFixed(1)} s` : '',
+  ]
 }
 
 const isAsked = (name) => only.length === 0 || only.some((o) => name.includes(o))
 
-/** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. */
+/**
+ * Runs a command and shows its output. A vitest run counts by its tests, any other command as one
+ * test.
+ */
 function suite(name, command, args, env = {}) {
   if (!isAsked(name)) return
   console.log(`\n── ${name}`)
   const times = measure()
   const report = join(reports, `${rows.length}.json`)
   const isVitest = args[0] === 'node_modules/vitest/vitest.mjs'
-  const ran = spawnSync(command, isVitest ? [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : args, {
-    stdio: 'inherit',
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
-  })
+  const ran = spawnSync(
+    command,
+    isVitest
+      ? [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+      : args,
+    {
+      stdio: 'inherit',
+      env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
+    },
+  )
   const counted = isVitest && existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null
   for (const file of counted?.testResults ?? []) {
-    if (file.status === 'failed' && file.assertionResults.length === 0) failures.push(`${name}: ${relative('.', file.name)}: ${firstLine(file.message)}`)
-    for (const test of file.assertionResults) if (test.status === 'passed') passedTests.push({ file: relative('.', file.name), title: test.title })
+    if (file.status === 'failed' && file.assertionResults.length === 0)
+      failures.push(`${name}: ${relative('.', file.name)}: ${firstLine(file.message)}`)
     for (const test of file.assertionResults)
-      if (test.status === 'failed') failures.push(`${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
+      if (test.status === 'passed')
+        passedTests.push({ file: relative('.', file.name), title: test.title })
+    for (const test of file.assertionResults)
+      if (test.status === 'failed')
+        failures.push(
+          `${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`,
+        )
   }
   const passed = counted ? counted.numPassedTests : ran.status === 0 ? 1 : 0
   const skipped = counted ? counted.numPendingTests + counted.numTodoTests : 0
@@ -63,7 +84,12 @@ function suite(name, command, args, env = {}) {
   total.passed += passed
   total.failed += failed
   total.skipped += skipped
-  rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, ...times()])
+  rows.push([
+    name,
+    failed > 0 ? 'failed' : 'passed',
+    `${passed} passed, ${failed} failed, ${skipped} skipped`,
+    ...times(),
+  ])
 }
 
 /** Counts a check that isn't a command as one test, which failed if there are complaints. */
@@ -78,31 +104,55 @@ function skip(name, install) {
   if (!isAsked(name)) return
   const failing = process.env.TEST_NOTHING_SKIPPED === '1'
   total[failing ? 'failed' : 'skipped'] += 1
-  rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, '', ''])
+  rows.push([
+    name,
+    failing ? 'failed' : 'skipped',
+    `needs what this machine lacks; install it with: ${install}`,
+    '',
+    '',
+  ])
 }
 
-const prepared = spawnSync(process.execPath, ['start.mjs', '--build', '--tools'], { stdio: 'inherit' })
+const prepared = spawnSync(process.execPath, ['start.mjs', '--build', '--tools'], {
+  stdio: 'inherit',
+})
 if (prepared.status !== 0) process.exit(1)
 const node = 'node_modules/.bin/node'
 const vitest = (...args) => ['node_modules/vitest/vitest.mjs', 'run', ...args]
 
 suite('types', node, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
-suite('types of the console', node, ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'])
+suite('types of the console', node, [
+  'node_modules/typescript/bin/tsc',
+  '-p',
+  'console/tsconfig.json',
+])
 suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
-// One run for all rooms without a database, so that no processor is idle at the end of each. Three workers on two processors, as below.
-const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli'].filter((room) => isAsked(room))
-if (rooms.length > 0) suite(rooms.join(', '), node, vitest('--maxWorkers', '3', ...rooms.flatMap((room) => ['--project', room])))
+// One run for all rooms without a database, so that no processor is idle at the end of each. Three
+// workers on two processors, as below.
+const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli'].filter(
+  (room) => isAsked(room),
+)
+if (rooms.length > 0)
+  suite(
+    rooms.join(', '),
+    node,
+    vitest('--maxWorkers', '3', ...rooms.flatMap((room) => ['--project', room])),
+  )
 
-// Talos's and etcd's own code must still give the committed answers, and a published S3 service must accept our requests.
+// Talos's and etcd's own code must still give the committed answers, and a published S3 service
+// must accept our requests.
 if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('conformance with Go', node, ['conformance/run.ts', '--check'])
   suite('S3 service', node, ['tools/s3.ts'])
 } else if (inFull) skip('conformance with Go, S3 service', 'apt-get install golang')
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-// Three workers on two processors, here and for the faults, because many of these tests wait for simulated machines and use no processor time meanwhile.
-const backend = ['backend', 'backend-machines', 'backend-alone'].flatMap((name) => ['--project', name]).concat('--maxWorkers', '3')
+// Three workers on two processors, here and for the faults, because many of these tests wait for
+// simulated machines and use no processor time meanwhile.
+const backend = ['backend', 'backend-machines', 'backend-alone']
+  .flatMap((name) => ['--project', name])
+  .concat('--maxWorkers', '3')
 suite('backend', node, vitest(...backend), { TEST_STATEMENTS: statements })
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
@@ -111,24 +161,43 @@ if (process.env.TEST_DATABASE_URL) {
   const name = `backend on PostgreSQL ${postgres.version}`
   if (isAsked(name)) {
     const server = await startPostgres(postgres)
-    // Without the full run: the tests of the database itself, which also migrate the template, and of the backup, which reads the catalog and copies.
-    const ofDatabase = ['db/db.test', 'db/migrate', 'db/tables', 'db/one-value', 'commands/backup'].map((file) => `backend/src/${file}`)
-    suite(name, node, vitest(...backend, ...(inFull ? [] : ofDatabase)), { TEST_DATABASE_URL: server.url })
+    // Without the full run: the tests of the database itself, which also migrate the template, and
+    // of the backup, which reads the catalog and copies.
+    const ofDatabase = [
+      'db/db.test',
+      'db/migrate',
+      'db/tables',
+      'db/one-value',
+      'commands/backup',
+    ].map((file) => `backend/src/${file}`)
+    suite(name, node, vitest(...backend, ...(inFull ? [] : ofDatabase)), {
+      TEST_DATABASE_URL: server.url,
+    })
     const recorded = recordedStatements(statements)
     if (recorded.length > 0) {
       const times = measure()
       const refused = await prepareAll(server.url, recorded)
-      count(`statements on PostgreSQL ${postgres.version}`, refused, `${recorded.length} statements of the tests parsed and planned`, times)
+      count(
+        `statements on PostgreSQL ${postgres.version}`,
+        refused,
+        `${recorded.length} statements of the tests parsed and planned`,
+        times,
+      )
     }
     await server.stop()
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
 
 if (inFull) {
-  const seeds = process.env.FAULT_SEEDS ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join()
+  const seeds =
+    process.env.FAULT_SEEDS ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join()
   console.log(`\nSeeds of the faults: ${seeds}`)
-  // One file at a time, because fifty clusters beside another file would take more memory than a small machine has.
-  suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '1'), { FAULT_SEEDS: seeds, FAULT_MOMENTS: process.env.FAULT_MOMENTS ?? '10' })
+  // One file at a time, because fifty clusters beside another file would take more memory than a
+  // small machine has.
+  suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '1'), {
+    FAULT_SEEDS: seeds,
+    FAULT_MOMENTS: process.env.FAULT_MOMENTS ?? '10',
+  })
 } else suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '3'))
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
@@ -138,7 +207,11 @@ else skip('browser', 'apt-get install chromium')
 if (inFull && only.length === 0 && browser) {
   const numbers = unshown(registerRows(readFileSync('docs/specification.md', 'utf8')), passedTests)
   const missing = numbers.map((number) => `no test that ${number} names has passed`)
-  count('specification', missing, `${numbers.length} statements without a passing test or a decision`)
+  count(
+    'specification',
+    missing,
+    `${numbers.length} statements without a passing test or a decision`,
+  )
 }
 
 for (const folder of [reports, statements]) rmSync(folder, { recursive: true, force: true })
@@ -149,10 +222,14 @@ if (rows.length === 0) {
 }
 console.log('\n── time and processor time of each suite')
 for (const [name, state, what, time, processorTime] of rows)
-  console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)} ${processorTime.padStart(9)}  ${what}`)
+  console.log(
+    `${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)} ${processorTime.padStart(9)}  ${what}`,
+  )
 if (processor) {
   const seconds = processor.seconds()
-  console.log(`Processor time, ${processor.how}: ${seconds.toFixed(0)} s, ${(seconds / 60).toFixed(1)} minutes (goal of npm test: at most 17)`)
+  console.log(
+    `Processor time, ${processor.how}: ${seconds.toFixed(0)} s, ${(seconds / 60).toFixed(1)} minutes (goal of npm test: at most 17)`,
+  )
 }
 for (const failure of failures) console.log(`failed   ${failure}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)

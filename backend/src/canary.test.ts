@@ -1,6 +1,7 @@
 /**
- * Secrets are created by the real program and sent to simulated servers. None may appear in logs, responses, the audit log,
- * events, metrics, reasons of operations, or any column of the database. Only the key file and explicitly requested downloads contain secrets.
+ * Secrets are created by the real program and sent to simulated servers. None may appear in logs,
+ * responses, the audit log, events, metrics, reasons of operations, or any column of the database.
+ * Only the key file and explicitly requested downloads contain secrets.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +9,12 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { allOperations } from '#contract/all.ts'
-import { clusterCreate, clusterKubeconfig, clusterPreview, clusterTalosconfig } from '#contract/clusters/clusters.ts'
+import {
+  clusterCreate,
+  clusterKubeconfig,
+  clusterPreview,
+  clusterTalosconfig,
+} from '#contract/clusters/clusters.ts'
 import { eventStream } from '#contract/events.ts'
 import { imageCreate, imageRegister } from '#contract/images.ts'
 import { joinArgument, joinTokenCreate } from '#contract/join-tokens.ts'
@@ -27,7 +33,12 @@ import { codeOf } from './domains/sessions/testing/authenticator.ts'
 import { logger } from './log.ts'
 
 const lines: string[] = []
-const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
+const log = logger({
+  level: 'debug',
+  readable: false,
+  now: () => Date.now(),
+  write: (line) => void lines.push(line),
+})
 const world = await clusterWorld({ servers: 3, seed: 'canary', log })
 const { backend, admin } = world
 const listening = await backend.listen()
@@ -36,7 +47,10 @@ const { db, vault } = backend.platform
 /** Name → secret. */
 const secrets = new Map<string, string>()
 const plant = (name: string, value: string): string => {
-  expect(value.length, `${name} is long enough to be found by chance nowhere`).toBeGreaterThanOrEqual(16)
+  expect(
+    value.length,
+    `${name} is long enough to be found by chance nowhere`,
+  ).toBeGreaterThanOrEqual(16)
   secrets.set(name, value)
   return value
 }
@@ -44,12 +58,14 @@ const registry = 'canary-registry-password-7f3a'
 
 /** The lines of a PEM private key. Finding any one of them counts as a leak. */
 const plantPem = (name: string, pem: string): void => {
-  for (const [i, line] of pem.split('\n').entries()) if (/^[A-Za-z0-9+/=]{24,}$/.test(line)) plant(`${name}, line ${i + 1}`, line)
+  for (const [i, line] of pem.split('\n').entries())
+    if (/^[A-Za-z0-9+/=]{24,}$/.test(line)) plant(`${name}, line ${i + 1}`, line)
 }
 
 /** Every secret text of the secrets bundle: all texts but certificates and the cluster's id. */
 function plantBundle(node: unknown, at: string): void {
-  if (typeof node === 'object' && node !== null) for (const [key, value] of Object.entries(node)) plantBundle(value, `${at}.${key}`)
+  if (typeof node === 'object' && node !== null)
+    for (const [key, value] of Object.entries(node)) plantBundle(value, `${at}.${key}`)
   else if (typeof node === 'string' && !/\.(crt|id)$/.test(at)) {
     plant(at, node)
     const text = Buffer.from(node, 'base64').toString('latin1')
@@ -57,7 +73,10 @@ function plantBundle(node: unknown, at: string): void {
   }
 }
 
-/** The encodings of a secret: unchanged, hexadecimal, and base64 at each of the three offsets in a longer text. */
+/**
+ * The encodings of a secret: unchanged, hexadecimal, and base64 at each of the three offsets in a
+ * longer text.
+ */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const base64 = [0, 1, 2].map((before) => {
@@ -74,12 +93,20 @@ const found = (places: Readonly<Record<string, string>>): string[] => {
   return [...secrets].flatMap(([name, secret]) =>
     formsOf(secret)
       .filter((form) => everything.includes(form))
-      .flatMap((form) => Object.entries(places).flatMap(([place, text]) => (text.includes(form) ? [`${name} in ${place}`] : []))),
+      .flatMap((form) =>
+        Object.entries(places).flatMap(([place, text]) =>
+          text.includes(form) ? [`${name} in ${place}`] : [],
+        ),
+      ),
   )
 }
 
 const answered: Record<string, string> = {}
-const keep = (name: string, { status, text }: { status: number; text: string }, wanted: number): void => {
+const keep = (
+  name: string,
+  { status, text }: { status: number; text: string },
+  wanted: number,
+): void => {
   expect(status, `${name}: ${text}`).toBe(wanted)
   answered[name] = text
 }
@@ -88,10 +115,14 @@ const keep = (name: string, { status, text }: { status: number; text: string }, 
 async function dump(): Promise<Record<string, string>> {
   const { rows: tables } = await sql<{ schema: string; name: string }>`
     select table_schema as schema, table_name as name from information_schema.tables
-    where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`.execute(db)
+    where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`.execute(
+    db,
+  )
   const texts = await Promise.all(
     tables.map(async ({ schema, name }) => {
-      const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.id(schema, name)} as t`.execute(db)
+      const { rows } = await sql<{
+        text: string
+      }>`select t::text as text from ${sql.id(schema, name)} as t`.execute(db)
       return [`table ${name}`, rows.map((r) => r.text).join('\n')] as const
     }),
   )
@@ -104,12 +135,21 @@ function files(): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((e) => e.isFile())
     .map((e) => path.join(e.parentPath, e.name))
-  return Object.fromEntries(names.filter((f) => f !== backend.config.keyFile).map((f) => [`file ${path.relative(folder, f)}`, readFileSync(f, 'latin1')]))
+  return Object.fromEntries(
+    names
+      .filter((f) => f !== backend.config.keyFile)
+      .map((f) => [`file ${path.relative(folder, f)}`, readFileSync(f, 'latin1')]),
+  )
 }
 
 /** The stream of events as a reader gets it, from the first event to the newest. */
 async function events(token: string): Promise<string> {
-  const { id: newest } = await db.selectFrom('event').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
+  const { id: newest } = await db
+    .selectFrom('event')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
   const stop = new AbortController()
   const response = await fetch(listening + eventStream.path, {
     headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
@@ -134,19 +174,41 @@ test('the test creates one secret of each kind', async () => {
 
   const password = plant('password of a new user', 'the password given to a songbird')
   const person = { email: 'canary@example.com', name: 'Canary', role: 'viewer' as const, password }
-  keep('userCreate', await admin.call(userCreate, { body: person }, { idempotencyKey: 'canary' }), 201)
+  keep(
+    'userCreate',
+    await admin.call(userCreate, { body: person }, { idempotencyKey: 'canary' }),
+    201,
+  )
   keep('userCreate twice', await admin.call(userCreate, { body: person }), 409)
-  keep('authorize with an unknown field', await backend.call(authorize, { body: { ...person } }), 422)
+  keep(
+    'authorize with an unknown field',
+    await backend.call(authorize, { body: { ...person } }),
+    422,
+  )
   const wrong = plant('wrong password', 'a wrong password typed by canary')
-  keep('authorize with a wrong password', await backend.call(authorize, { body: { email: person.email, password: wrong } }), 401)
-  const rotated = (await backend.call(authorizeRefresh, { body: { refresh_token: admin.refreshToken, rotate: true } })).answer!
+  keep(
+    'authorize with a wrong password',
+    await backend.call(authorize, { body: { email: person.email, password: wrong } }),
+    401,
+  )
+  const rotated = (
+    await backend.call(authorizeRefresh, {
+      body: { refresh_token: admin.refreshToken, rotate: true },
+    })
+  ).answer!
   plant('rotated refresh token', rotated.refresh_token!)
   plant('second access token', rotated.access_token)
   // Requests with tokens in wrong places.
-  for (const url of [`/v1/session?access_token=${admin.accessToken}`, `/v1/nodes/${admin.refreshToken}`, `/${admin.accessToken}`])
+  for (const url of [
+    `/v1/session?access_token=${admin.accessToken}`,
+    `/v1/nodes/${admin.refreshToken}`,
+    `/${admin.accessToken}`,
+  ])
     keep(
       url.slice(0, 20),
-      await backend.app.inject({ url, headers: { authorization: `Bearer ${admin.refreshToken}` } }).then((r) => ({ status: r.statusCode, text: r.body })),
+      await backend.app
+        .inject({ url, headers: { authorization: `Bearer ${admin.refreshToken}` } })
+        .then((r) => ({ status: r.statusCode, text: r.body })),
       url.startsWith('/v1/') ? 401 : 404,
     )
 
@@ -155,11 +217,29 @@ test('the test creates one secret of each kind', async () => {
   plant('registry password', registry)
   const params = { id: free!.id }
   const patch = { name: 'registry', body: auth() }
-  keep('patchCreate', await admin.call(patchCreate, { params, body: patch }, { idempotencyKey: 'patch' }), 201)
-  const { patch_id: patchId, body: shown } = JSON.parse(answered['patchCreate']!) as { patch_id: string; body: string }
+  keep(
+    'patchCreate',
+    await admin.call(patchCreate, { params, body: patch }, { idempotencyKey: 'patch' }),
+    201,
+  )
+  const { patch_id: patchId, body: shown } = JSON.parse(answered['patchCreate']!) as {
+    patch_id: string
+    body: string
+  }
   expect(shown).toContain('••••')
-  keep('patchUpdate', await admin.call(patchUpdate, { params: { ...params, patchId }, body: { body: `# said again\n${shown}` } }), 200)
-  keep('patchPreview', await admin.call(patchPreview, { params, body: { patch_id: patchId, body: shown } }), 200)
+  keep(
+    'patchUpdate',
+    await admin.call(patchUpdate, {
+      params: { ...params, patchId },
+      body: { body: `# said again\n${shown}` },
+    }),
+    200,
+  )
+  keep(
+    'patchPreview',
+    await admin.call(patchPreview, { params, body: { patch_id: patchId, body: shown } }),
+    200,
+  )
   // A refused value must appear neither in logs nor in the error.
   const broken = [
     auth(' : : ['),
@@ -170,21 +250,49 @@ test('the test creates one secret of each kind', async () => {
     auth().replace('password: ', 'password: [').trim(),
   ]
   for (const [i, body] of broken.entries()) {
-    keep(`broken patch ${i}`, await admin.call(patchCreate, { params, body: { name: `broken-${i}`, body } }), 422)
-    keep(`preview of broken patch ${i}`, await admin.call(patchPreview, { params, body: { body } }), 200)
+    keep(
+      `broken patch ${i}`,
+      await admin.call(patchCreate, { params, body: { name: `broken-${i}`, body } }),
+      422,
+    )
+    keep(
+      `preview of broken patch ${i}`,
+      await admin.call(patchPreview, { params, body: { body } }),
+      200,
+    )
   }
 
   const asked = world.ask(nodes)
   asked.servers[0]!.patch = { name: 'registry', body: auth() }
   keep('clusterPreview', await admin.call(clusterPreview, { body: asked }), 200)
-  keep('clusterCreate', await admin.call(clusterCreate, { body: asked }, { idempotencyKey: 'cluster' }), 202)
-  const { cluster, operation } = JSON.parse(answered['clusterCreate']!) as { cluster: { id: string }; operation: { id: string } }
-  keep('serverAdd again', await admin.call(serverAdd, { body: { addresses: [world.machine(free!).plan.address] } }), 202)
+  keep(
+    'clusterCreate',
+    await admin.call(clusterCreate, { body: asked }, { idempotencyKey: 'cluster' }),
+    202,
+  )
+  const { cluster, operation } = JSON.parse(answered['clusterCreate']!) as {
+    cluster: { id: string }
+    operation: { id: string }
+  }
+  keep(
+    'serverAdd again',
+    await admin.call(serverAdd, { body: { addresses: [world.machine(free!).plan.address] } }),
+    202,
+  )
   expect((await world.ended(operation.id)).status).toBe('done')
 
-  const sealed = await db.selectFrom('cluster_secret').select(['kind', 'sealed']).where('cluster_id', '=', cluster.id).execute()
+  const sealed = await db
+    .selectFrom('cluster_secret')
+    .select(['kind', 'sealed'])
+    .where('cluster_id', '=', cluster.id)
+    .execute()
   for (const { kind, sealed: bytes } of sealed) {
-    const clear = await vault.open(db, { table: 'cluster_secret', column: kind, owner: cluster.id, sealed: bytes })
+    const clear = await vault.open(db, {
+      table: 'cluster_secret',
+      column: kind,
+      owner: cluster.id,
+      sealed: bytes,
+    })
     if (kind === 'bundle') plantBundle(parse(clear.toString('utf8')), 'bundle')
     else {
       plant('chain key', clear.toString('hex'))
@@ -192,40 +300,86 @@ test('the test creates one secret of each kind', async () => {
     }
   }
   const idempotencyKey = 'canary'
-  const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
+  const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey }))
+    .answer!
   plant('join token', join.token)
   plant('join token without its beginning', join.token.slice('sy-join-'.length))
-  const api = (await admin.call(apiTokenCreate, { body: { name: 'canary', scopes: ['servers:read'] } }, { idempotencyKey })).answer!
+  const api = (
+    await admin.call(
+      apiTokenCreate,
+      { body: { name: 'canary', scopes: ['servers:read'] } },
+      { idempotencyKey },
+    )
+  ).answer!
   plant('API token', api.token)
   plant('API token without its beginning', api.token.slice('sy-api-'.length))
-  const used = await backend.call(serverList, {}, { headers: { authorization: `Bearer ${api.token}` } })
+  const used = await backend.call(
+    serverList,
+    {},
+    { headers: { authorization: `Bearer ${api.token}` } },
+  )
   keep('serverList with an API token', used, 200)
-  const invited = await admin.call(invitationCreate, { body: { email: 'invited@example.com', name: 'I', role: 'viewer' } }, { idempotencyKey })
+  const invited = await admin.call(
+    invitationCreate,
+    { body: { email: 'invited@example.com', name: 'I', role: 'viewer' } },
+    { idempotencyKey },
+  )
   plant('link of an invitation', invited.answer!.url.split('#')[1]!)
   const app = (await admin.call(totpBegin)).answer!
   plant('secret of an authenticator app', app.secret)
-  const recovery = (await admin.call(totpConfirm, { body: { code: codeOf(app.secret, backend.clock.now()) } })).answer!.recovery_codes!
+  const recovery = (
+    await admin.call(totpConfirm, { body: { code: codeOf(app.secret, backend.clock.now()) } })
+  ).answer!.recovery_codes!
   for (const [i, code] of recovery.entries()) {
     plant(`recovery code ${i}`, code)
     plant(`recovery code ${i} without hyphens`, code.replaceAll('-', ''))
   }
   const wrongProof = plant('wrong password of a proof', 'a wrong proof typed by canary')
-  keep('sessionProve with a wrong password', await admin.call(sessionProve, { body: { password: wrongProof } }), 422)
+  keep(
+    'sessionProve with a wrong password',
+    await admin.call(sessionProve, { body: { password: wrongProof } }),
+    422,
+  )
   const wrongCode = plant('wrong recovery code', 'abcdabcdabcdabcd')
-  keep('authorize with a wrong code', await backend.call(authorize, { body: { email: admin.email, password: admin.password, code: wrongCode } }), 401)
+  keep(
+    'authorize with a wrong code',
+    await backend.call(authorize, {
+      body: { email: admin.email, password: admin.password, code: wrongCode },
+    }),
+    401,
+  )
   // The image factory doesn't answer, so an error message is stored with the image.
   await world.simulator.factory.fault({ kind: 'down' })
-  const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
+  const image = await admin.call(
+    imageCreate,
+    { body: { talos_version: 'v1.13.9', token_id: join.id } },
+    { idempotencyKey },
+  )
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
   await world.simulator.factory.fault(null)
   const secretKey = plant('secret key of a store', 'wJalrXUtnFEMIcanaryKEY0123456789abcd')
-  const bucket = { endpoint: 'http://127.0.0.1:9', region: 'eu-1', bucket: 'canary', access_key_id: 'CANARY' }
-  keep('storeCreate that is refused', await admin.call(storeCreate, { body: { name: 'canary', kind: 's3', ...bucket, secret_access_key: secretKey } }), 422)
-  // One server joins with the token. Other announcements are refused or have the token in the wrong place.
-  const [booted] = await world.simulator.boot({ kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}` })
+  const bucket = {
+    endpoint: 'http://127.0.0.1:9',
+    region: 'eu-1',
+    bucket: 'canary',
+    access_key_id: 'CANARY',
+  }
+  keep(
+    'storeCreate that is refused',
+    await admin.call(storeCreate, {
+      body: { name: 'canary', kind: 's3', ...bucket, secret_access_key: secretKey },
+    }),
+    422,
+  )
+  // One server joins with the token. Other announcements are refused or have the token in the wrong
+  // place.
+  const [booted] = await world.simulator.boot({
+    kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}`,
+  })
   await world.until(
-    async () => (await admin.call(serverList, { query: { q: booted!.disk.identity.uuid } })).answer!.total,
+    async () =>
+      (await admin.call(serverList, { query: { q: booted!.disk.identity.uuid } })).answer!.total,
     (total) => total === 1,
   )
   const uuid = '4c4c4544-0042-4b10-8057-b9c04f4e4d32'
@@ -235,7 +389,10 @@ test('the test creates one secret of each kind', async () => {
     `${join.token}/x`,
     `x${join.token}`,
   ])
-    await backend.app.inject({ url: `/join/${path}`, headers: { 'x-forwarded-for': join.token, 'user-agent': join.token } })
+    await backend.app.inject({
+      url: `/join/${path}`,
+      headers: { 'x-forwarded-for': join.token, 'user-agent': join.token },
+    })
   const member = { params: { id: nodes[0]!.id } }
   const downloads = [
     await admin.call(clusterKubeconfig, { params: { id: cluster.id } }),
@@ -246,20 +403,35 @@ test('the test creates one secret of each kind', async () => {
     expect(status).toBe(200)
     const keys = [...text.matchAll(/(?:client-key-data|key): (\S+)/g)].map((m) => m[1]!)
     expect(keys.length).toBeGreaterThan(0)
-    for (const key of keys) plantPem(`key of download ${i}`, Buffer.from(key, 'base64').toString('latin1'))
+    for (const key of keys)
+      plantPem(`key of download ${i}`, Buffer.from(key, 'base64').toString('latin1'))
   }
   expect(secrets.size).toBeGreaterThan(30)
 }, 600_000)
 
-/** Calls that return a secret on purpose: credentials, and images with their join token, for users who may create tokens. */
+/**
+ * Calls that return a secret on purpose: credentials, and images with their join token, for users
+ * who may create tokens.
+ */
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
-const tellsToken = (o: Operation, token: string): boolean => (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
+const tellsToken = (o: Operation, token: string): boolean =>
+  (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
 const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
   const ids = async (
-    table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment' | 'store',
+    table:
+      | 'server'
+      | 'cluster'
+      | 'operation'
+      | 'datacenter'
+      | 'subnet'
+      | 'image'
+      | 'join_token'
+      | 'offer'
+      | 'capacity_commitment'
+      | 'store',
   ) => (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
   const files = await db.selectFrom('snapshot').select(['id', 'cluster_id']).execute()
   const byNoun: Record<string, string[]> = {
@@ -279,26 +451,40 @@ async function reads(token: string): Promise<Record<string, string>> {
   const members = await db.selectFrom('cluster_server').select(['cluster_id', 'node_id']).execute()
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
   const texts: Record<string, string> = {}
-  for (const operation of allOperations.filter((o) => o.method === 'GET' && o.media !== 'text/event-stream')) {
+  for (const operation of allOperations.filter(
+    (o) => o.method === 'GET' && o.media !== 'text/event-stream',
+  )) {
     const noun = operation.path.split('/')[2]!
     const urls = operation.path.includes('{id}')
       ? byNoun[noun]!.flatMap((id) => {
           const url = operation.path.replace('{id}', id)
-          return url.includes('{node_id}') ? members.filter((m) => m.cluster_id === id).map((m) => url.replace('{node_id}', m.node_id)) : [url]
+          return url.includes('{node_id}')
+            ? members
+                .filter((m) => m.cluster_id === id)
+                .map((m) => url.replace('{node_id}', m.node_id))
+            : [url]
         })
       : [`${operation.path}${queries[operation.name] ?? ''}`]
     const all = urls.flatMap((url) =>
       url.includes('{patchId}')
-        ? [...patches.filter((p) => url.includes(p.server_id)).map((p) => p.id), 'static-system', 'default-node'].map((id) => url.replace('{patchId}', id))
+        ? [
+            ...patches.filter((p) => url.includes(p.server_id)).map((p) => p.id),
+            'static-system',
+            'default-node',
+          ].map((id) => url.replace('{patchId}', id))
         : [url],
     )
     // Reading a machine's events takes a while, so all machines are read at once.
     await Promise.all(
       all.map(async (url) => {
         const response = await backend.app.inject({ url, headers })
-        if ((isDownload(operation) || tellsToken(operation, token)) && response.statusCode === 200) return
+        if ((isDownload(operation) || tellsToken(operation, token)) && response.statusCode === 200)
+          return
         texts[url] = response.body
-        expect({ url, possible: [200, 403, 409, 503].includes(response.statusCode) }).toEqual({ url, possible: true })
+        expect({ url, possible: [200, 403, 409, 503].includes(response.statusCode) }).toEqual({
+          url,
+          possible: true,
+        })
       }),
     )
   }
@@ -308,12 +494,23 @@ async function reads(token: string): Promise<Record<string, string>> {
 test('no response, table, file, log, event or metric contains a secret', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   await backend.publish()
-  const [byViewer, byAdmin] = await Promise.all([reads(viewer.accessToken), reads(admin.accessToken)])
+  const [byViewer, byAdmin] = await Promise.all([
+    reads(viewer.accessToken),
+    reads(admin.accessToken),
+  ])
   expect(Object.keys(byAdmin).length).toBeGreaterThan(30)
-  expect(Object.entries(byViewer).filter(([url, text]) => /kubeconfig|talosconfig/.test(url) && !text.includes('forbidden'))).toEqual([])
+  expect(
+    Object.entries(byViewer).filter(
+      ([url, text]) => /kubeconfig|talosconfig/.test(url) && !text.includes('forbidden'),
+    ),
+  ).toEqual([])
   const heard = await events(admin.accessToken)
   expect(heard.split('\nid:').length).toBeGreaterThan(20)
-  keep('logout', await backend.call(authorizeLogout, { body: { refresh_token: admin.refreshToken } }), 204)
+  keep(
+    'logout',
+    await backend.call(authorizeLogout, { body: { refresh_token: admin.refreshToken } }),
+    204,
+  )
   await backend.publish()
   const tables = await dump()
   expect(tables['table audit_entry']!.length).toBeGreaterThan(1000)
@@ -322,11 +519,26 @@ test('no response, table, file, log, event or metric contains a secret', async (
   expect(Object.keys(written).some((f) => f.includes('escrow'))).toBe(true)
   expect(lines.length).toBeGreaterThan(20)
   const metrics = (await backend.app.inject({ url: '/metrics' })).body
-  expect(found({ ...answered, ...byViewer, ...byAdmin, ...tables, ...written, logs: lines.join(''), events: heard, metrics })).toEqual([])
+  expect(
+    found({
+      ...answered,
+      ...byViewer,
+      ...byAdmin,
+      ...tables,
+      ...written,
+      logs: lines.join(''),
+      events: heard,
+      metrics,
+    }),
+  ).toEqual([])
 })
 
 test('the search for secrets finds plain, hex and base64 text', () => {
   const [name, secret] = [...secrets][0]!
-  for (const text of [secret, `x${Buffer.from(secret).toString('hex')}`, Buffer.from(`{"a":"${secret}"}`).toString('base64')])
+  for (const text of [
+    secret,
+    `x${Buffer.from(secret).toString('hex')}`,
+    Buffer.from(`{"a":"${secret}"}`).toString('base64'),
+  ])
     expect(found({ here: text })).toContain(`${name} in here`)
 })

@@ -52,10 +52,16 @@ test('the signer of a text is recovered from a signature of an Ethereum wallet',
     'b91467e570a6466aa9e9876cbcd013baba02900b8979d43fe208a4a4f339f5fd6007e74cd82e037b800186422fc2da167c747ef045e5d18a5f5d4300f8e1a0291c',
     'hex',
   )
-  expect(await signersOf('Some data', signature)).toEqual(['0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'])
+  expect(await signersOf('Some data', signature)).toEqual([
+    '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23',
+  ])
   signature[64] = 1
-  expect(await signersOf('Some data', signature)).toEqual(['0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'])
-  expect(await signersOf('Other data', signature)).not.toContain('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23')
+  expect(await signersOf('Some data', signature)).toEqual([
+    '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23',
+  ])
+  expect(await signersOf('Other data', signature)).not.toContain(
+    '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23',
+  )
 })
 
 test('the signer of a text is one of two that are recovered from an ES256K signature of Node.js', async () => {
@@ -64,8 +70,13 @@ test('the signer of a text is one of two that are recovered from an ES256K signa
     const ecdh = createECDH('secp256k1')
     ecdh.setPrivateKey(privateKey)
     const point = ecdh.getPublicKey()
-    const [d, x, y] = [Buffer.from(privateKey), point.subarray(1, 33), point.subarray(33)].map((bytes) => bytes.toString('base64url'))
-    const key = createPrivateKey({ format: 'jwk', key: { kty: 'EC', crv: 'secp256k1', d, x, y } as never })
+    const [d, x, y] = [Buffer.from(privateKey), point.subarray(1, 33), point.subarray(33)].map(
+      (bytes) => bytes.toString('base64url'),
+    )
+    const key = createPrivateKey({
+      format: 'jwk',
+      key: { kty: 'EC', crv: 'secp256k1', d, x, y } as never,
+    })
     const signature = sign('sha256', Buffer.from(`text ${i}`), { key, dsaEncoding: 'ieee-p1363' })
     const signers = await signersOf(`text ${i}`, signature)
     expect(signers).toHaveLength(2)
@@ -78,6 +89,15 @@ test('a malformed signature has no signer', async () => {
   const { privateKey } = await makeChainKey()
   const good = secp256k1.sign(new TextEncoder().encode('text'), privateKey)
   const withByte = (v: number) => Buffer.concat([good, Uint8Array.of(v)])
-  for (const bad of [Buffer.alloc(0), Buffer.alloc(64), Buffer.alloc(64, 0xff), good.subarray(1), withByte(2), withByte(29), withByte(255), Buffer.alloc(65)])
+  for (const bad of [
+    Buffer.alloc(0),
+    Buffer.alloc(64),
+    Buffer.alloc(64, 0xff),
+    good.subarray(1),
+    withByte(2),
+    withByte(29),
+    withByte(255),
+    Buffer.alloc(65),
+  ])
     expect(await signersOf('text', bad)).toEqual([])
 })

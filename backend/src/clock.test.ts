@@ -7,8 +7,18 @@ const day = 86_400_000
 test.each([
   ['a clock that ran steadily', now - 5_000, 0, 5_000],
   ['a clock that jumped a day ahead two seconds ago', now - day - 3_000, now - 2_000, 2_000],
-  ['a clock that jumped a day back two seconds ago, so earlier times lie in the future', now + day - 3_000, now - 2_000, 2_000],
-  ['a clock without a recorded jump, with a start time in the future, as after a restart', now + day, 0, 0],
+  [
+    'a clock that jumped a day back two seconds ago, so earlier times lie in the future',
+    now + day - 3_000,
+    now - 2_000,
+    2_000,
+  ],
+  [
+    'a clock without a recorded jump, with a start time in the future, as after a restart',
+    now + day,
+    0,
+    0,
+  ],
 ])('the elapsed time is correct for %s', (_name, since, steadySince, expected) => {
   expect(elapsedMs({ now, steadySince }, since)).toBe(expected)
 })

@@ -1,4 +1,7 @@
-/** The program's clock. It is injected everywhere, so that tests can control time; only `systemClock` reads the machine's clock. */
+/**
+ * The program's clock. It is injected everywhere, so that tests can control time; only
+ * `systemClock` reads the machine's clock.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Clock {
@@ -13,8 +16,8 @@ export interface Clock {
 }
 
 /**
- * A larger difference between the wall clock and the monotonic one is a jump (somebody set the clock, or the machine slept); a smaller one
- * comes from synchronisation with time servers.
+ * A larger difference between the wall clock and the monotonic one is a jump (somebody set the
+ * clock, or the machine slept); a smaller one comes from synchronisation with time servers.
  */
 const jumpMs = 60_000
 
@@ -30,10 +33,14 @@ function wallNow(): number {
 }
 
 /**
- * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything.
- * If `since` is in the future, the clock was set back after `since` was stored: the time since that jump then counts, or 0 if no jump is known.
+ * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything. If
+ * `since` is in the future, the clock was set back after `since` was stored: the time since that
+ * jump then counts, or 0 if no jump is known.
  */
-export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: Date | number): number {
+export function elapsedMs(
+  { now, steadySince }: { readonly now: number; readonly steadySince: number },
+  since: Date | number,
+): number {
   const start = Number(since)
   if (start > now) return steadySince === 0 ? 0 : now - steadySince
   return now - Math.max(steadySince, start)

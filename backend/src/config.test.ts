@@ -79,14 +79,20 @@ test.each([
   [{ HOST: '127.0.0.2' }, true],
   [{ HOST: '::1' }, true],
   [{ HOST: 'localhost' }, true],
-])('listening on an address that other machines can reach requires TLS, a trusted proxy or STEELYARD_INSECURE=1: %j', (environment, allowed) => {
-  expect(problems(environment).length === 0).toBe(allowed)
-})
+])(
+  'listening on an address that other machines can reach requires TLS, a trusted proxy or STEELYARD_INSECURE=1: %j',
+  (environment, allowed) => {
+    expect(problems(environment).length === 0).toBe(allowed)
+  },
+)
 
 test('email and password of the first user must be set together; spaces in the password are kept', () => {
   expect(problems({ STEELYARD_ADMIN_EMAIL: 'a@b.cd' })).toHaveLength(1)
   expect(problems({ STEELYARD_ADMIN_PASSWORD: 'a long password' })).toHaveLength(1)
-  expect(read({ STEELYARD_ADMIN_EMAIL: ' A@B.cd ', STEELYARD_ADMIN_PASSWORD: ' twelve chars ' }).firstUser).toEqual({
+  expect(
+    read({ STEELYARD_ADMIN_EMAIL: ' A@B.cd ', STEELYARD_ADMIN_PASSWORD: ' twelve chars ' })
+      .firstUser,
+  ).toEqual({
     email: 'a@b.cd',
     password: ' twelve chars ',
   })
@@ -100,7 +106,11 @@ test('relative paths become absolute, and URLs lose a trailing slash', () => {
     HOST: '::1',
     PORT: '0',
   })
-  expect(config).toMatchObject({ dataFolder: '/tmp/here', keyFile: '/run/key', publicUrl: 'https://steelyard.example.com' })
+  expect(config).toMatchObject({
+    dataFolder: '/tmp/here',
+    keyFile: '/run/key',
+    publicUrl: 'https://steelyard.example.com',
+  })
   expect(read({ STEELYARD_DATA: 'here' }).keyFile).toBe('/tmp/here/key')
   expect(read({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080')
 })
@@ -108,7 +118,11 @@ test('relative paths become absolute, and URLs lose a trailing slash', () => {
 test.each([
   ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
   ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
-  ['IMAGE_FACTORY_URL', 'https://me:secret@factory.example.com', 'must hold no user name and no password'],
+  [
+    'IMAGE_FACTORY_URL',
+    'https://me:secret@factory.example.com',
+    'must hold no user name and no password',
+  ],
 ])('a URL with a query, a fragment or credentials is refused: %s=%s', (name, value, why) => {
   const refused = problems({ [name]: value })
   expect(refused).toEqual([`${name} ${why}`])
@@ -133,23 +147,56 @@ test('the commands of another tool for offers are checked, because users copy th
   const address = 'STEELYARD_OFFER_ADDRESS_COMMAND'
   for (const [name, wrong, why] of [
     [address, '{tool} set {offerId}', 'must hold {offerId} and {chainAddress}'],
-    [address, '{tool} set {offerId} {chainAddress} {secret}', 'holds {secret}, which is not one of its placeholders'],
-    [address, '{tool} set {offerId}\nrm -rf ~ {chainAddress}', 'must be one line of printable ASCII characters'],
-    [address, '{tool} \u001b[8m{offerId} {chainAddress}', 'must be one line of printable ASCII characters'],
-    ['STEELYARD_OFFER_UPDATE_COMMAND', '{tool} update {offerId}', 'holds {offerId}, which is not one of its placeholders ({tool}, {version})'],
-    ['STEELYARD_OFFER_TOOL', '{version}', 'holds {version}, which is not one of its placeholders (it has none)'],
+    [
+      address,
+      '{tool} set {offerId} {chainAddress} {secret}',
+      'holds {secret}, which is not one of its placeholders',
+    ],
+    [
+      address,
+      '{tool} set {offerId}\nrm -rf ~ {chainAddress}',
+      'must be one line of printable ASCII characters',
+    ],
+    [
+      address,
+      '{tool} \u001b[8m{offerId} {chainAddress}',
+      'must be one line of printable ASCII characters',
+    ],
+    [
+      'STEELYARD_OFFER_UPDATE_COMMAND',
+      '{tool} update {offerId}',
+      'holds {offerId}, which is not one of its placeholders ({tool}, {version})',
+    ],
+    [
+      'STEELYARD_OFFER_TOOL',
+      '{version}',
+      'holds {version}, which is not one of its placeholders (it has none)',
+    ],
     ['STEELYARD_OFFER_TOOL_VERSION', `1.0${'0'.repeat(300)}`, 'must be one line'],
   ] as const)
-    expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(`${name} ${why}`) as string])
+    expect(problems({ [name]: wrong })).toEqual([
+      expect.stringContaining(`${name} ${why}`) as string,
+    ])
 })
 
 test('the URL in a setting is normalised', () => {
-  expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe('https://factory.example.com/a%20b')
+  expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe(
+    'https://factory.example.com/a%20b',
+  )
 })
 
 test('the settings of the CLI and of the scripts in docs/ are accepted, and an unknown setting is refused', () => {
-  expect(problems({ STEELYARD_URL: 'x', STEELYARD_TOKEN: 'x', STEELYARD_EMAIL: 'x', STEELYARD_PASSWORD: 'x' })).toEqual([])
-  expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual(['STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all'])
+  expect(
+    problems({
+      STEELYARD_URL: 'x',
+      STEELYARD_TOKEN: 'x',
+      STEELYARD_EMAIL: 'x',
+      STEELYARD_PASSWORD: 'x',
+    }),
+  ).toEqual([])
+  expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual([
+    'STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all',
+  ])
 })
 
 test('the settings of an identity provider are read, with the roles of its groups', () => {
@@ -172,7 +219,10 @@ test('the settings of an identity provider are read, with the roles of its group
     ['platform admins', 'admin'],
     ['*', 'viewer'],
   ])
-  expect({ localSignIn, secondFactorRoles }).toEqual({ localSignIn: true, secondFactorRoles: ['admin', 'operator'] })
+  expect({ localSignIn, secondFactorRoles }).toEqual({
+    localSignIn: true,
+    secondFactorRoles: ['admin', 'operator'],
+  })
   const named = read({
     STEELYARD_OIDC_ISSUER: 'https://id.example.com',
     STEELYARD_OIDC_CLIENT_ID: 'x',
@@ -182,21 +232,49 @@ test('the settings of an identity provider are read, with the roles of its group
 })
 
 test.each([
-  [{ STEELYARD_OIDC_ISSUER: 'id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' }, 'STEELYARD_OIDC_ISSUER must be a URL'],
-  [{ STEELYARD_OIDC_ISSUER: 'http://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' }, 'STEELYARD_OIDC_ISSUER must begin with https://'],
-  [{ STEELYARD_OIDC_ISSUER: 'https://id.example.com' }, 'STEELYARD_OIDC_CLIENT_ID must be set together with STEELYARD_OIDC_ISSUER'],
-  [{ STEELYARD_OIDC_CLIENT_SECRET: 'x' }, 'STEELYARD_OIDC_CLIENT_SECRET needs STEELYARD_OIDC_ISSUER'],
-  [{ STEELYARD_OIDC_ISSUER: 'https://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x', STEELYARD_OIDC_ROLES: 'ops=boss' }, 'STEELYARD_OIDC_ROLES holds ops=boss'],
   [
-    { STEELYARD_OIDC_ISSUER: 'https://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x', STEELYARD_OIDC_SCOPES: 'email' },
+    { STEELYARD_OIDC_ISSUER: 'id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' },
+    'STEELYARD_OIDC_ISSUER must be a URL',
+  ],
+  [
+    { STEELYARD_OIDC_ISSUER: 'http://id.example.com', STEELYARD_OIDC_CLIENT_ID: 'x' },
+    'STEELYARD_OIDC_ISSUER must begin with https://',
+  ],
+  [
+    { STEELYARD_OIDC_ISSUER: 'https://id.example.com' },
+    'STEELYARD_OIDC_CLIENT_ID must be set together with STEELYARD_OIDC_ISSUER',
+  ],
+  [
+    { STEELYARD_OIDC_CLIENT_SECRET: 'x' },
+    'STEELYARD_OIDC_CLIENT_SECRET needs STEELYARD_OIDC_ISSUER',
+  ],
+  [
+    {
+      STEELYARD_OIDC_ISSUER: 'https://id.example.com',
+      STEELYARD_OIDC_CLIENT_ID: 'x',
+      STEELYARD_OIDC_ROLES: 'ops=boss',
+    },
+    'STEELYARD_OIDC_ROLES holds ops=boss',
+  ],
+  [
+    {
+      STEELYARD_OIDC_ISSUER: 'https://id.example.com',
+      STEELYARD_OIDC_CLIENT_ID: 'x',
+      STEELYARD_OIDC_SCOPES: 'email',
+    },
     'STEELYARD_OIDC_SCOPES must contain openid',
   ],
   [{ STEELYARD_LOCAL_SIGN_IN: '0' }, 'STEELYARD_LOCAL_SIGN_IN is 0, so nobody could sign in'],
   [{ STEELYARD_SECOND_FACTOR_ROLES: 'admins' }, 'STEELYARD_SECOND_FACTOR_ROLES must be roles'],
 ])('wrong settings of the sign-in are refused: %j', (environment, problem) => {
-  expect(problems(environment as Record<string, string>)).toEqual([expect.stringContaining(problem)])
+  expect(problems(environment as Record<string, string>)).toEqual([
+    expect.stringContaining(problem),
+  ])
 })
 
 test('an identity provider on this machine may be called without TLS', () => {
-  expect(read({ STEELYARD_OIDC_ISSUER: 'http://localhost:9000', STEELYARD_OIDC_CLIENT_ID: 'x' }).provider).toMatchObject({ allowPlain: true })
+  expect(
+    read({ STEELYARD_OIDC_ISSUER: 'http://localhost:9000', STEELYARD_OIDC_CLIENT_ID: 'x' })
+      .provider,
+  ).toMatchObject({ allowPlain: true })
 })

@@ -1,4 +1,7 @@
-/** Settings of the program, and the files that they name. They are read once, from a plain object, and all problems are reported together. */
+/**
+ * Settings of the program, and the files that they name. They are read once, from a plain object,
+ * and all problems are reported together.
+ */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
@@ -18,9 +21,13 @@ export type Config = ReturnType<typeof readConfig>
 const programRoles = ['http', 'reconcile'] as const
 type Role = (typeof programRoles)[number]
 
-const isUserRole = (text: string): text is UserRole => (userRoles as readonly string[]).includes(text)
+const isUserRole = (text: string): text is UserRole =>
+  (userRoles as readonly string[]).includes(text)
 
-/** Every setting with its default. docs/operations.md explains the settings, and a test checks that the page is complete. */
+/**
+ * Every setting with its default. docs/operations.md explains the settings, and a test checks that
+ * the page is complete.
+ */
 const defaults = {
   HOST: '127.0.0.1',
   PORT: '8080',
@@ -57,7 +64,8 @@ const defaults = {
   STEELYARD_OFFER_TOOL: 'steelyard',
   STEELYARD_OFFER_TOOL_VERSION: undefined,
   STEELYARD_OFFER_UPDATE_COMMAND: '{tool} offer update --all',
-  STEELYARD_OFFER_ADDRESS_COMMAND: '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
+  STEELYARD_OFFER_ADDRESS_COMMAND:
+    '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
   LOG_LEVEL: 'info',
   STEELYARD_ROLES: 'http,reconcile',
   STEELYARD_SIMULATE_KEYS: undefined,
@@ -102,17 +110,24 @@ export function readConfig(environment: Environment, folder: string) {
       wrong(name, 'must be a URL that begins with http:// or https://')
       return undefined
     }
-    // The URL is shown to users and put into kernel arguments, so it must not contain credentials. Paths are appended to it.
-    if (parsed.username !== '' || parsed.password !== '') wrong(name, 'must hold no user name and no password')
-    if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
+    // The URL is shown to users and put into kernel arguments, so it must not contain credentials.
+    // Paths are appended to it.
+    if (parsed.username !== '' || parsed.password !== '')
+      wrong(name, 'must hold no user name and no password')
+    if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== ''))
+      wrong(name, 'must end before ? and #')
     return parsed.href.replace(/(?<!\/)\/+$/, '')
   }
-  const items = (name: Setting): string[] => (value(name) ?? '').split(',').flatMap((text) => text.trim() || [])
+  const items = (name: Setting): string[] =>
+    (value(name) ?? '').split(',').flatMap((text) => text.trim() || [])
   const cidrs = (name: Setting): Network[] =>
     items(name).flatMap((text) => {
       const read = readNetwork(text)
       const meant = readCidr(text)
-      const why = !meant.ok && meant.corrected !== null ? `has host bits set: ${meant.corrected} is the network` : 'is not a CIDR'
+      const why =
+        !meant.ok && meant.corrected !== null
+          ? `has host bits set: ${meant.corrected} is the network`
+          : 'is not a CIDR'
       if (!read) wrong(name, `holds ${text.slice(0, 60)}, which ${why}`)
       return read ?? []
     })
@@ -121,7 +136,11 @@ export function readConfig(environment: Environment, folder: string) {
       const parsed = /^https?:/.test(text) && URL.canParse(text) ? new URL(text) : undefined
       // Browsers send an origin without a slash at its end.
       const isOrigin = parsed !== undefined && parsed.href === `${parsed.origin}/`
-      if (!isOrigin) wrong(name, `holds ${text.slice(0, 60)}, which is not an origin, such as https://console.example.com`)
+      if (!isOrigin)
+        wrong(
+          name,
+          `holds ${text.slice(0, 60)}, which is not an origin, such as https://console.example.com`,
+        )
       return isOrigin ? [parsed.origin] : []
     })
   type Given = readonly [Setting, string | undefined]
@@ -139,7 +158,8 @@ export function readConfig(environment: Environment, folder: string) {
     const readPassword = z.safeParse(newPassword, password)
     if (!readEmail.success) wrong('STEELYARD_ADMIN_EMAIL', 'must be an email address')
     if (!readPassword.success) wrong('STEELYARD_ADMIN_PASSWORD', 'must have 12 to 128 characters')
-    if (readEmail.success && readPassword.success) firstUser = { email: readEmail.data, password: readPassword.data }
+    if (readEmail.success && readPassword.success)
+      firstUser = { email: readEmail.data, password: readPassword.data }
   } else together(['STEELYARD_ADMIN_EMAIL', email], ['STEELYARD_ADMIN_PASSWORD', password])
 
   const certFile = file('STEELYARD_TLS_CERT')
@@ -148,70 +168,111 @@ export function readConfig(environment: Environment, folder: string) {
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
 
   const insecureText = value('STEELYARD_INSECURE')
-  if (insecureText !== undefined && insecureText !== '0' && insecureText !== '1') wrong('STEELYARD_INSECURE', 'must be 1 or 0')
+  if (insecureText !== undefined && insecureText !== '0' && insecureText !== '1')
+    wrong('STEELYARD_INSECURE', 'must be 1 or 0')
   const insecure = insecureText === '1'
   const host = value('HOST')!
   const trustedProxies = cidrs('STEELYARD_TRUSTED_PROXIES')
   const local = host === 'localhost' || isLoopback(host)
   if (!local && !tls && trustedProxies.length === 0 && !insecure) {
-    wrong('HOST', `is ${host}, which others can reach: set STEELYARD_TLS_CERT and STEELYARD_TLS_KEY, or STEELYARD_TRUSTED_PROXIES, or STEELYARD_INSECURE=1`)
+    wrong(
+      'HOST',
+      `is ${host}, which others can reach: set STEELYARD_TLS_CERT and STEELYARD_TLS_KEY, or STEELYARD_TRUSTED_PROXIES, or STEELYARD_INSECURE=1`,
+    )
   }
 
   // Isn't parsed with `URL`, because the URL of a database on a unix socket has no host.
   const databaseUrl = value('DATABASE_URL')
-  if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(databaseUrl)) wrong('DATABASE_URL', 'must be a URL that begins with postgresql://')
+  if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(databaseUrl))
+    wrong('DATABASE_URL', 'must be a URL that begins with postgresql://')
 
   const logLevel = value('LOG_LEVEL')! as Level
   if (!levels.includes(logLevel)) wrong('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
 
   const roles = items('STEELYARD_ROLES')
-  if (roles.length === 0 || !roles.every((r): r is Role => (programRoles as readonly string[]).includes(r)))
+  if (
+    roles.length === 0 ||
+    !roles.every((r): r is Role => (programRoles as readonly string[]).includes(r))
+  )
     wrong('STEELYARD_ROLES', `must be ${programRoles.join(', ')} or both, comma-separated`)
 
   const idleText = value('STEELYARD_SESSION_IDLE_HOURS')!
   const sessionIdleHours = /^\d{1,2}(?:\.\d{1,3})?$/.test(idleText) ? Number(idleText) : 0
-  if (sessionIdleHours <= 0 || sessionIdleHours > 24) wrong('STEELYARD_SESSION_IDLE_HOURS', 'must be a number of hours above 0, at most 24')
+  if (sessionIdleHours <= 0 || sessionIdleHours > 24)
+    wrong('STEELYARD_SESSION_IDLE_HOURS', 'must be a number of hours above 0, at most 24')
 
   const secondFactorRoles = items('STEELYARD_SECOND_FACTOR_ROLES')
-  if (!secondFactorRoles.every(isUserRole)) wrong('STEELYARD_SECOND_FACTOR_ROLES', `must be roles, comma-separated: ${userRoles.join(', ')}`)
+  if (!secondFactorRoles.every(isUserRole))
+    wrong(
+      'STEELYARD_SECOND_FACTOR_ROLES',
+      `must be roles, comma-separated: ${userRoles.join(', ')}`,
+    )
   const provider = readProvider({ value, wrong, insecure })
   const localText = value('STEELYARD_LOCAL_SIGN_IN')!
   if (localText !== '0' && localText !== '1') wrong('STEELYARD_LOCAL_SIGN_IN', 'must be 1 or 0')
   if (localText === '0' && value('STEELYARD_OIDC_ISSUER') === undefined)
     wrong('STEELYARD_LOCAL_SIGN_IN', 'is 0, so nobody could sign in: set STEELYARD_OIDC_ISSUER')
   const minutesText = value('STEELYARD_OFFER_DETECTION_MINUTES')!
-  const offerDetectionMinutes = /^\d{1,4}(?:\.\d{1,3})?$/.test(minutesText) ? Number(minutesText) : 0
+  const offerDetectionMinutes = /^\d{1,4}(?:\.\d{1,3})?$/.test(minutesText)
+    ? Number(minutesText)
+    : 0
   if (offerDetectionMinutes <= 0 || offerDetectionMinutes > 1440)
     wrong('STEELYARD_OFFER_DETECTION_MINUTES', 'must be a number of minutes above 0, at most 1440')
 
   // Users copy these texts into a terminal, so a line break or an escape sequence is refused.
-  const command = (name: Setting, parts: readonly string[], needed: readonly string[] = []): string => {
+  const command = (
+    name: Setting,
+    parts: readonly string[],
+    needed: readonly string[] = [],
+  ): string => {
     const text = value(name)!
     const named = Array.from(text.matchAll(/\{[^{}]*\}/g), ([part]) => part)
     const foreign = named.find((part) => !parts.includes(part))
-    if (!/^[\x20-\x7e]{1,300}$/.test(text)) wrong(name, 'must be one line of printable ASCII characters, at most 300')
-    else if (foreign !== undefined) wrong(name, `holds ${foreign}, which is not one of its placeholders (${parts.join(', ') || 'it has none'})`)
-    else if (needed.some((part) => !named.includes(part))) wrong(name, `must hold ${needed.join(' and ')}`)
+    if (!/^[\x20-\x7e]{1,300}$/.test(text))
+      wrong(name, 'must be one line of printable ASCII characters, at most 300')
+    else if (foreign !== undefined)
+      wrong(
+        name,
+        `holds ${foreign}, which is not one of its placeholders (${parts.join(', ') || 'it has none'})`,
+      )
+    else if (needed.some((part) => !named.includes(part)))
+      wrong(name, `must hold ${needed.join(' and ')}`)
     return text
   }
   const offerTool = {
     name: command('STEELYARD_OFFER_TOOL', []),
     /** Undefined: the version of this program. */
-    version: value('STEELYARD_OFFER_TOOL_VERSION') === undefined ? undefined : command('STEELYARD_OFFER_TOOL_VERSION', []),
+    version:
+      value('STEELYARD_OFFER_TOOL_VERSION') === undefined
+        ? undefined
+        : command('STEELYARD_OFFER_TOOL_VERSION', []),
     updateCommand: command('STEELYARD_OFFER_UPDATE_COMMAND', ['{tool}', '{version}']),
-    addressCommand: command('STEELYARD_OFFER_ADDRESS_COMMAND', ['{tool}', '{version}', '{offerId}', '{chainAddress}'], ['{offerId}', '{chainAddress}']),
+    addressCommand: command(
+      'STEELYARD_OFFER_ADDRESS_COMMAND',
+      ['{tool}', '{version}', '{offerId}', '{chainAddress}'],
+      ['{offerId}', '{chainAddress}'],
+    ),
   }
 
   const simulate = value('STEELYARD_SIMULATE')
-  if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
+  if (
+    simulate !== undefined &&
+    /^\d+$/.test(simulate) &&
+    (Number(simulate) < 1 || Number(simulate) > 10_000)
+  )
     wrong('STEELYARD_SIMULATE', 'must be a number from 1 to 10000, or a scenario file')
 
   const simulatedKeysFile = file('STEELYARD_SIMULATE_KEYS')
-  if (simulatedKeysFile !== undefined && simulate === undefined) wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
+  if (simulatedKeysFile !== undefined && simulate === undefined)
+    wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
 
   const storeFolders = items('STEELYARD_STORE_FOLDERS')
   for (const folder of storeFolders)
-    if (!path.isAbsolute(folder)) wrong('STEELYARD_STORE_FOLDERS', `holds ${folder.slice(0, 60)}, which is not an absolute path`)
+    if (!path.isAbsolute(folder))
+      wrong(
+        'STEELYARD_STORE_FOLDERS',
+        `holds ${folder.slice(0, 60)}, which is not an absolute path`,
+      )
 
   const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
   const config = {
@@ -240,7 +301,9 @@ export function readConfig(environment: Environment, folder: string) {
     consoleOrigins: origins('STEELYARD_CONSOLE_ORIGINS'),
     insecure,
     /** The public URL, without a trailing slash. */
-    publicUrl: url('STEELYARD_PUBLIC_URL') ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    publicUrl:
+      url('STEELYARD_PUBLIC_URL') ??
+      `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
     /** An unused session ends after this time. */
     sessionIdleHours,
@@ -252,7 +315,10 @@ export function readConfig(environment: Environment, folder: string) {
     provider,
     /** How long Steelyard looks for the offer of a cluster. */
     offerDetectionMinutes,
-    /** The command-line tool that the dialog with the clusters' keys names. Its commands contain placeholders in braces. */
+    /**
+     * The command-line tool that the dialog with the clusters' keys names. Its commands contain
+     * placeholders in braces.
+     */
     offerTool,
     waitlistUrl: url('WAITLIST_URL'),
     logLevel,
@@ -262,14 +328,25 @@ export function readConfig(environment: Environment, folder: string) {
     /** Name of the side effect at which the process kills itself; set only by tests. */
     failpoint: value('FAILPOINT'),
   }
-  const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name))
-  for (const name of unknown) problems.push(`${name} is not a setting: docs/operations.md lists them all`)
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name),
+  )
+  for (const name of unknown)
+    problems.push(`${name} is not a setting: docs/operations.md lists them all`)
   if (problems.length > 0) throw new ConfigRefused(problems)
   return config
 }
 
-/** Known variables that aren't settings of the program: those of the CLI and of the script in docs/api-first-cluster.md. */
-const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])
+/**
+ * Known variables that aren't settings of the program: those of the CLI and of the script in
+ * docs/api-first-cluster.md.
+ */
+const others: ReadonlySet<string> = new Set([
+  'STEELYARD_TOKEN',
+  'STEELYARD_URL',
+  'STEELYARD_EMAIL',
+  'STEELYARD_PASSWORD',
+])
 
 /**
  * The settings, with the content of the files that they name.
@@ -296,7 +373,11 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
     return given ? path.resolve(folder, given) : undefined
   }
   /** The parsed content of the file; undefined if there is a problem, which is then reported. */
-  async function readAs<T>(setting: Setting, what: string, parse: (text: Buffer) => T): Promise<T | undefined> {
+  async function readAs<T>(
+    setting: Setting,
+    what: string,
+    parse: (text: Buffer) => T,
+  ): Promise<T | undefined> {
     const file = named(setting)
     if (file === undefined) return undefined
     let why: string | undefined
@@ -311,17 +392,33 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
     }
   }
 
-  const certificate = await readAs('STEELYARD_TLS_CERT', 'a certificate in PEM', (text) => new X509Certificate(text))
-  const key = await readAs('STEELYARD_TLS_KEY', 'a private key in PEM without a passphrase', (text) => createPrivateKey(text))
-  if (certificate && key && !certificate.checkPrivateKey(key)) problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
+  const certificate = await readAs(
+    'STEELYARD_TLS_CERT',
+    'a certificate in PEM',
+    (text) => new X509Certificate(text),
+  )
+  const key = await readAs(
+    'STEELYARD_TLS_KEY',
+    'a private key in PEM without a passphrase',
+    (text) => createPrivateKey(text),
+  )
+  if (certificate && key && !certificate.checkPrivateKey(key))
+    problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
 
   const keyFile = key && named('STEELYARD_TLS_KEY')
   if (keyFile && ((await stat(keyFile)).mode & 0o007) !== 0)
-    problems.push(`STEELYARD_TLS_KEY names ${keyFile}, which all users of this machine may access: chmod o= ${keyFile}`)
+    problems.push(
+      `STEELYARD_TLS_KEY names ${keyFile}, which all users of this machine may access: chmod o= ${keyFile}`,
+    )
 
   const simulate = environment['STEELYARD_SIMULATE']?.trim()
-  if (simulate && !/^\d+$/.test(simulate)) await readAs('STEELYARD_SIMULATE', 'a scenario file', String)
-  await readAs('STEELYARD_SIMULATE_KEYS', 'JSON', (text) => JSON.parse(text.toString('utf8')) as unknown)
+  if (simulate && !/^\d+$/.test(simulate))
+    await readAs('STEELYARD_SIMULATE', 'a scenario file', String)
+  await readAs(
+    'STEELYARD_SIMULATE_KEYS',
+    'JSON',
+    (text) => JSON.parse(text.toString('utf8')) as unknown,
+  )
 
   const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
   const trouble = await troubleWithFolder(data)
@@ -335,7 +432,9 @@ async function troubleWithFolder(folder: string): Promise<string | undefined> {
   if (found instanceof Error) {
     const parent = path.dirname(folder)
     if (found.code === 'ENOENT' && parent !== folder)
-      return troubleWithFolder(parent).then((why) => why && `which can't be made: ${why.replace(/^which /, `${parent} `)}`)
+      return troubleWithFolder(parent).then(
+        (why) => why && `which can't be made: ${why.replace(/^which /, `${parent} `)}`,
+      )
     return `which can't be reached: ${whyRefused(found)}`
   }
   if (!found.isDirectory()) return 'which is not a folder'

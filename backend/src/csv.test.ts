@@ -21,7 +21,9 @@ test('rows and cells are read as in RFC 4180', () => {
 })
 
 test('the line number of a row is the line on which the row begins', () => {
-  expect(parseCsv('a,b\r\n"1\n2\n3",x\r\n\r\nlast,y\r\n').records.map((r) => r.line)).toEqual([1, 2, 6])
+  expect(parseCsv('a,b\r\n"1\n2\n3",x\r\n\r\nlast,y\r\n').records.map((r) => r.line)).toEqual([
+    1, 2, 6,
+  ])
 })
 
 test.each([
@@ -30,25 +32,49 @@ test.each([
   ['a,b\n"c"d,e\n', 2, 'Text follows a closing quote'],
   ['"1\n2",b\n"c" ,e\n', 3, 'Text follows a closing quote'],
   ['a,b\rc,d\r', 1, 'A line must end with a line feed'],
-])('the error in %j is reported with its line, and the rows before that line are read', (text, line, message) => {
-  const { problem, records } = parseCsv(text)
-  expect(problem).toEqual({ line, message })
-  expect(records.every((r) => r.line < line)).toBe(true)
-})
+])(
+  'the error in %j is reported with its line, and the rows before that line are read',
+  (text, line, message) => {
+    const { problem, records } = parseCsv(text)
+    expect(problem).toEqual({ line, message })
+    expect(records.every((r) => r.line < line)).toBe(true)
+  },
+)
 
 test('a cell that a spreadsheet would evaluate is written with an apostrophe, and read without it', () => {
-  const cells = ['=1+1', '+1', '-1', '@sum', '\tx', '\rx', "'=x", "''=x", "'plain", '=cmd|"/c calc"!A1', '1-1', 'a=b']
+  const cells = [
+    '=1+1',
+    '+1',
+    '-1',
+    '@sum',
+    '\tx',
+    '\rx',
+    "'=x",
+    "''=x",
+    "'plain",
+    '=cmd|"/c calc"!A1',
+    '1-1',
+    'a=b',
+  ]
   const text = writeCsv([cells])
-  expect(text).toBe(`'=1+1,'+1,'-1,'@sum,'\tx,"'\rx",''=x,'''=x,'plain,"'=cmd|""/c calc""!A1",1-1,a=b\r\n`)
+  expect(text).toBe(
+    `'=1+1,'+1,'-1,'@sum,'\tx,"'\rx",''=x,'''=x,'plain,"'=cmd|""/c calc""!A1",1-1,a=b\r\n`,
+  )
   expect(cellsOf(text)).toEqual([cells])
 })
 
 test('any written table is read back unchanged', () => {
-  const cell = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('=', "'", '"', ',', '\r', '\n', ';', '-', 'ż', ' ') }))
+  const cell = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom('=', "'", '"', ',', '\r', '\n', ';', '-', 'ż', ' ') }),
+  )
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 }), (rows) => {
       fc.pre(!rows[0]![0].startsWith('\u{FEFF}'))
-      expect(parseCsv(writeCsv(rows))).toMatchObject({ problem: null, records: rows.map((cells) => ({ cells })) })
+      expect(parseCsv(writeCsv(rows))).toMatchObject({
+        problem: null,
+        records: rows.map((cells) => ({ cells })),
+      })
     }),
   )
 })
@@ -75,14 +101,20 @@ test('parsing stops at the limits of rows and cells', () => {
     problem: null,
   })
   expect(parseCsv('1\n2\n3\n4\n"', bounds)).toMatchObject({ records: [{}, {}, {}], problem: null })
-  expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({ records: [{ line: 1, cells: ['1'] }], problem: { line: 3, message: 'A line has at most 4 cells' } })
+  expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({
+    records: [{ line: 1, cells: ['1'] }],
+    problem: { line: 3, message: 'A line has at most 4 cells' },
+  })
 })
 
 test('parsing stops at the limits, so a file of nothing but commas takes a fraction of the time that it takes without limits', () => {
   const size = 1024 * 1024
   const bounds = { records: 5002, cells: 100 }
-  /** The least processor time of five runs, in ms, because one run may include garbage collection. */
-  const leastTime = (text: string, how?: typeof bounds) => Math.min(...[1, 2, 3, 4, 5].map(() => processorMs(() => parseCsv(text, how))))
+  /**
+   * The least processor time of five runs, in ms, because one run may include garbage collection.
+   */
+  const leastTime = (text: string, how?: typeof bounds) =>
+    Math.min(...[1, 2, 3, 4, 5].map(() => processorMs(() => parseCsv(text, how))))
   const texts = [
     `a\n${','.repeat(size)}b`,
     `a\n${',\n'.repeat(size / 2)}`,

@@ -1,6 +1,7 @@
 /**
- * Strict CSV (RFC 4180): quotes are allowed only around a whole cell, and doubled inside of such a cell; rows end with CRLF or LF.
- * Spreadsheets execute cells that look like formulas, so such cells are written with a leading apostrophe, which is removed on reading.
+ * Strict CSV (RFC 4180): quotes are allowed only around a whole cell, and doubled inside of such a
+ * cell; rows end with CRLF or LF. Spreadsheets execute cells that look like formulas, so such cells
+ * are written with a leading apostrophe, which is removed on reading.
  */
 export interface CsvRecord {
   /** The line on which the record starts, from 1. */
@@ -15,14 +16,22 @@ export interface Csv {
   readonly problem: { readonly line: number; readonly message: string } | null
 }
 
-/** Start of a cell that spreadsheets treat as a formula (OWASP, CSV injection). Leading apostrophes match too, so that reading is the inverse of writing. */
+/**
+ * Start of a cell that spreadsheets treat as a formula (OWASP, CSV injection). Leading apostrophes
+ * match too, so that reading is the inverse of writing.
+ */
 const formula = /^'*[=+\-@\t\r]/
 const guarded = (cell: string): string => (formula.test(cell) ? `'${cell}` : cell)
-const unguarded = (cell: string): string => (cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell)
+const unguarded = (cell: string): string =>
+  cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell
 
 export const writeCsv = (rows: readonly (readonly string[])[]): string =>
   rows
-    .map((row) => row.map(guarded).map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)))
+    .map((row) =>
+      row
+        .map(guarded)
+        .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)),
+    )
     .map((cells) => `${cells.join(',')}\r\n`)
     .join('')
 
@@ -34,7 +43,10 @@ const SPACE = 32
 const TAB = 9
 
 /** Reads the quoted cell at `at`. Returns its text, end and number of lines, or its error. */
-function readQuoted(text: string, at: number): { cell: string; end: number; lines: number } | { problem: string } {
+function readQuoted(
+  text: string,
+  at: number,
+): { cell: string; end: number; lines: number } | { problem: string } {
   let lines = 0
   let doubled = false
   for (let i = at + 1; i < text.length; i++) {
@@ -62,12 +74,18 @@ function plainEnd(text: string, at: number): number {
   return text.length
 }
 
-/** Returns the end of the line at `at` if the line is empty, else -1. With `cells`, a line of empty cells counts as empty. */
+/**
+ * Returns the end of the line at `at` if the line is empty, else -1. With `cells`, a line of empty
+ * cells counts as empty.
+ */
 function blankEnd(text: string, at: number, cells: boolean): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === LF) return i + 1
-    const isNothing = code === CR ? text.charCodeAt(i + 1) === LF : cells && (code === COMMA || code === SPACE || code === TAB)
+    const isNothing =
+      code === CR
+        ? text.charCodeAt(i + 1) === LF
+        : cells && (code === COMMA || code === SPACE || code === TAB)
     if (!isNothing) return -1
   }
   return -1
@@ -87,7 +105,10 @@ export interface CsvBounds {
 export function parseCsv(given: string, bounds?: CsvBounds): Csv {
   const text = given.charCodeAt(0) === 0xfeff ? given.slice(1) : given
   const records: CsvRecord[] = []
-  const { records: mostRecords, cells: mostCells } = bounds ?? { records: Infinity, cells: Infinity }
+  const { records: mostRecords, cells: mostCells } = bounds ?? {
+    records: Infinity,
+    cells: Infinity,
+  }
   let line = 1
   let at = 0
   while (at < text.length && records.length < mostRecords) {
@@ -112,11 +133,19 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
         line += read.lines
       } else {
         const end = plainEnd(text, at)
-        if (end === -1) return { records, problem: { line, message: 'A cell that does not begin with a quote contains one' } }
+        if (end === -1)
+          return {
+            records,
+            problem: { line, message: 'A cell that does not begin with a quote contains one' },
+          }
         cell = end === at ? '' : text.slice(at, end)
         at = end
       }
-      if (isBounded && cells.length === mostCells) return { records, problem: { line: began, message: `A line has at most ${mostCells} cells` } }
+      if (isBounded && cells.length === mostCells)
+        return {
+          records,
+          problem: { line: began, message: `A line has at most ${mostCells} cells` },
+        }
       if (cell !== '') isBlank &&= cell.trim() === ''
       cells.push(unguarded(cell))
       if (text.charCodeAt(at) !== COMMA) break
@@ -125,7 +154,16 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
     if (text.charCodeAt(at) === LF) at++
     else if (text.startsWith('\r\n', at)) at += 2
     else if (at < text.length)
-      return { records, problem: { line, message: text.charCodeAt(at) === CR ? 'A line must end with a line feed' : 'Text follows a closing quote' } }
+      return {
+        records,
+        problem: {
+          line,
+          message:
+            text.charCodeAt(at) === CR
+              ? 'A line must end with a line feed'
+              : 'Text follows a closing quote',
+        },
+      }
     line++
     const isLeftOut = isBounded ? isBlank : cells.length === 1 && cells[0] === ''
     if (!isLeftOut) records.push({ line: began, cells })

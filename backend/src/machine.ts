@@ -9,7 +9,10 @@ export interface Machine {
   readonly temporary: string
   /** Like `process.kill`: signal 0 only checks whether the process exists. */
   readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void
-  /** Calls the synchronous `act` when this process exits for any reason. Returns a function that cancels it. */
+  /**
+   * Calls the synchronous `act` when this process exits for any reason. Returns a function that
+   * cancels it.
+   */
   readonly atExit: (act: () => void) => () => void
 }
 

@@ -22,15 +22,23 @@ import { testMachine, urlOf } from './testing/postgres.ts'
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 beforeAll(() => buildProgram())
 const hasEnded = (child: ChildProcess) =>
-  new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(undefined)))
+  new Promise((resolve) =>
+    child.exitCode === null && child.signalCode === null
+      ? child.once('exit', resolve)
+      : resolve(undefined),
+  )
 const children: ChildProcess[] = []
 afterAll(async () => {
-  for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+  for (const child of children)
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
   await Promise.all(children.map((child) => hasEnded(child)))
 })
 
 function run(args: string[], environment: Record<string, string>, input?: string) {
-  const child = spawn(execPath, [main, ...args], { env: { PATH: '/usr/bin:/bin', PORT: '0', ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(execPath, [main, ...args], {
+    env: { PATH: '/usr/bin:/bin', PORT: '0', ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   children.push(child)
   child.stdin.end(input)
   const seen = { out: '', err: '' }
@@ -43,17 +51,26 @@ function run(args: string[], environment: Record<string, string>, input?: string
   child.stderr.on('data', (chunk: Buffer) => (seen.err += chunk.toString()))
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   const ready = async (): Promise<string> => {
-    await Promise.race([lineSeen, ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${seen.err}`)))])
+    await Promise.race([
+      lineSeen,
+      ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${seen.err}`))),
+    ])
     return /http:\S+/.exec(seen.out)![0]
   }
   return { child, seen, ended, ready }
 }
-const admin = { STEELYARD_ADMIN_EMAIL: 'admin@example.com', STEELYARD_ADMIN_PASSWORD: 'a long password' }
+const admin = {
+  STEELYARD_ADMIN_EMAIL: 'admin@example.com',
+  STEELYARD_ADMIN_PASSWORD: 'a long password',
+}
 const signIn = (url: string) =>
   fetch(`${url}/v1/authorize`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: admin.STEELYARD_ADMIN_EMAIL, password: admin.STEELYARD_ADMIN_PASSWORD }),
+    body: JSON.stringify({
+      email: admin.STEELYARD_ADMIN_EMAIL,
+      password: admin.STEELYARD_ADMIN_PASSWORD,
+    }),
   })
 
 test('the program prints one line on standard output and JSON lines on standard error, and a clean stop leaves no database server behind', async () => {
@@ -65,8 +82,10 @@ test('the program prints one line on standard output and JSON lines on standard 
   program.child.kill('SIGTERM')
   expect(await program.ended).toBe(0)
   expect(program.seen.err).not.toContain(admin.STEELYARD_ADMIN_PASSWORD)
-  for (const line of program.seen.err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event')
-  // The missing lock shows that the server has ended: it removes the lock last. Its process may be reaped later.
+  for (const line of program.seen.err.trim().split('\n'))
+    expect(JSON.parse(line)).toHaveProperty('event')
+  // The missing lock shows that the server has ended: it removes the lock last. Its process may be
+  // reaped later.
   expect(existsSync(path.join(data, 'postgres/postmaster.pid'))).toBe(false)
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
@@ -75,11 +94,14 @@ test('the error of a second Steelyard on the data folder names the first; after 
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  // The time to the error is compared with a process that only reads its settings, because on a busy machine every process starts slowly.
+  // The time to the error is compared with a process that only reads its settings, because on a
+  // busy machine every process starts slowly.
   const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
   const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })
-  const [refusedMs, idleMs] = await Promise.all([second, other].map(async ({ ended }) => (await ended, performance.now() - since)))
+  const [refusedMs, idleMs] = await Promise.all(
+    [second, other].map(async ({ ended }) => (await ended, performance.now() - since)),
+  )
   expect([await second.ended, await other.ended]).toEqual([6, 2])
   expect(second.seen.err).toContain(`process ${first.child.pid}`)
   expect(refusedMs! - idleMs!).toBeLessThan(2_000)
@@ -89,7 +111,9 @@ test('the error of a second Steelyard on the data folder names the first; after 
   const third = run(['serve'], { STEELYARD_DATA: data })
   const url = await third.ready()
   expect(third.seen.err).toContain('database.adopted')
-  expect(readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]).toBe(database)
+  expect(readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]).toBe(
+    database,
+  )
   expect((await signIn(url)).status).toBe(200)
   third.child.kill('SIGINT')
   expect(await third.ended).toBe(0)
@@ -100,7 +124,8 @@ test('if the database server is killed, the program restarts it and continues', 
   const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
   const url = await program.ready()
   const { accessToken } = (await (await signIn(url)).json()) as { accessToken: string }
-  const get = (at: string) => fetch(`${url}${at}`, { headers: { authorization: `Bearer ${accessToken}` } })
+  const get = (at: string) =>
+    fetch(`${url}${at}`, { headers: { authorization: `Bearer ${accessToken}` } })
   expect((await get('/v1/datacenters')).status).toBe(200)
   const lock = path.join(data, 'postgres/postmaster.pid')
   const server = () => (existsSync(lock) ? Number(readFileSync(lock, 'utf8').split('\n')[0]) : 0)
@@ -109,7 +134,9 @@ test('if the database server is killed, the program restarts it and continues', 
   expect((await get('/healthz')).status).toBe(200)
   // Database sessions outlive their killed server briefly and still answer.
   await expect.poll(server, { timeout: 30_000, interval: 50 }).not.toBe(database)
-  await expect.poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 }).toBe(200)
+  await expect
+    .poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 })
+    .toBe(200)
   expect((await get('/v1/datacenters')).status).toBe(200)
   program.child.kill('SIGTERM')
   expect(await program.ended).toBe(0)
@@ -126,8 +153,12 @@ test('two processes with one external PostgreSQL and one key, each with its own 
   })
   const both = [run(['serve'], environment('one')), run(['serve'], environment('two'))]
   const [one, two] = await Promise.all(both.map((p) => p.ready()))
-  const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as { accessToken: string; refreshToken: string }
-  const session = () => fetch(`${two}/v1/session`, { headers: { authorization: `Bearer ${accessToken}` } })
+  const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as {
+    accessToken: string
+    refreshToken: string
+  }
+  const session = () =>
+    fetch(`${two}/v1/session`, { headers: { authorization: `Bearer ${accessToken}` } })
   expect((await session()).status).toBe(200)
   await fetch(`${one}/v1/authorize/logout`, {
     method: 'POST',
@@ -140,24 +171,37 @@ test('two processes with one external PostgreSQL and one key, each with its own 
   expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
   await client.end()
   // A missing key file is not created, because a new key couldn't decrypt the existing secrets.
-  const stranger = run(['serve'], { ...environment('three'), STEELYARD_KEY_FILE: path.join(folder, 'another') })
+  const stranger = run(['serve'], {
+    ...environment('three'),
+    STEELYARD_KEY_FILE: path.join(folder, 'another'),
+  })
   expect(await stranger.ended).toBe(1)
-  expect(stranger.seen.err).toMatch(/There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/)
+  expect(stranger.seen.err).toMatch(
+    /There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/,
+  )
   expect(existsSync(path.join(folder, 'another'))).toBe(false)
   for (const { child } of both) child.kill('SIGTERM')
   expect(await Promise.all(both.map((p) => p.ended))).toEqual([0, 0])
 }, 90_000)
 
 test('all invalid settings are reported at once, and nothing is started', async () => {
-  const program = run(['serve'], { PORT: 'x', HOST: '0.0.0.0', STEELYARD_DATA: '/nonexistent/data' })
+  const program = run(['serve'], {
+    PORT: 'x',
+    HOST: '0.0.0.0',
+    STEELYARD_DATA: '/nonexistent/data',
+  })
   expect(await program.ended).toBe(2)
   expect(program.seen.err).toMatch(/PORT must be[^]*HOST is 0\.0\.0\.0/)
   expect(program.seen.out).toBe('')
 })
 
 test('the first user is created once by a command on the machine, and doctor then finds no problem', async () => {
-  const environment = { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), IMAGE_FACTORY_URL: 'http://127.0.0.1:9' }
-  const add = (email: string, password: string) => run(['user', 'add', '--first', email], environment, `${password}\n`)
+  const environment = {
+    STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
+    IMAGE_FACTORY_URL: 'http://127.0.0.1:9',
+  }
+  const add = (email: string, password: string) =>
+    run(['user', 'add', '--first', email], environment, `${password}\n`)
   const short = add('admin@example.com', 'short')
   expect(await short.ended).toBe(2)
   expect(short.seen.err).toContain('at least 12')
@@ -180,7 +224,10 @@ test('the first user is created once by a command on the machine, and doctor the
 }, 90_000)
 
 test('a request that is running when the shutdown begins gets its response', async () => {
-  const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
+  const program = run(['serve'], {
+    STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
+    ...admin,
+  })
   const url = await program.ready()
   // Ten sign-ins wait until their passwords are hashed.
   const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
@@ -199,17 +246,30 @@ test('the embedded database is backed up while Steelyard runs, and Steelyard sta
   const file = path.join(folder, 'backup')
   const first = run(['serve'], { STEELYARD_DATA: path.join(folder, 'one'), ...admin })
   await first.ready()
-  const saved = run(['backup', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
+  const saved = run(['backup', file, '--passphrase-file', passphrase], {
+    STEELYARD_DATA: path.join(folder, 'one'),
+  })
   expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
   // The running program has locked its folder, so nothing is restored there.
-  const taken = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
-  expect([await taken.ended, taken.seen.err]).toEqual([1, expect.stringContaining(`process ${first.child.pid}`)])
+  const taken = run(['restore', file, '--passphrase-file', passphrase], {
+    STEELYARD_DATA: path.join(folder, 'one'),
+  })
+  expect([await taken.ended, taken.seen.err]).toEqual([
+    1,
+    expect.stringContaining(`process ${first.child.pid}`),
+  ])
   first.child.kill('SIGTERM')
   expect(await first.ended).toBe(0)
   const two = path.join(folder, 'two')
   const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  // The first restore is killed as soon as the database exists. The second restore then finds an empty or a completely restored database.
-  await expect.poll(() => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null, { timeout: 20_000, interval: 5 }).toBe(true)
+  // The first restore is killed as soon as the database exists. The second restore then finds an
+  // empty or a completely restored database.
+  await expect
+    .poll(
+      () => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null,
+      { timeout: 20_000, interval: 5 },
+    )
+    .toBe(true)
   killed.child.kill('SIGKILL')
   await killed.ended
   const again = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
@@ -225,7 +285,11 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
   const connection = await freshDatabase()
   const here = await startBackend({ connection })
   const user = await here.signIn()
-  const { id: datacenter_id } = (await user.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })).answer!
+  const { id: datacenter_id } = (
+    await user.call(datacenterCreate, {
+      body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
+    })
+  ).answer!
   const id = randomUUID()
   const at = new Date()
   await inTransaction(here.platform.db, (tx) =>
@@ -247,14 +311,24 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
     }),
   )
   const folder = path.join(here.config.dataFolder, 'stores/disk')
-  const store_id = (await user.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })).answer!.id
+  const store_id = (
+    await user.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })
+  ).answer!.id
   // A careless reader reads 64 ** 8 pages.
   writeFileSync(path.join(folder, 'bomb.db'), nestedBuckets())
-  const imported = await user.call(snapshotImport, { params: { id }, body: { store_id, file: 'bomb.db' } })
+  const imported = await user.call(snapshotImport, {
+    params: { id },
+    body: { store_id, file: 'bomb.db' },
+  })
   expect(imported.status).toBe(201)
   const client = new Client(connection)
   await client.connect()
-  const snapshot = async () => (await client.query<{ attempts: number; status: string }>('select attempts, status from snapshot')).rows[0]!
+  const snapshot = async () =>
+    (
+      await client.query<{ attempts: number; status: string }>(
+        'select attempts, status from snapshot',
+      )
+    ).rows[0]!
   const environment = { DATABASE_URL: urlOf(connection), STEELYARD_DATA: here.config.dataFolder }
 
   const first = run(['serve'], environment)
@@ -267,7 +341,10 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
   clearTimeout(late)
 
   const second = run(['serve'], environment)
-  expect((await fetch(`${await second.ready()}/healthz`, { signal: AbortSignal.timeout(30_000) })).status).toBe(200)
+  expect(
+    (await fetch(`${await second.ready()}/healthz`, { signal: AbortSignal.timeout(30_000) }))
+      .status,
+  ).toBe(200)
   await expect.poll(async () => (await snapshot()).status, { timeout: 60_000 }).not.toBe('taking')
   second.child.kill('SIGTERM')
   expect(await second.ended).toBe(0)

@@ -1,6 +1,7 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup FILE`, `restore FILE`.
- * The only file that reads `process`; all other files get what they need as parameters.
+ * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup
+ * FILE`, `restore FILE`. The only file that reads `process`; all other files get what they need as
+ * parameters.
  */
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,10 +18,14 @@ const home = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(`${home}package.json`, 'utf8')) as { version: string }
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-// The reader of the output may have ended (a closed pager, a restarting log collector). Writing then fails (EPIPE), which must not end the program.
+// The reader of the output may have ended (a closed pager, a restarting log collector). Writing
+// then fails (EPIPE), which must not end the program.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
-/** A second signal ends the program without waiting: the database ends at once, and recovers at the next start. */
+/**
+ * A second signal ends the program without waiting: the database ends at once, and recovers at the
+ * next start.
+ */
 const stopAsked = new Promise<string>((resolve) => {
   let asked: number | undefined
   for (const signal of signals) {
@@ -64,7 +69,10 @@ function askSecret(question: string): Promise<string> {
           stdin.setRawMode(false)
           return reject(new Error('Interrupted'))
         }
-        typed = char === '\u007f' || char === '\b' ? Array.from(typed).slice(0, -1).join('') : typed + char
+        typed =
+          char === '\u007f' || char === '\b'
+            ? Array.from(typed).slice(0, -1).join('')
+            : typed + char
       }
     }
     stdin.setEncoding('utf8').on('data', read)
@@ -101,7 +109,8 @@ const around: Surroundings = {
   askSecret,
 }
 
-// An unexpected error is logged and ends the process. The service manager restarts the process, which resumes running work.
+// An unexpected error is logged and ends the process. The service manager restarts the process,
+// which resumes running work.
 process.on('uncaughtException', (error) => {
   around.err(
     `${JSON.stringify({ time: new Date().toISOString(), level: 'error', event: 'crashed', error: String(error), at: error.stack?.split('\n').slice(1, 6).join(' ') })}\n`,
@@ -109,11 +118,17 @@ process.on('uncaughtException', (error) => {
   process.exit(70)
 })
 
-/** Whether another Steelyard uses the data folder; prints the error if so. Checked before the program itself is loaded, so that the error appears at once. */
+/**
+ * Whether another Steelyard uses the data folder; prints the error if so. Checked before the
+ * program itself is loaded, so that the error appears at once.
+ */
 function isInUse(): boolean {
   if (process.env['DATABASE_URL']?.trim()) return false
   try {
-    assertFree(dataFolder(process.env['STEELYARD_DATA']?.trim() || undefined, around.cwd), around.machine)
+    assertFree(
+      dataFolder(process.env['STEELYARD_DATA']?.trim() || undefined, around.cwd),
+      around.machine,
+    )
     return false
   } catch (error) {
     if (!(error instanceof FolderInUse)) throw error
@@ -123,13 +138,17 @@ function isInUse(): boolean {
 }
 
 async function run([command, ...args]: readonly string[]): Promise<number> {
-  if (command === 'serve' && args.length === 0) return isInUse() ? exitCodes.conflict : (await import('./commands/serve.ts')).serve(around)
+  if (command === 'serve' && args.length === 0)
+    return isInUse() ? exitCodes.conflict : (await import('./commands/serve.ts')).serve(around)
   // Used by `start.mjs`: fills Node's compile cache with the modules of `serve`.
   if (command === 'compile') return (await import('./commands/serve.ts')).compile(around)
-  if (command === 'user' && args[0] === 'add') return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
+  if (command === 'user' && args[0] === 'add')
+    return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
   if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
-  if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)
-  if (command === 'audit' && args[0] === 'verify') return (await import('./commands/audit-verify.ts')).auditVerify(args.slice(1), around)
+  if (command === 'key' && args[0] === 'add' && args.length === 1)
+    return (await import('./commands/key-add.ts')).keyAdd(around)
+  if (command === 'audit' && args[0] === 'verify')
+    return (await import('./commands/audit-verify.ts')).auditVerify(args.slice(1), around)
   if (command === 'backup') return (await import('./commands/backup.ts')).backup(args, around)
   if (command === 'restore') return (await import('./commands/backup.ts')).restore(args, around)
   around.err(

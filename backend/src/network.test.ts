@@ -10,7 +10,9 @@ test.each([
   'http://0.0.0.0:8080',
   'http://[::]:8080',
 ])('the URL %s can be reached only from this machine', (url) => expect(onlyHere(url)).toBe(true))
-test.each(['http://128.0.0.1', 'https://localhost.example.com', 'http://10.0.0.1', 'http://[fd00::1]'])(
-  'the URL %s can be reached from other machines',
-  (url) => expect(onlyHere(url)).toBe(false),
-)
+test.each([
+  'http://128.0.0.1',
+  'https://localhost.example.com',
+  'http://10.0.0.1',
+  'http://[fd00::1]',
+])('the URL %s can be reached from other machines', (url) => expect(onlyHere(url)).toBe(false))

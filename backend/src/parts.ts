@@ -1,22 +1,35 @@
 /**
- * Assembles the program: `buildDomains` creates the domains, which know each other only through the parameters that they get here.
- * A new domain is one line in `all` below.
+ * Assembles the program: `buildDomains` creates the domains, which know each other only through the
+ * parameters that they get here. A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
-import { apiTokenRoutes, apiTokens as makeApiTokens, isApiToken } from './domains/api-tokens/api-tokens.ts'
+import {
+  apiTokenRoutes,
+  apiTokens as makeApiTokens,
+  isApiToken,
+} from './domains/api-tokens/api-tokens.ts'
 import { appliedRoutes } from './domains/applied/applied.ts'
 import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
 import { ccRoutes, ccs as makeCcs, type Ccs } from './domains/ccs/ccs.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
 import type { ClusterParts } from './domains/clusters/parts.ts'
-import { type Content, datacenterRoutes, datacenters as makeDatacenters, type Datacenters, nothing } from './domains/datacenters/datacenters.ts'
+import {
+  type Content,
+  datacenterRoutes,
+  datacenters as makeDatacenters,
+  type Datacenters,
+  nothing,
+} from './domains/datacenters/datacenters.ts'
 import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
 import { installers } from './domains/images/installers.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
-import { invitationRoutes, invitations as makeInvitations } from './domains/invitations/invitations.ts'
+import {
+  invitationRoutes,
+  invitations as makeInvitations,
+} from './domains/invitations/invitations.ts'
 import { joinDomain } from './domains/joining/domain.ts'
 import { offerRoutes, offers as makeOffers } from './domains/offers/offers.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
@@ -24,7 +37,10 @@ import { overviewRoutes } from './domains/overview/overview.ts'
 import { patches as makePatches, patchRoutes } from './domains/patches/patches.ts'
 import { patchRendering } from './domains/patches/reading.ts'
 import { poolRoutes, pools as makePools, wakePools } from './domains/pools/pools.ts'
-import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
+import {
+  restoration as makeRestoration,
+  restorationRoutes,
+} from './domains/restoration/restoration.ts'
 import { challenges as makeChallenges } from './domains/sessions/challenges.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
@@ -40,7 +56,13 @@ import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { storeRoutes, stores as makeStores } from './domains/stores/stores.ts'
 import { backupRoutes, backups as makeBackups } from './domains/snapshots/backups.ts'
-import { isBusy, newestFile, snapshotRoutes, snapshots as makeSnapshots, uses } from './domains/snapshots/snapshots.ts'
+import {
+  isBusy,
+  newestFile,
+  snapshotRoutes,
+  snapshots as makeSnapshots,
+  uses,
+} from './domains/snapshots/snapshots.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
 import { identities as makeIdentities } from './domains/users/identities.ts'
@@ -54,7 +76,9 @@ import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
 
-/** Delay of the first fetch of the Talos versions, in ms, so that it doesn't slow down the start. */
+/**
+ * Delay of the first fetch of the Talos versions, in ms, so that it doesn't slow down the start.
+ */
 const firstVersionsMs = 1_000
 
 export type Domains = ReturnType<typeof buildDomains>
@@ -70,8 +94,22 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const passkeys = makePasskeys({ ...platform, challenges, secondFactors })
   const provider = makeProvider({ ...platform, challenges })
   const identities = makeIdentities({ ...platform, users, open })
-  const people = { ...platform, users, identities, open, throttle: slowed, secondFactors, passkeys, provider }
-  const sessionParts = { ...people, tokens: tokens(platform), devices: devices(installationKey, platform.config), rotationKey: installationKey }
+  const people = {
+    ...platform,
+    users,
+    identities,
+    open,
+    throttle: slowed,
+    secondFactors,
+    passkeys,
+    provider,
+  }
+  const sessionParts = {
+    ...people,
+    tokens: tokens(platform),
+    devices: devices(installationKey, platform.config),
+    rotationKey: installationKey,
+  }
   const sessions = makeSessions(sessionParts)
   const profile = makeProfile(people)
   const invitations = makeInvitations(people)
@@ -84,23 +122,53 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const versions = makeVersions({ factory, clock })
   const datacenters: Datacenters = makeDatacenters({
     ...platform,
-    contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db), await subnets.countByDatacenter(db)),
+    contents: async () =>
+      contentsOf(
+        await servers.summary(),
+        await clusters.countByDatacenter(db),
+        await subnets.countByDatacenter(db),
+      ),
   })
   const fleet = serverFleet(platform)
-  // Servers, patches and clusters use each other, so the parts with the fewest dependencies are created first.
+  // Servers, patches and clusters use each other, so the parts with the fewest dependencies are
+  // created first.
   const onRemoved = (tx: Tx, serverId: string) => ccs.serverRemoved(tx, serverId)
   const clusterUse = makeClusterUse({ ...platform, fleet, onRemoved })
   const rendering = patchRendering({ ...platform, servers: clusterUse })
-  const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })
+  const core = clusterCore({
+    ...platform,
+    operations,
+    servers: clusterUse,
+    patches: rendering,
+    dial: fleet.policy,
+  })
   const { access } = core
-  const { servers, domain: serversDomain } = serverDomain({ ...platform, operations, datacenters, audit, access, clusterUse, fleet, onRemoved })
+  const { servers, domain: serversDomain } = serverDomain({
+    ...platform,
+    operations,
+    datacenters,
+    audit,
+    access,
+    clusterUse,
+    fleet,
+    onRemoved,
+  })
   const ccs: Ccs = makeCcs({ ...platform, servers, audit })
   engine.register(ccs.reconciler)
   const patches = makePatches({ ...platform, servers, access, rendering })
-  const subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => wakePools(platform, tx, ids) } })
+  const subnets = makeSubnets({
+    ...platform,
+    servers,
+    pools: { changed: (tx, ids) => wakePools(platform, tx, ids) },
+  })
   const pools = makePools({ ...platform, operations, clusters: core.forPools, subnets })
   engine.register(pools.reconciler)
-  const offers = makeOffers({ ...platform, clusters: core.forPools, servers: clusterUse, installationKey })
+  const offers = makeOffers({
+    ...platform,
+    clusters: core.forPools,
+    servers: clusterUse,
+    installationKey,
+  })
   engine.register(offers.reconciler)
   const snapshots = makeSnapshots({ ...platform, clusters: core.forSnapshots, stores })
   const backups = makeBackups({ ...platform, clusters: core.forSnapshots, stores })
@@ -131,16 +199,36 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const events = makeEvents(platform)
   const restoration = makeRestoration({ ...platform, operations, clusters })
   const all: Domain[] = [
-    { name: 'users', routes: (app) => userRoutes(app, users, accounts), removeOld: () => accounts.removeOld() },
+    {
+      name: 'users',
+      routes: (app) => userRoutes(app, users, accounts),
+      removeOld: () => accounts.removeOld(),
+    },
     {
       name: 'sessions',
       routes: (app) => sessionRoutes(app, { ...people, sessions }),
-      removeOld: () => Promise.all([sessions.removeOld(), challenges.removeOld()]).then(() => undefined),
+      removeOld: () =>
+        Promise.all([sessions.removeOld(), challenges.removeOld()]).then(() => undefined),
     },
     { name: 'profile', routes: (app) => profileRoutes(app, profile, people) },
-    { name: 'api-tokens', routes: (app) => apiTokenRoutes(app, apiTokens), removeOld: () => apiTokens.removeOld() },
-    { name: 'invitations', routes: (app) => invitationRoutes(app, invitations), removeOld: () => invitations.removeOld() },
-    { name: 'installation', routes: (app) => installationRoutes(app, platform, { passkeys: passkeys.installation, provider: provider.name }) },
+    {
+      name: 'api-tokens',
+      routes: (app) => apiTokenRoutes(app, apiTokens),
+      removeOld: () => apiTokens.removeOld(),
+    },
+    {
+      name: 'invitations',
+      routes: (app) => invitationRoutes(app, invitations),
+      removeOld: () => invitations.removeOld(),
+    },
+    {
+      name: 'installation',
+      routes: (app) =>
+        installationRoutes(app, platform, {
+          passkeys: passkeys.installation,
+          provider: provider.name,
+        }),
+    },
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
@@ -153,21 +241,48 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'stores', routes: (app) => storeRoutes(app, stores) },
     { name: 'backups', routes: (app) => backupRoutes(app, backups) },
-    { name: 'snapshots', routes: (app) => snapshotRoutes(app, snapshots), start: () => snapshots.resume(), removeOld: () => snapshots.removeOld() },
+    {
+      name: 'snapshots',
+      routes: (app) => snapshotRoutes(app, snapshots),
+      start: () => snapshots.resume(),
+      removeOld: () => snapshots.removeOld(),
+    },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
-    { name: 'commitments', routes: (app) => ccRoutes(app, ccs), start: () => ccs.start(), stop: () => ccs.stop() },
-    { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },
+    {
+      name: 'commitments',
+      routes: (app) => ccRoutes(app, ccs),
+      start: () => ccs.start(),
+      stop: () => ccs.stop(),
+    },
+    {
+      name: 'clusters',
+      routes: (app) => clusterRoutes(app, clusterParts),
+      start: () => clusters.resume(),
+    },
     { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
     {
       name: 'offers',
-      routes: (app) => offerRoutes(app, offers, { offerTool: config.offerTool, version: platform.version }),
+      routes: (app) =>
+        offerRoutes(app, offers, { offerTool: config.offerTool, version: platform.version }),
       start: () => offers.resume(),
       removeOld: () => offers.removeOld(),
     },
-    { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
+    {
+      name: 'restoration',
+      routes: (app) => restorationRoutes(app, restoration),
+      start: () => restoration.start(),
+    },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
-    { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
-    { name: 'overview', routes: (app) => overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }) },
+    {
+      name: 'events',
+      routes: (app) => eventRoutes(app, events),
+      removeOld: () => events.removeOld(),
+    },
+    {
+      name: 'overview',
+      routes: (app) =>
+        overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }),
+    },
     { name: 'waitlist', routes: (app) => waitlistRoutes(app, { ...platform, invitations }) },
     { name: 'applied', routes: (app) => appliedRoutes(app, platform) },
     {
@@ -206,15 +321,27 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
 }
 
 /** Numbers of servers, clusters, subnets and compute units by datacenter id. */
-const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>, subnets: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
-  const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
-  for (const [id, count] of subnets) contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })
+const contentsOf = (
+  { capacity }: Summary,
+  clusters: ReadonlyMap<string, number>,
+  subnets: ReadonlyMap<string, number>,
+): ReadonlyMap<string, Content> => {
+  const contents = new Map<string, Content>(
+    [...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]),
+  )
+  for (const [id, count] of subnets)
+    contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })
   for (const { datacenter_id: id, servers, compute_units } of capacity)
     if (id !== null) contents.set(id, { ...(contents.get(id) ?? nothing), servers, compute_units })
   return contents
 }
 
-export type WebOptions = { readonly consoleFolder: string; readonly cliFile: string; readonly docsFolder: string; readonly limits?: Limits | undefined }
+export type WebOptions = {
+  readonly consoleFolder: string
+  readonly cliFile: string
+  readonly docsFolder: string
+  readonly limits?: Limits | undefined
+}
 
 /** The HTTP app with every domain's routes. */
 export const buildWeb = (
@@ -226,9 +353,13 @@ export const buildWeb = (
   return buildApp({
     ...platform,
     ...options,
-    authenticate: (token, request) => (isApiToken(token) ? apiTokens : sessions).authenticate(token, request),
+    authenticate: (token, request) =>
+      (isApiToken(token) ? apiTokens : sessions).authenticate(token, request),
     lastProof: (sessionId) => open.lastProof(sessionId),
-    lapsed: async (callers) => [...(await open.lapsed(callers.filter((caller) => !isToken(caller)))), ...(await apiTokens.lapsed(callers.filter(isToken)))],
+    lapsed: async (callers) => [
+      ...(await open.lapsed(callers.filter((caller) => !isToken(caller)))),
+      ...(await apiTokens.lapsed(callers.filter(isToken))),
+    ],
     lastEvent: events.last,
     hashKey: rotationKey(platform),
     routes: all.flatMap((domain) => domain.routes ?? []),

@@ -1,4 +1,6 @@
-/** The services that every domain uses, and the interface of a domain. `parts.ts` assembles them. */
+/**
+ * The services that every domain uses, and the interface of a domain. `parts.ts` assembles them.
+ */
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
@@ -38,11 +40,17 @@ export interface Platform extends Recorder {
   readonly version: string
 }
 
-export type PlatformOptions = Pick<Platform, 'config' | 'database' | 'clock' | 'random' | 'log' | 'owner' | 'failpoint' | 'version'> & {
+export type PlatformOptions = Pick<
+  Platform,
+  'config' | 'database' | 'clock' | 'random' | 'log' | 'owner' | 'failpoint' | 'version'
+> & {
   readonly keys: KeyRing
 }
 
-/** Creates the services without reading or writing anything. The database must be migrated before they are used. */
+/**
+ * Creates the services without reading or writing anything. The database must be migrated before
+ * they are used.
+ */
 export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const { config, database, log } = given
   const { db, pool, connection } = database
@@ -50,14 +58,28 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
   const engine = new Engine({ ...given, db })
   const publisher = makePublisher({ ...given, db, listener, vault })
-  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher, traffic: traffic(given.clock), read: reader() }
+  return {
+    ...given,
+    db,
+    pool,
+    ...recorder(given),
+    engine,
+    vault,
+    listener,
+    publisher,
+    traffic: traffic(given.clock),
+    read: reader(),
+  }
 }
 
 /** The parts of a domain that the program runs. */
 export interface Domain {
   readonly name: string
   readonly routes?: (app: FastifyInstance) => void
-  /** Background work outside of the engine, in processes of the role `reconcile`. Called again if the database was lost meanwhile. */
+  /**
+   * Background work outside of the engine, in processes of the role `reconcile`. Called again if
+   * the database was lost meanwhile.
+   */
   readonly start?: () => Promise<void>
   /** Stops the background work after current runs have ended. */
   readonly stop?: () => Promise<void>

@@ -1,6 +1,7 @@
 /**
- * `record` writes the audit entry and the event of a change in the transaction of that change, so that either all are committed or none.
- * Both go into the outbox without number and hash, which the publisher adds after the commit (see `domains/events/publisher.ts`).
+ * `record` writes the audit entry and the event of a change in the transaction of that change, so
+ * that either all are committed or none. Both go into the outbox without number and hash, which the
+ * publisher adds after the commit (see `domains/events/publisher.ts`).
  */
 import { isAppliedKind } from '#contract/apply/applied.ts'
 import type { AuditAction } from '#contract/audit.ts'
@@ -25,16 +26,26 @@ interface ChangeEvent {
   /** Scope that a reader of the event needs; by default that of the object's kind. */
   readonly scope?: string | null
 }
-type AnyEvent = Pick<ChangeEvent, 'version' | 'scope'> & { readonly name: string; readonly object: { readonly kind: string; readonly id: string } }
-type Told = ChangeEvent & Required<Pick<ChangeEvent, 'object'>> & { readonly name: EventName; readonly contacts?: Record<string, string> }
+type AnyEvent = Pick<ChangeEvent, 'version' | 'scope'> & {
+  readonly name: string
+  readonly object: { readonly kind: string; readonly id: string }
+}
+type Told = ChangeEvent &
+  Required<Pick<ChangeEvent, 'object'>> & {
+    readonly name: EventName
+    readonly contacts?: Record<string, string>
+  }
 /**
- * `action`: noun and past participle, such as `server.renamed`. Without `event` the change is recorded only in the audit log. The event's name is the action
- * unless `name` is set.
+ * `action`: noun and past participle, such as `server.renamed`. Without `event` the change is
+ * recorded only in the audit log. The event's name is the action unless `name` is set.
  */
 export type Change = Described &
   (
     | { readonly action: AuditAction; readonly event?: ChangeEvent & { readonly name: EventName } }
-    | { readonly action: EventName & AuditAction; readonly event: ChangeEvent & { readonly name?: never } }
+    | {
+        readonly action: EventName & AuditAction
+        readonly event: ChangeEvent & { readonly name?: never }
+      }
   )
 
 export type Recorder = ReturnType<typeof recorder>
@@ -43,7 +54,10 @@ export type Recorder = ReturnType<typeof recorder>
 const batch = 500
 
 /** The audit entry of a change, without time, number and hash. */
-export const auditOf = (caller: Caller, { action, target, before, after, result }: Described & { readonly action: AuditAction }) => ({
+export const auditOf = (
+  caller: Caller,
+  { action, target, before, after, result }: Described & { readonly action: AuditAction },
+) => ({
   action,
   outcome: result ?? 'ok',
   actor_kind: caller.kind === 'user' && caller.isToken ? 'token' : caller.kind,
@@ -59,13 +73,18 @@ export const auditOf = (caller: Caller, { action, target, before, after, result 
   after: after ?? null,
 })
 
-/** Builds audit entry and event. A trigger on the outbox table wakes the publisher at the commit. */
+/**
+ * Builds audit entry and event. A trigger on the outbox table wakes the publisher at the commit.
+ */
 export function recorder({ clock }: { clock: Clock }) {
   const scopeOf = (kind: string): string | null => {
     const scope = kind in eventKinds ? eventKinds[kind as EventKind] : 'users:manage'
     return scope === 'signed_in' ? null : scope
   }
-  const write = async (tx: Tx, entries: readonly { audit: object | null; event: object | null }[]): Promise<void> => {
+  const write = async (
+    tx: Tx,
+    entries: readonly { audit: object | null; event: object | null }[],
+  ): Promise<void> => {
     const at = new Date(clock.now())
     const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
     const rows = entries.map(({ audit, event }) => ({ at, audit: json(audit), event: json(event) }))
@@ -81,19 +100,33 @@ export function recorder({ clock }: { clock: Clock }) {
     const set = caller.kind === 'user' ? caller.appliedSet : undefined
     const changed = changes.flatMap(({ action, target, event }) => {
       const object = event?.object ?? target
-      return event && isAppliedKind(object.kind) ? [{ name: event.name ?? action, kind: object.kind, id: object.id, target }] : []
+      return event && isAppliedKind(object.kind)
+        ? [{ name: event.name ?? action, kind: object.kind, id: object.id, target }]
+        : []
     })
     const gone = changed.filter(({ name }) => name.endsWith('.removed'))
-    for (const { kind, id } of gone) await tx.deleteFrom('applied_object').where('kind', '=', kind).where('id', '=', id).execute()
+    for (const { kind, id } of gone)
+      await tx.deleteFrom('applied_object').where('kind', '=', kind).where('id', '=', id).execute()
     const made = set === undefined ? [] : changed.filter(({ name }) => name.endsWith('.created'))
     if (set === undefined || made.length === 0) return
     const created_at = new Date(clock.now())
     await tx
       .insertInto('applied_object')
-      .values(made.map(({ kind, id, target }) => ({ kind, id, set_name: set, server_id: target.kind === 'server' ? target.id : null, created_at })))
+      .values(
+        made.map(({ kind, id, target }) => ({
+          kind,
+          id,
+          set_name: set,
+          server_id: target.kind === 'server' ? target.id : null,
+          created_at,
+        })),
+      )
       .execute()
   }
-  const eventOf = (caller: Caller, { name, object, version, scope = scopeOf(object.kind) }: AnyEvent) => ({
+  const eventOf = (
+    caller: Caller,
+    { name, object, version, scope = scopeOf(object.kind) }: AnyEvent,
+  ) => ({
     name,
     scope,
     data: { object: { ...object, version: version ?? null }, by: callerName(caller) },
@@ -112,10 +145,17 @@ export function recorder({ clock }: { clock: Clock }) {
       await keepApplied(tx, caller, all)
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
-    /** Writes an event without an audit entry, for observed state and the progress of an operation. */
+    /**
+     * Writes an event without an audit entry, for observed state and the progress of an operation.
+     */
     tell: async (tx: Tx, caller: Caller, { contacts, ...told }: Told): Promise<void> => {
       const event = eventOf(caller, told)
-      await write(tx, [{ audit: null, event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } } }])
+      await write(tx, [
+        {
+          audit: null,
+          event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } },
+        },
+      ])
     },
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Thrown if Steelyard can't start for a reason that the operator can fix. Only the message is printed: what is wrong, and what to do.
- * Any other error at start is a bug and is logged with its stack.
+ * Thrown if Steelyard can't start for a reason that the operator can fix. Only the message is
+ * printed: what is wrong, and what to do. Any other error at start is a bug and is logged with its
+ * stack.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
@@ -18,7 +19,10 @@ const reasons: Record<string, string> = {
   EDQUOT: 'the quota of this user is used up',
 }
 
-/** Describes a system error in words, for common error codes; otherwise returns the error's own message. */
+/**
+ * Describes a system error in words, for common error codes; otherwise returns the error's own
+ * message.
+ */
 export function whyRefused(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return reasons[code] ?? (error instanceof Error ? error.message : String(error))

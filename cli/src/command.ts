@@ -1,5 +1,18 @@
-/** Declarations of commands, and the commands that follow from the contract: lists, and actions on one object. */
-import { type AnyList, type BareColumn, choicesOf, type ColumnKey, filtersOf, type ItemOf, type ListColumn, type ListFilter, sortKeys } from '#contract/list.ts'
+/**
+ * Declarations of commands, and the commands that follow from the contract: lists, and actions on
+ * one object.
+ */
+import {
+  type AnyList,
+  type BareColumn,
+  choicesOf,
+  type ColumnKey,
+  filtersOf,
+  type ItemOf,
+  type ListColumn,
+  type ListFilter,
+  sortKeys,
+} from '#contract/list.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import type { Api } from './api/client.ts'
@@ -14,7 +27,10 @@ export interface TextOption {
   readonly help: string
   readonly value: string
   readonly choices?: readonly string[]
-  /** The option may be given several times. Each value may be a comma-separated list, unless the option is `whole`. */
+  /**
+   * The option may be given several times. Each value may be a comma-separated list, unless the
+   * option is `whole`.
+   */
   readonly many?: true
   /** A comma is part of the value. */
   readonly whole?: true
@@ -74,7 +90,10 @@ export interface Context {
   readonly json: boolean
   /** Prints the value as JSON with --json, otherwise the text that the function returns. */
   readonly show: <T>(value: T, people: (value: T) => string) => void
-  /** Runs a command of the server program, which must be installed on this machine. Resolves to its exit code. */
+  /**
+   * Runs a command of the server program, which must be installed on this machine. Resolves to its
+   * exit code.
+   */
   readonly runProgram: (args: readonly string[]) => Promise<number>
 }
 
@@ -96,16 +115,24 @@ export interface Command<P extends Operands = Operands, O extends Options = Opti
 }
 type Optional = 'operands' | 'options' | 'json' | 'local'
 
-export const command = <const P extends Operands = Record<string, never>, const O extends Options = Record<string, never>>(
+export const command = <
+  const P extends Operands = Record<string, never>,
+  const O extends Options = Record<string, never>,
+>(
   declared: Omit<Command<P, O>, Optional> & Partial<Pick<Command<P, O>, Optional>>,
 ): Command<P, O> => ({ operands: {} as P, options: {} as O, json: true, local: false, ...declared })
 
 /** The choices without the descending variants (`-name`). */
-export const shownChoices = (choices: readonly string[] = []): readonly string[] => choices.filter((c) => !c.startsWith('-'))
+export const shownChoices = (choices: readonly string[] = []): readonly string[] =>
+  choices.filter((c) => !c.startsWith('-'))
 
 /** Options of every command. */
 export const globalOptions = {
-  url: { kind: 'text', value: 'URL', help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)' },
+  url: {
+    kind: 'text',
+    value: 'URL',
+    help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)',
+  },
   context: { kind: 'text', value: 'NAME', help: 'Name of a Steelyard; see steelyard context list' },
   json: { kind: 'flag', help: 'Print JSON for scripts' },
   help: { kind: 'flag', help: 'Show this help' },
@@ -113,7 +140,9 @@ export const globalOptions = {
 
 /** The object without its undefined values. */
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
 
 /** A column that only the CLI has, or whose cells the CLI formats differently from the console. */
 interface Cell<Item> {
@@ -124,14 +153,17 @@ interface Cell<Item> {
   /** The column is left out if it is empty in every row. */
   readonly optional?: true
 }
-type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Cell<ItemOf<L>>, 'text'>> } & Readonly<
-  Record<string, Cell<ItemOf<L>>>
->
+type Cells<L extends AnyList> = {
+  readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Cell<ItemOf<L>>, 'text'>>
+} & Readonly<Record<string, Cell<ItemOf<L>>>>
 
 interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Options>
   extends Pick<Command, 'name'>, Partial<Pick<Command, 'summary' | 'examples'>> {
   readonly operation: Operation & { readonly list: L }
-  /** The table's columns in order, unless `--columns` is given. Default: the list's columns that aren't hidden. */
+  /**
+   * The table's columns in order, unless `--columns` is given. Default: the list's columns that
+   * aren't hidden.
+   */
   readonly shown?: readonly (ColumnKey<L> | (keyof C & string))[]
   readonly cells: C & Cells<L>
   readonly operands?: P
@@ -144,15 +176,24 @@ interface DeclaredList<L extends AnyList, C, P extends Operands, O extends Optio
 const flagOf = (key: string, { flag }: ListFilter): string => flag ?? key.replaceAll('_', '-')
 const filterOption = (key: string, filter: ListFilter): TextOption => {
   const choices = choicesOf(filter)?.map(([value]) => value)
-  return { kind: 'text', value: filter.placeholder ?? key.toUpperCase(), help: filter.help, ...(choices && { choices }) }
+  return {
+    kind: 'text',
+    value: filter.placeholder ?? key.toUpperCase(),
+    help: filter.help,
+    ...(choices && { choices }),
+  }
 }
 
 /** The options for a list's filters. */
 export const narrowingOptions = (list: AnyList): Options =>
-  Object.fromEntries(filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]))
+  Object.fromEntries(
+    filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]),
+  )
 /** Converts the values of the filter options to the filters of a query. */
 export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
-  given(Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]]))) as Record<string, string>
+  given(
+    Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]])),
+  ) as Record<string, string>
 
 const writers = {
   text: String,
@@ -165,29 +206,52 @@ const writers = {
 } as const
 const rightKinds: ReadonlySet<string> = new Set(['number', 'memory', 'disk'])
 
-function columnOf<Item>(key: string, declared: ListColumn<Item> | undefined, cell: Cell<Item>, now: number): Column<Item> & Pick<Cell<Item>, 'optional'> {
+function columnOf<Item>(
+  key: string,
+  declared: ListColumn<Item> | undefined,
+  cell: Cell<Item>,
+  now: number,
+): Column<Item> & Pick<Cell<Item>, 'optional'> {
   const { kind = 'text', label = words(key), value } = declared ?? {}
   const plain = (item: Item): string => {
     const known = value?.(item) ?? null
     return known === null ? '' : writers[kind](known)
   }
-  const { title = label.toUpperCase(), text = plain, colour, right = rightKinds.has(kind), optional = false as never } = cell
-  return { title, text: (item) => text(item, now), right, optional, ...(colour && { colour: (item: Item) => colour(item, now) }) }
+  const {
+    title = label.toUpperCase(),
+    text = plain,
+    colour,
+    right = rightKinds.has(kind),
+    optional = false as never,
+  } = cell
+  return {
+    title,
+    text: (item) => text(item, now),
+    right,
+    optional,
+    ...(colour && { colour: (item: Item) => colour(item, now) }),
+  }
 }
 
-/** The command that shows a list: its options, its query and its table follow from the list's declaration in the contract. */
+/**
+ * The command that shows a list: its options, its query and its table follow from the list's
+ * declaration in the contract.
+ */
 export function listCommand<
   L extends AnyList,
   const C extends Readonly<Record<string, Cell<ItemOf<L>>>>,
   const P extends Operands = Record<string, never>,
   const O extends Options = Record<string, never>,
 >({ operation, cells, options, ...declared }: DeclaredList<L, C, P, O>): Command {
-  const asking: { ask?(context: Context, given: AnyGiven): Promise<{ params?: object; query?: object }> } = declared
+  const asking: {
+    ask?(context: Context, given: AnyGiven): Promise<{ params?: object; query?: object }>
+  } = declared
   const { nouns } = operation.list
   const columns = operation.list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>
   const { shown = Object.keys(columns).filter((key) => !columns[key]!.hidden) } = declared
   const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
-  for (const [key, { text }] of Object.entries<Cell<ItemOf<L>>>(cells)) if (!(key in columns) && !text) throw new Error(`${nouns[1]} have no column ${key}`)
+  for (const [key, { text }] of Object.entries<Cell<ItemOf<L>>>(cells))
+    if (!(key in columns) && !text) throw new Error(`${nouns[1]} have no column ${key}`)
   const sorts = sortKeys(operation.list)
   return command<Operands, Options>({
     summary: operation.summary,
@@ -197,15 +261,28 @@ export function listCommand<
       ...options,
       ...narrowingOptions(operation.list),
       search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
-      sort: { kind: 'text', value: 'COLUMN', help: `Order, descending as --sort=-${sorts[0]}`, choices: sorts.flatMap((key) => [key, `-${key}`]) },
-      columns: { kind: 'text', value: 'COLUMNS', help: 'Columns to show', choices: all, many: true },
+      sort: {
+        kind: 'text',
+        value: 'COLUMN',
+        help: `Order, descending as --sort=-${sorts[0]}`,
+        choices: sorts.flatMap((key) => [key, `-${key}`]),
+      },
+      columns: {
+        kind: 'text',
+        value: 'COLUMNS',
+        help: 'Columns to show',
+        choices: all,
+        many: true,
+      },
       page: { kind: 'number', value: 'N', help: 'Page, from 1' },
       'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
       ...watchOption,
     },
     async run(context, read) {
       const { terminal, api, show } = context
-      const o = read.options as Readonly<Record<string, string | number | boolean | undefined>> & { readonly columns: readonly string[] }
+      const o = read.options as Readonly<Record<string, string | number | boolean | undefined>> & {
+        readonly columns: readonly string[]
+      }
       const more = await asking.ask?.(context, read)
       const query = given({
         ...more?.query,
@@ -215,12 +292,22 @@ export function listCommand<
         page: o['page'],
         per_page: o['per-page'],
       })
-      const load = async () => (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
+      const load = async () =>
+        (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
       const draw = (page: Page<ItemOf<L>>): string => {
         const wanted: readonly string[] = o.columns.length > 0 ? o.columns : shown
         const drawn = wanted
-          .map((key) => columnOf<ItemOf<L>>(key, columns[key], (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[key] ?? {}, terminal.now()))
-          .filter((column) => !column.optional || page.items.some((item) => column.text(item) !== ''))
+          .map((key) =>
+            columnOf<ItemOf<L>>(
+              key,
+              columns[key],
+              (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[key] ?? {},
+              terminal.now(),
+            ),
+          )
+          .filter(
+            (column) => !column.optional || page.items.some((item) => column.text(item) !== ''),
+          )
         return table(terminal, page.items, drawn, `No ${nouns[1]}`) + shownOf(page)
       }
       if (o['watch'] === true) return watchView(context, load, draw)
@@ -239,11 +326,17 @@ export interface Found {
 export interface Noun extends Operand {
   /** An example operand for the help. */
   readonly example: string
-  /** Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id in a wrong format. */
+  /**
+   * Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id in a
+   * wrong format.
+   */
   readonly find: (api: Api, text: string) => Promise<Found>
 }
 
-interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<Command, 'name'> {
+interface DeclaredObject<O extends Operation, P extends Operands, Q extends Options> extends Pick<
+  Command,
+  'name'
+> {
   /** The kind of object that the first operand names. */
   readonly of: Noun
   /** The API operation to call. Its path parameter is the object's id. */
@@ -257,20 +350,42 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   readonly options?: Q
   /** Returns query and body of the call. Asks the user first if the action can't be undone. */
   ask?(context: Context, given: Given<P, Q>, object: Found): Promise<Sent<O>>
-  /** Returns the text to print for the response. `name`: the object's name as the user entered it. */
+  /**
+   * Returns the text to print for the response. `name`: the object's name as the user entered it.
+   */
   say?(answer: Answer<O>, name: string, context: Context): string
-  /** Instead of `say`: prints the response and resolves to the exit code. `name`: the object's name. */
-  done?(context: Context, answer: Answer<O>, given: Given<P, Q>, name: string): number | undefined | Promise<number | undefined>
+  /**
+   * Instead of `say`: prints the response and resolves to the exit code. `name`: the object's name.
+   */
+  done?(
+    context: Context,
+    answer: Answer<O>,
+    given: Given<P, Q>,
+    name: string,
+  ): number | undefined | Promise<number | undefined>
 }
 type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
 /** The functions of a declaration, with general types for operands and options. */
 type Acts<O extends Operation> = Pick<DeclaredObject<O, Operands, Options>, 'ask' | 'say' | 'done'>
 
-/** A command about one object: finds the object that the first operand names, calls the API with its id, prints the response. */
-export function objectCommand<O extends Operation, const P extends Operands = Record<string, never>, const Q extends Options = Record<string, never>>(
-  declared: DeclaredObject<O, P, Q>,
-): Command {
-  const { name, of, operation, summary = operation.summary, examples = [`${name} ${of.example}`], operands, options = {} } = declared
+/**
+ * A command about one object: finds the object that the first operand names, calls the API with its
+ * id, prints the response.
+ */
+export function objectCommand<
+  O extends Operation,
+  const P extends Operands = Record<string, never>,
+  const Q extends Options = Record<string, never>,
+>(declared: DeclaredObject<O, P, Q>): Command {
+  const {
+    name,
+    of,
+    operation,
+    summary = operation.summary,
+    examples = [`${name} ${of.example}`],
+    operands,
+    options = {},
+  } = declared
   const acts: Acts<O> = declared
   const operand = of.value.toLowerCase()
   const canWatch = operation.method === 'GET' && acts.done === undefined
@@ -284,7 +399,8 @@ export function objectCommand<O extends Operation, const P extends Operands = Re
       const object = await of.find(context.api, String(given.operands[operand]))
       const { id } = object
       const sent = await acts.ask?.(context, given, object)
-      const load = async () => (await context.api.call<Operation>(operation, { params: { id }, ...sent })) as Answer<O>
+      const load = async () =>
+        (await context.api.call<Operation>(operation, { params: { id }, ...sent })) as Answer<O>
       const draw = (answer: Answer<O>): string => acts.say?.(answer, object.name, context) ?? ''
       if (canWatch && given.options['watch'] === true) return watchView(context, load, draw)
       const answer = await load()

@@ -20,7 +20,12 @@ export const exitCodes = {
 export type Exit = keyof typeof exitCodes
 
 /** An error response of the API. A newer server may send a code that this version doesn't know. */
-export const Refusal = z.object({ error: z.string(), code: z.string(), fields: z.optional(z.record(z.string(), z.string())), request_id: z.string() })
+export const Refusal = z.object({
+  error: z.string(),
+  code: z.string(),
+  fields: z.optional(z.record(z.string(), z.string())),
+  request_id: z.string(),
+})
 type Refusal = z.infer<typeof Refusal>
 
 /** An error that ends the command with a message and an exit code. */
@@ -31,7 +36,11 @@ export class CliError extends Error {
   /** The API's error response, if there is one. */
   readonly body: Refusal | undefined
 
-  constructor(exit: Exit, message: string, more: { hint?: string; body?: Refusal; cause?: unknown } = {}) {
+  constructor(
+    exit: Exit,
+    message: string,
+    more: { hint?: string; body?: Refusal; cause?: unknown } = {},
+  ) {
     super(message, { cause: more.cause })
     this.name = 'CliError'
     this.exit = exit
@@ -40,7 +49,10 @@ export class CliError extends Error {
   }
 }
 
-/** The exit code for an error response. Uses the HTTP status, because newer servers may add error codes, but each status keeps its meaning. */
+/**
+ * The exit code for an error response. Uses the HTTP status, because newer servers may add error
+ * codes, but each status keeps its meaning.
+ */
 export function exitOfStatus(status: number): Exit {
   if (status === 401) return 'not_signed_in'
   if (status === 403) return 'forbidden'

@@ -1,4 +1,10 @@
-import { type Command, globalOptions, type Options, shownChoices, type TextOption } from './command.ts'
+import {
+  type Command,
+  globalOptions,
+  type Options,
+  shownChoices,
+  type TextOption,
+} from './command.ts'
 import { exitCodes } from './exit.ts'
 import { pad } from './text.ts'
 
@@ -8,7 +14,9 @@ const columns = (rows: readonly (readonly [string, string])[]): string => {
 }
 
 const optionText = (name: string, option: Options[string]): string =>
-  option.kind === 'flag' ? `--${name}` : `${option.kind === 'text' && option.short !== undefined ? `-${option.short}, ` : ''}--${name} ${option.value}`
+  option.kind === 'flag'
+    ? `--${name}`
+    : `${option.kind === 'text' && option.short !== undefined ? `-${option.short}, ` : ''}--${name} ${option.value}`
 const severalText = ({ whole, onePerServer }: TextOption): string =>
   ` (${onePerServer ? 'one for each server' : 'several'}: ${whole ? '' : 'comma-separated, or '}repeat the option)`
 const optionHelp = (option: Options[string]): string =>
@@ -21,7 +29,12 @@ function usageLine(command: Command): string {
     const text = o.many ? `${o.value}...` : o.value
     return o.optional ? `[${text}]` : text
   })
-  return ['steelyard', command.name, ...operands, ...(Object.keys(command.options).length > 0 ? ['[OPTIONS]'] : [])].join(' ')
+  return [
+    'steelyard',
+    command.name,
+    ...operands,
+    ...(Object.keys(command.options).length > 0 ? ['[OPTIONS]'] : []),
+  ].join(' ')
 }
 
 export function helpOf(command: Command): string {
@@ -38,10 +51,16 @@ export function helpOf(command: Command): string {
 
 /** Help on all commands, or on the commands that begin with `words`. */
 export function overview(commands: readonly Command[], words: readonly string[]): string {
-  const shown = commands.filter((c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `))
-  const codes = Object.entries(exitCodes).map(([name, code]) => `${code} ${name.replaceAll('_', ' ')}`)
+  const shown = commands.filter(
+    (c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `),
+  )
+  const codes = Object.entries(exitCodes).map(
+    ([name, code]) => `${code} ${name.replaceAll('_', ' ')}`,
+  )
   return [
-    words.length === 0 ? 'steelyard: the control plane of your bare-metal servers, from a terminal.\n\n' : '',
+    words.length === 0
+      ? 'steelyard: the control plane of your bare-metal servers, from a terminal.\n\n'
+      : '',
     'Usage: steelyard COMMAND [OPTIONS]\n\nCommands:\n',
     columns(shown.map((c) => [c.name, c.summary])),
     '\nsteelyard COMMAND --help shows options and an example.\n',
@@ -50,7 +69,10 @@ export function overview(commands: readonly Command[], words: readonly string[])
           ['STEELYARD_URL', 'Address of Steelyard'],
           ['STEELYARD_CONTEXT', 'Name of a Steelyard, instead of its address'],
           ['STEELYARD_TOKEN', 'API token or access token, instead of steelyard login'],
-          ['NODE_EXTRA_CA_CERTS', 'PEM file of the authority that signed the certificate of Steelyard'],
+          [
+            'NODE_EXTRA_CA_CERTS',
+            'PEM file of the authority that signed the certificate of Steelyard',
+          ],
           ['NO_COLOR', 'Set to any value: no colours'],
         ])}\nExit codes: ${codes.join(', ')}.\n`
       : '',

@@ -1,4 +1,7 @@
-/** Entry of `npm run steelyard -- …`: the CLI from its sources, with the commands of the server program. */
+/**
+ * Entry of `npm run steelyard -- …`: the CLI from its sources, with the commands of the server
+ * program.
+ */
 import { fileURLToPath } from 'node:url'
 import { start } from './start.ts'
 

@@ -1,4 +1,7 @@
-/** The kinds of objects that commands accept: how an operand names an object, and how its id is found. */
+/**
+ * The kinds of objects that commands accept: how an operand names an object, and how its id is
+ * found.
+ */
 import * as z from 'zod/mini'
 import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
@@ -47,9 +50,9 @@ function named<L extends AnyList>(
 ): Noun {
   const find: Noun['find'] = async (api, text) => {
     if (isId(text)) return { id: text, name: text }
-    const { items } = (await api.call<Operation>(short?.call ?? list, { query: { q: text.slice(0, longestQuery), per_page: 1000, ...short?.query } })) as Page<
-      ItemOf<L> & { readonly id: string }
-    >
+    const { items } = (await api.call<Operation>(short?.call ?? list, {
+      query: { q: text.slice(0, longestQuery), per_page: 1000, ...short?.query },
+    })) as Page<ItemOf<L> & { readonly id: string }>
     const { id } = found(
       list.list.nouns[0],
       fold(text),
@@ -68,24 +71,59 @@ const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot' | 'backup'
   example: '0198c0de-0000-7000-8000-000000000001',
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
-    throw new CliError('usage', `${oneLine(text)} is not the id of ${/^[bs]/.test(what) ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
+    throw new CliError(
+      'usage',
+      `${oneLine(text)} is not the id of ${/^[bs]/.test(what) ? 'a' : 'an'} ${what}`,
+      { hint: `steelyard ${what} list shows them` },
+    )
   },
 })
 
-export const server = named({ value: 'SERVER', help: 'Name or id of the server', example: 'brave-otter-042' }, serverList, (s) => s.name, {
-  short: { call: serverRows, query: { fields: 'list' } },
-})
-export const cluster = named({ value: 'CLUSTER', help: 'Name or id of the cluster', example: 'web' }, clusterList, (c) => c.name)
-export const datacenter = named({ value: 'CODE', help: 'Code or id of the datacenter', example: 'PL-POZ-1' }, datacenterList, (d) => d.code, {
-  fold: (text) => text.toUpperCase(),
-})
-export const subnet = named({ value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' }, subnetList, (s) => s.name)
+export const server = named(
+  { value: 'SERVER', help: 'Name or id of the server', example: 'brave-otter-042' },
+  serverList,
+  (s) => s.name,
+  {
+    short: { call: serverRows, query: { fields: 'list' } },
+  },
+)
+export const cluster = named(
+  { value: 'CLUSTER', help: 'Name or id of the cluster', example: 'web' },
+  clusterList,
+  (c) => c.name,
+)
+export const datacenter = named(
+  { value: 'CODE', help: 'Code or id of the datacenter', example: 'PL-POZ-1' },
+  datacenterList,
+  (d) => d.code,
+  {
+    fold: (text) => text.toUpperCase(),
+  },
+)
+export const subnet = named(
+  { value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' },
+  subnetList,
+  (s) => s.name,
+)
 /** Prefers usable tokens, because a new token may have the same name as a revoked token. */
-export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' }, joinTokenList, (t) => t.name, {
-  prefers: (t) => t.status === 'usable',
-})
-export const apiToken = named({ value: 'TOKEN', help: 'Name or id of the API token', example: 'ci' }, apiTokenList, (t) => t.name)
-export const store = named({ value: 'STORE', help: 'Name or id of the store', example: 'offsite' }, storeList, (s) => s.name)
+export const joinToken = named(
+  { value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' },
+  joinTokenList,
+  (t) => t.name,
+  {
+    prefers: (t) => t.status === 'usable',
+  },
+)
+export const apiToken = named(
+  { value: 'TOKEN', help: 'Name or id of the API token', example: 'ci' },
+  apiTokenList,
+  (t) => t.name,
+)
+export const store = named(
+  { value: 'STORE', help: 'Name or id of the store', example: 'offsite' },
+  storeList,
+  (s) => s.name,
+)
 const lowerCase = { fold: (text: string) => text.trim().toLowerCase() }
 export const invitation = named(
   { value: 'EMAIL', help: 'Email or id of the invitation', example: 'grace@example.com' },
@@ -93,15 +131,24 @@ export const invitation = named(
   (i) => i.email,
   lowerCase,
 )
-export const waiting = named({ value: 'EMAIL', help: 'Email or id of the entry', example: 'grace@example.com' }, waitlistList, (e) => e.email, lowerCase)
-/** A server's name stands for its newest commitment, which is the only one that may not have ended. */
+export const waiting = named(
+  { value: 'EMAIL', help: 'Email or id of the entry', example: 'grace@example.com' },
+  waitlistList,
+  (e) => e.email,
+  lowerCase,
+)
+/**
+ * A server's name stands for its newest commitment, which is the only one that may not have ended.
+ */
 export const commitment: Noun = {
   value: 'COMMITMENT',
   help: 'Name of the server, or id of the commitment',
   example: 'brave-otter-042',
   async find(api, text) {
     if (isId(text)) return { id: text, name: text }
-    const { items } = await api.call(ccList, { query: { server: text.slice(0, longestFilterText), sort: '-created_at', per_page: 1 } })
+    const { items } = await api.call(ccList, {
+      query: { server: text.slice(0, longestFilterText), sort: '-created_at', per_page: 1 },
+    })
     const [newest] = items
     if (!newest) throw new CliError('not_found', `${oneLine(text)} has no capacity commitment`)
     return { id: newest.id, name: newest.server.name }
@@ -125,7 +172,9 @@ export const user: Noun = {
 /** The id of an offer as the user entered it. Throws CliError `usage`. */
 export function offerIdOf(text: string): string {
   if (z.safeParse(OfferId, text).success) return text
-  throw new CliError('usage', `${oneLine(text)} is not the id of an offer. ${offerIdSentence}`, { hint: 'steelyard offer list shows them' })
+  throw new CliError('usage', `${oneLine(text)} is not the id of an offer. ${offerIdSentence}`, {
+    hint: 'steelyard offer list shows them',
+  })
 }
 
 /** A cluster has at most one offer, so the name of the cluster names the offer too. */
@@ -135,31 +184,48 @@ export const offer: Noun = {
   example: 'web',
   async find(api, text) {
     if (/^0x/i.test(text)) return { id: offerIdOf(text), name: text }
-    const [one] = text.length > longestFilterText ? [] : (await api.call(offerList, { query: { cluster: text } })).items
+    const [one] =
+      text.length > longestFilterText
+        ? []
+        : (await api.call(offerList, { query: { cluster: text } })).items
     if (one) return { id: one.id, name: text }
-    throw new CliError('not_found', `There is no offer of a cluster ${oneLine(text)}`, { hint: 'steelyard offer list shows the offers' })
+    throw new CliError('not_found', `There is no offer of a cluster ${oneLine(text)}`, {
+      hint: 'steelyard offer list shows the offers',
+    })
   },
 }
 
-export const idOf = async (api: Api, noun: Noun, text: string): Promise<string> => (await noun.find(api, text)).id
+export const idOf = async (api: Api, noun: Noun, text: string): Promise<string> =>
+  (await noun.find(api, text)).id
 
 /** A user, by email or id. */
 export async function userOf(api: Api, text: string): Promise<Person> {
-  const query = isId(text) ? { per_page: 1000 } : { q: text.trim().toLowerCase().slice(0, longestQuery), per_page: 1000 }
+  const query = isId(text)
+    ? { per_page: 1000 }
+    : { q: text.trim().toLowerCase().slice(0, longestQuery), per_page: 1000 }
   const { items } = await api.call(userList, { query })
-  return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
+  return isId(text)
+    ? found('user', text, items, (u) => u.id)
+    : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
 /** The cluster and its servers. */
-export const clusterOf = async (api: Api, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await idOf(api, cluster, text) } })
+export const clusterOf = async (api: Api, text: string): Promise<Cluster> =>
+  api.call(clusterGet, { params: { id: await idOf(api, cluster, text) } })
 
-/** The id of a current or former server of the cluster. Searches only these servers, because a new server may have the name of a former one. */
+/**
+ * The id of a current or former server of the cluster. Searches only these servers, because a new
+ * server may have the name of a former one.
+ */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
   if (isId(text)) return text
-  return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
+  return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name)
+    .node_id
 }
 
-/** Finds a patch of a server by name or id. The ids of the two system layers are words, not UUIDs. */
+/**
+ * Finds a patch of a server by name or id. The ids of the two system layers are words, not UUIDs.
+ */
 export async function patchOf(api: Api, serverId: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: serverId } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)

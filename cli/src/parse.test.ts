@@ -22,18 +22,32 @@ describe('a command line', () => {
       command: { name: 'server list' },
       options: { status: 'ready', page: 2, sort: '-name', datacenter: undefined },
     })
-    expect(read('server rename old-name new-name')).toMatchObject({ operands: { server: 'old-name', name: 'new-name' } })
+    expect(read('server rename old-name new-name')).toMatchObject({
+      operands: { server: 'old-name', name: 'new-name' },
+    })
   })
 
   test('global options are accepted anywhere on the command line', () => {
-    for (const line of ['--url http://h --json server list', 'server --json --url=http://h list', 'server list --json --url http://h']) {
-      expect(read(line)).toMatchObject({ command: { name: 'server list' }, url: 'http://h', json: true })
+    for (const line of [
+      '--url http://h --json server list',
+      'server --json --url=http://h list',
+      'server list --json --url http://h',
+    ]) {
+      expect(read(line)).toMatchObject({
+        command: { name: 'server list' },
+        url: 'http://h',
+        json: true,
+      })
     }
   })
 
   test('values of a repeated option are collected', () => {
-    expect(read('cluster create web --control-plane a,b --control-plane c')).toMatchObject({ options: { 'control-plane': ['a', 'b', 'c'], worker: [] } })
-    expect(read('server add 10.0.0.1 10.0.0.2')).toMatchObject({ operands: { addresses: ['10.0.0.1', '10.0.0.2'] } })
+    expect(read('cluster create web --control-plane a,b --control-plane c')).toMatchObject({
+      options: { 'control-plane': ['a', 'b', 'c'], worker: [] },
+    })
+    expect(read('server add 10.0.0.1 10.0.0.2')).toMatchObject({
+      operands: { addresses: ['10.0.0.1', '10.0.0.2'] },
+    })
   })
 
   test.each([
@@ -41,9 +55,15 @@ describe('a command line', () => {
     ['server sho x', 'usage: There is no command server sho. Did you mean show?'],
     ['server', 'usage: server needs one more word'],
     ['server list --stauts ready', 'usage: There is no option --stauts. Did you mean --status?'],
-    ['server list --status broken', 'usage: --status is one of ready, maintenance, deleted, not broken'],
+    [
+      'server list --status broken',
+      'usage: --status is one of ready, maintenance, deleted, not broken',
+    ],
     ['server list --page two', 'usage: --page takes a whole number, not two'],
-    ['server list --status', 'usage: --status needs a value; one that begins with a minus is written --status=-…'],
+    [
+      'server list --status',
+      'usage: --status needs a value; one that begins with a minus is written --status=-…',
+    ],
     ['server list --json=yes', 'usage: --json takes no value'],
     ['server show', 'usage: SERVER is missing: Name or id of the server'],
     ['server show a b', 'usage: b is one word too many'],
@@ -60,7 +80,9 @@ describe('a command line', () => {
 /** Options that take several values. */
 const several = commands.flatMap((command) =>
   Object.entries(command.options).flatMap(([name, option]) =>
-    option.kind === 'text' && option.many ? [{ command, name, option, at: `${command.name} --${name}` }] : [],
+    option.kind === 'text' && option.many
+      ? [{ command, name, option, at: `${command.name} --${name}` }]
+      : [],
   ),
 )
 
@@ -75,9 +97,13 @@ describe('every option of several values', () => {
       const parsed = parse([...command.name.split(' '), ...operands, ...given], commands)
       return parsed.kind === 'run' ? parsed.options[name] : null
     }
-    expect(help).toMatch(/\((?:several|one for each server): (?:comma-separated, or )?repeat the option\)$/)
+    expect(help).toMatch(
+      /\((?:several|one for each server): (?:comma-separated, or )?repeat the option\)$/,
+    )
     expect(values(`--${name}`, a!, `--${name}`, b!)).toEqual([a, b])
-    expect(values(`--${name}`, `${a}, ${b}`)).toEqual(help.includes('comma-separated') ? [a, b] : [`${a}, ${b}`])
+    expect(values(`--${name}`, `${a}, ${b}`)).toEqual(
+      help.includes('comma-separated') ? [a, b] : [`${a}, ${b}`],
+    )
   })
 
   test('help promises several values only where they are taken', () => {
@@ -91,12 +117,21 @@ describe('every option of several values', () => {
 })
 
 describe('every command', () => {
-  test.each(commands.map((c) => [c.name, c] as const))('the command %s has a help text with valid examples', (_, command) => {
-    expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })
-    expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
-    expect(command.examples.length).toBeGreaterThan(0)
-    for (const example of command.examples) {
-      expect(read(example.split(/ [<>]/)[0]!)).toMatchObject({ kind: 'run', command: { name: command.name } })
-    }
-  })
+  test.each(commands.map((c) => [c.name, c] as const))(
+    'the command %s has a help text with valid examples',
+    (_, command) => {
+      expect(read(`${command.name} --help`)).toMatchObject({
+        kind: 'help',
+        command: { name: command.name },
+      })
+      expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
+      expect(command.examples.length).toBeGreaterThan(0)
+      for (const example of command.examples) {
+        expect(read(example.split(/ [<>]/)[0]!)).toMatchObject({
+          kind: 'run',
+          command: { name: command.name },
+        })
+      }
+    },
+  )
 })

@@ -9,32 +9,45 @@ import { parse } from './parse.ts'
 import type { Terminal } from './terminal.ts'
 import { safeJson } from './text.ts'
 
-/** Runs a command of the server program with this process's standard streams. Null in the standalone client, which has no server program. */
+/**
+ * Runs a command of the server program with this process's standard streams. Null in the standalone
+ * client, which has no server program.
+ */
 export type RunProgram = ((args: readonly string[]) => Promise<number>) | null
 
 function report(terminal: Terminal, e: unknown, json: boolean): number {
-  const error = e instanceof CliError ? e : new CliError('failure', e instanceof Error ? e.message : String(e))
+  const error =
+    e instanceof CliError ? e : new CliError('failure', e instanceof Error ? e.message : String(e))
   if (json) terminal.err(`${safeJson(error.body ?? { error: error.message, code: error.exit })}\n`)
   else terminal.err(`${error.message}\n${error.hint ? `${error.hint}\n` : ''}`)
   return exitCodes[error.exit]
 }
 
 /** Runs one command line and returns its exit code. */
-export async function run(args: readonly string[], terminal: Terminal, program: RunProgram): Promise<number> {
+export async function run(
+  args: readonly string[],
+  terminal: Terminal,
+  program: RunProgram,
+): Promise<number> {
   const sessions = openSessions(terminal.env)
   const contexts = openContexts(sessions)
   const commands = allCommands(sessions, contexts)
   try {
     const parsed = parse(args, commands)
     if (parsed.kind === 'help') {
-      terminal.out(parsed.command ? helpOf(parsed.command) : overview(program ? commands : commands.filter((c) => !c.local), parsed.words))
+      terminal.out(
+        parsed.command
+          ? helpOf(parsed.command)
+          : overview(program ? commands : commands.filter((c) => !c.local), parsed.words),
+      )
       return exitCodes.ok
     }
     const context: Context = {
       terminal,
       api: openApi(terminal, sessions, contexts, parsed),
       json: parsed.json,
-      show: (value, people) => terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
+      show: (value, people) =>
+        terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
       runProgram: async (words) => {
         if (program) return program(words)
         throw new CliError('usage', `${parsed.command.name} is a command of the program itself`, {

@@ -10,9 +10,13 @@ const main = fileURLToPath(new URL('main.ts', import.meta.url))
 test('output that a full disk does not take is an error', async () => {
   const full = await open('/dev/full', 'w')
   try {
-    const child = spawn(process.execPath, [main, 'completion', 'bash'], { stdio: ['ignore', full.fd, 'pipe'] })
+    const child = spawn(process.execPath, [main, 'completion', 'bash'], {
+      stdio: ['ignore', full.fd, 'pipe'],
+    })
     const code = new Promise((resolve) => child.once('exit', resolve))
-    expect(await text(child.stderr!)).toBe("The output can't be written: no space is left on the device\n")
+    expect(await text(child.stderr!)).toBe(
+      "The output can't be written: no space is left on the device\n",
+    )
     expect(await code).toBe(1)
   } finally {
     await full.close()
@@ -20,7 +24,9 @@ test('output that a full disk does not take is an error', async () => {
 })
 
 test('a reader that goes away ends the program without an error', async () => {
-  const child = spawn(process.execPath, [main, 'completion', 'fish'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main, 'completion', 'fish'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const code = new Promise((resolve) => child.once('exit', resolve))
   child.stdout.destroy()
   expect(await text(child.stderr)).toBe('')

@@ -1,4 +1,7 @@
-/** The only file of the CLI that reads arguments, environment, standard streams and signals. Other files get them as a Terminal. */
+/**
+ * The only file of the CLI that reads arguments, environment, standard streams and signals. Other
+ * files get them as a Terminal.
+ */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
@@ -13,10 +16,15 @@ function openTerminal(): Terminal {
   for (const stream of [stdout, stderr])
     stream.on('error', (e: NodeJS.ErrnoException) => {
       if (outlives) return
-      // The reader of the pipe has ended (`steelyard server list | head`), so this process ends too.
+      // The reader of the pipe has ended (`steelyard server list | head`), so this process ends
+      // too.
       if (e.code === 'EPIPE') process.exit(exitCodes.ok)
-      // The output is incomplete, such as an export on a full disk. Standard error may be the stream that fails.
-      if (stream === stdout) stderr.write(`The output can't be written: ${e.code === 'ENOSPC' ? 'no space is left on the device' : e.message}\n`)
+      // The output is incomplete, such as an export on a full disk. Standard error may be the
+      // stream that fails.
+      if (stream === stdout)
+        stderr.write(
+          `The output can't be written: ${e.code === 'ENOSPC' ? 'no space is left on the device' : e.message}\n`,
+        )
       process.exit(exitCodes.failure)
     })
   return {
@@ -45,21 +53,33 @@ function openTerminal(): Terminal {
   }
 }
 
-/** Runs the main file of the server program in the same repository with the same version of Node.js. */
+/**
+ * Runs the main file of the server program in the same repository with the same version of Node.js.
+ */
 const programAt =
   (main: string): NonNullable<RunProgram> =>
   (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit' })
-      // The terminal sends Ctrl-C to this process and to the program. This process waits until the program has shut down.
+      // The terminal sends Ctrl-C to this process and to the program. This process waits until the
+      // program has shut down.
       const pass = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
       process.on('SIGINT', pass).on('SIGTERM', pass)
       child.once('error', reject)
-      child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.failure)))
+      child.once('exit', (code, signal) =>
+        resolve(code ?? (signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.failure)),
+      )
     })
 
-/** Runs the command line of this process. `main`: main file of the server program, or null in the standalone client. */
+/**
+ * Runs the command line of this process. `main`: main file of the server program, or null in the
+ * standalone client.
+ */
 export async function start(main: string | null): Promise<void> {
   // process.exit would lose output that a pipe hasn't accepted yet.
-  process.exitCode = await run(process.argv.slice(2), openTerminal(), main === null ? null : programAt(main))
+  process.exitCode = await run(
+    process.argv.slice(2),
+    openTerminal(),
+    main === null ? null : programAt(main),
+  )
 }

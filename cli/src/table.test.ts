@@ -46,7 +46,9 @@ test('no column is narrower than its title', () => {
 })
 
 test('a name with a line break stays on one row', () => {
-  expect(table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n')).toHaveLength(3)
+  expect(
+    table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n'),
+  ).toHaveLength(3)
 })
 
 test('an empty table prints a message instead of rows', () => {

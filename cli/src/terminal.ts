@@ -4,11 +4,17 @@ export interface Terminal {
   out(text: string): void
   /** Standard error: progress, warnings, errors. */
   err(text: string): void
-  /** Columns of standard output. Null if standard output is not a terminal; then nothing is truncated. */
+  /**
+   * Columns of standard output. Null if standard output is not a terminal; then nothing is
+   * truncated.
+   */
   readonly columns: number | null
   /** Lines of standard output. Null if standard output is not a terminal. */
   readonly rows: number | null
-  /** Columns of standard error. Null if standard error is not a terminal; then no line is overwritten. */
+  /**
+   * Columns of standard error. Null if standard error is not a terminal; then no line is
+   * overwritten.
+   */
   readonly errColumns: number | null
   readonly colour: boolean
   readonly env: Readonly<Record<string, string | undefined>>
@@ -16,16 +22,23 @@ export interface Terminal {
   now(): number
   /** Resolves after a time, or when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Prompts the user, without echo for secrets. Null if there is no terminal. Throws CliError `interrupted` on Ctrl-C. */
+  /**
+   * Prompts the user, without echo for secrets. Null if there is no terminal. Throws CliError
+   * `interrupted` on Ctrl-C.
+   */
   ask(question: string, options: { secret: boolean }): Promise<string | null>
   /**
-   * From now on, a reader of standard output or standard error that goes away doesn't end the process, and what can't be written is dropped: changes are
-   * being made, and a run that ends between two of them would say nothing about the rest.
+   * From now on, a reader of standard output or standard error that goes away doesn't end the
+   * process, and what can't be written is dropped: changes are being made, and a run that ends
+   * between two of them would say nothing about the rest.
    */
   outlivePipes(): void
   /** All of standard input. */
   readAll(): Promise<string>
-  /** Returns a signal that is aborted on the next Ctrl-C. Before the first call of this function, Ctrl-C ends the process. */
+  /**
+   * Returns a signal that is aborted on the next Ctrl-C. Before the first call of this function,
+   * Ctrl-C ends the process.
+   */
   interrupted(): AbortSignal
 }
 

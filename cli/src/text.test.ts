@@ -40,15 +40,35 @@ describe('width', () => {
   test('a truncated text fits the width and splits no character', () => {
     expect(cut('Warszawa', 5)).toBe('Wars…')
     expect(cut('東京都', 4)).toBe('東…')
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 40 }), (text, width) => widthOf(cut(text, width)) <= width))
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.integer({ min: 1, max: 40 }),
+        (text, width) => widthOf(cut(text, width)) <= width,
+      ),
+    )
   })
 })
 
 test('sizes and times are formatted', () => {
-  expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(memory)).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '256 GiB', '?'])
+  expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(memory)).toEqual([
+    '0 B',
+    '1023 B',
+    '1 KiB',
+    '1.5 KiB',
+    '256 GiB',
+    '?',
+  ])
   expect([0, 999, 3_840_755_982_336, undefined].map(disk)).toEqual(['0 B', '999 B', '3.8 TB', '?'])
   const now = Date.parse('2026-11-20T08:00:00Z')
   expect(
-    ['2026-11-20T08:00:05Z', '2026-11-20T07:59:30Z', '2026-11-20T07:00:00Z', '2026-11-19T08:00:00Z', '2026-11-01T08:00:00Z', null].map((t) => ago(t, now)),
+    [
+      '2026-11-20T08:00:05Z',
+      '2026-11-20T07:59:30Z',
+      '2026-11-20T07:00:00Z',
+      '2026-11-19T08:00:00Z',
+      '2026-11-01T08:00:00Z',
+      null,
+    ].map((t) => ago(t, now)),
   ).toEqual(['now', '30 s ago', '60 min ago', '24 h ago', '19 days ago', 'never'])
 })

@@ -1,13 +1,18 @@
 /**
- * Text for a terminal. Names, reasons and hardware strings come from machines and other people. They must not move the
- * cursor, change colours or reorder text (Unicode TR 36 §3, bidirectional overrides).
+ * Text for a terminal. Names, reasons and hardware strings come from machines and other people.
+ * They must not move the cursor, change colours or reorder text (Unicode TR 36 §3, bidirectional
+ * overrides).
  */
 
 /** C0 and C1 controls, DEL, line separators, bidirectional and invisible format characters. */
 const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
 
-/** One line that is safe to print: white space becomes a space, any other unsafe character becomes U+FFFD. */
-export const oneLine = (text: string): string => text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '\ufffd')
+/**
+ * One line that is safe to print: white space becomes a space, any other unsafe character becomes
+ * U+FFFD.
+ */
+export const oneLine = (text: string): string =>
+  text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '\ufffd')
 
 /** Several lines that are safe to print. */
 export const manyLines = (text: string): string =>
@@ -17,7 +22,10 @@ export const manyLines = (text: string): string =>
     .map((line) => line.replaceAll('\t', '  ').replace(unsafe, '\ufffd'))
     .join('\n')
 
-/** JSON that is safe on a terminal. Escapes more than JSON.stringify, which escapes only the C0 control characters. */
+/**
+ * JSON that is safe on a terminal. Escapes more than JSON.stringify, which escapes only the C0
+ * control characters.
+ */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -54,7 +62,8 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
+export const pad = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
 function scaled(bytes: number | null | undefined, base: number, units: readonly string[]): string {
   if (bytes === null || bytes === undefined) return '?'
@@ -68,9 +77,11 @@ function scaled(bytes: number | null | undefined, base: number, units: readonly 
 }
 
 /** 549755813888 → "512 GiB"; unknown → "?". */
-export const memory = (bytes: number | null | undefined): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
+export const memory = (bytes: number | null | undefined): string =>
+  scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
 /** 3840755982336 → "3.8 TB". Disks are sold in decimal units, and the console shows the same. */
-export const disk = (bytes: number | null | undefined): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+export const disk = (bytes: number | null | undefined): string =>
+  scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 
 /** "12 s ago", "3 h ago". A future time is "now", because clocks differ. */
 export function ago(iso: string | null, now: number): string {
@@ -79,11 +90,17 @@ export function ago(iso: string | null, now: number): string {
   if (seconds < 1) return 'now'
   if (seconds < 120) return `${seconds} s ago`
   if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3600)} h ago`
+    : `${Math.floor(seconds / 86_400)} days ago`
 }
 
-/** Local date and time to the second, as Sweden writes them: 2026-11-20 08:00:00. Scripts get ISO 8601 in UTC with --json. */
-export const localTime = (iso: string | null): string => (iso === null ? '-' : new Date(iso).toLocaleString('sv'))
+/**
+ * Local date and time to the second, as Sweden writes them: 2026-11-20 08:00:00. Scripts get ISO
+ * 8601 in UTC with --json.
+ */
+export const localTime = (iso: string | null): string =>
+  iso === null ? '-' : new Date(iso).toLocaleString('sv')
 
 /** `control_plane` → `control plane`. */
 export const words = (value: string): string => value.replaceAll('_', ' ')

@@ -26,7 +26,11 @@ const withoutTimes = (out: string) => out.replaceAll(/\d\d:\d\d:\d\d/g, 'TIME')
 test('a watched list is printed again only after a change, until Ctrl-C', async () => {
   const { cli } = await watching(['one', 'one', 'two', 'two'])
   const ran = await cli.run('server list --columns name --watch')
-  expect({ ...ran, out: withoutTimes(ran.out) }).toEqual({ exit: 130, out: 'TIME\nNAME\none\n\nTIME\nNAME\ntwo\n', err: '' })
+  expect({ ...ran, out: withoutTimes(ran.out) }).toEqual({
+    exit: 130,
+    out: 'TIME\nNAME\none\n\nTIME\nNAME\ntwo\n',
+    err: '',
+  })
 })
 
 test('with --json, each change is one line', async () => {
@@ -45,7 +49,9 @@ test('on a terminal the view replaces the screen and fits it', async () => {
   const { out } = await cli.run('server list --columns name --watch', { columns: 40, rows: 4 })
   const screens = withoutTimes(out).split('\u001b[H').slice(1)
   expect(screens).toHaveLength(2)
-  expect(screens[1]).toBe('TIME  Shown again after each change…\u001b[K\n\u001b[K\n2 more lines\u001b[K\n\u001b[J')
+  expect(screens[1]).toBe(
+    'TIME  Shown again after each change…\u001b[K\n\u001b[K\n2 more lines\u001b[K\n\u001b[J',
+  )
 })
 
 test('an object is watched, while Steelyard is away too', async () => {
@@ -57,12 +63,16 @@ test('an object is watched, while Steelyard is away too', async () => {
     const answer = answers[at]!
     if (at === answers.length - 1) cli.interrupt.abort()
     else at++
-    if (answer === 'away') throw new Problem('unavailable', 'Steelyard is stopping', undefined, 3600)
+    if (answer === 'away')
+      throw new Problem('unavailable', 'Steelyard is stopping', undefined, 3600)
     return aCluster({ status: answer })
   })
   const ran = await cli.run(`cluster show ${id(20)} --watch`)
   expect(ran.exit).toBe(130)
-  expect(ran.out.match(/^Status .*$/gm)).toEqual([expect.stringMatching(/installing$/), expect.stringMatching(/ready$/)])
+  expect(ran.out.match(/^Status .*$/gm)).toEqual([
+    expect.stringMatching(/installing$/),
+    expect.stringMatching(/ready$/),
+  ])
   expect(ran.err).toBe('Steelyard is stopping. Trying again.\nSteelyard answers again.\n')
 })
 
@@ -93,5 +103,8 @@ test('an event causes the next read at once', async () => {
 
 test('commands that change something have no --watch', async () => {
   const cli = await startCli()
-  expect(await cli.run('server reboot x --watch')).toMatchObject({ exit: 2, err: expect.stringContaining('There is no option --watch') as string })
+  expect(await cli.run('server reboot x --watch')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('There is no option --watch') as string,
+  })
 })

@@ -10,31 +10,53 @@ interface Viewing {
   readonly json: boolean
 }
 
-export const watchOption = { watch: { kind: 'flag', help: 'Show it again after each change, until Ctrl-C; with --json a line of JSON for each' } } as const
+export const watchOption = {
+  watch: {
+    kind: 'flag',
+    help: 'Show it again after each change, until Ctrl-C; with --json a line of JSON for each',
+  },
+} as const
 
 /** Shortest time between two reads, so that many changes at once cause one read. */
 const pauseMs = 500
-/** How often to read although no event has arrived: times such as "3 min ago" change without one. */
+/**
+ * How often to read although no event has arrived: times such as "3 min ago" change without one.
+ */
 const refreshMs = 10_000
 /** How often to read while there is no stream of events. */
 const pollMs = 2_000
 
-/** Replaces what is on the screen. Lines that don't fit are counted, because the terminal would scroll and show the end instead of the beginning. */
+/**
+ * Replaces what is on the screen. Lines that don't fit are counted, because the terminal would
+ * scroll and show the end instead of the beginning.
+ */
 function screen(terminal: Terminal, text: string): string {
   const time = new Date(terminal.now()).toTimeString().slice(0, 8)
-  const lines = [`${time}  Shown again after each change; Ctrl-C ends it`, '', ...text.trimEnd().split('\n')]
+  const lines = [
+    `${time}  Shown again after each change; Ctrl-C ends it`,
+    '',
+    ...text.trimEnd().split('\n'),
+  ]
   const rows = terminal.rows ?? lines.length + 1
-  const fitting = lines.length < rows ? lines : [...lines.slice(0, rows - 2), `${lines.length - rows + 2} more lines`]
+  const fitting =
+    lines.length < rows
+      ? lines
+      : [...lines.slice(0, rows - 2), `${lines.length - rows + 2} more lines`]
   const width = terminal.columns
   return `\u001b[H${fitting.map((line) => `${width !== null && !line.includes('\u001b') ? cut(line, width) : line}\u001b[K\n`).join('')}\u001b[J`
 }
 
 /**
- * Shows what `read` returns, and shows it again when it has changed, until Ctrl-C. On a terminal it replaces the screen. Otherwise it prints a whole view for
- * each change: with --json a line of JSON, else text after a line with the time.
- * Throws CliError if the first read fails, or if the session ends; later, it goes on when Steelyard answers again.
+ * Shows what `read` returns, and shows it again when it has changed, until Ctrl-C. On a terminal it
+ * replaces the screen. Otherwise it prints a whole view for each change: with --json a line of
+ * JSON, else text after a line with the time. Throws CliError if the first read fails, or if the
+ * session ends; later, it goes on when Steelyard answers again.
  */
-export async function watchView<T>({ terminal, api, json }: Viewing, read: () => Promise<T>, draw: (value: T) => string): Promise<number> {
+export async function watchView<T>(
+  { terminal, api, json }: Viewing,
+  read: () => Promise<T>,
+  draw: (value: T) => string,
+): Promise<number> {
   const failed = new AbortController()
   const stop = AbortSignal.any([terminal.interrupted(), failed.signal])
   const isScreen = terminal.columns !== null && !json
@@ -65,8 +87,12 @@ export async function watchView<T>({ terminal, api, json }: Viewing, read: () =>
         isSilent = false
         const now = safeJson(value)
         if (json && now !== before) terminal.out(`${now}\n`)
-        else if (isScreen) terminal.out(`${before === undefined ? '\u001b[2J' : ''}${screen(terminal, draw(value))}`)
-        else if (now !== before) terminal.out(`${before === undefined ? '' : '\n'}${new Date(terminal.now()).toTimeString().slice(0, 8)}\n${draw(value)}`)
+        else if (isScreen)
+          terminal.out(`${before === undefined ? '\u001b[2J' : ''}${screen(terminal, draw(value))}`)
+        else if (now !== before)
+          terminal.out(
+            `${before === undefined ? '' : '\n'}${new Date(terminal.now()).toTimeString().slice(0, 8)}\n${draw(value)}`,
+          )
         before = now
       } catch (e) {
         if (stop.aborted) break

@@ -1,4 +1,10 @@
-import { hasEnded, type Operation, operationGet, type Step, operationTitle } from '#contract/operations.ts'
+import {
+  hasEnded,
+  type Operation,
+  operationGet,
+  type Step,
+  operationTitle,
+} from '#contract/operations.ts'
 import type { Context } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { type Colour, paint } from './terminal.ts'
@@ -6,7 +12,10 @@ import { cut, oneLine, safeJson, words } from './text.ts'
 
 const pollMs = 1000
 const mostAddressesShown = 32
-/** How long to wait while Steelyard doesn't answer. Steelyard may be restarting; the operation then continues. */
+/**
+ * How long to wait while Steelyard doesn't answer. Steelyard may be restarting; the operation then
+ * continues.
+ */
 const patienceMs = 5 * 60_000
 
 const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
@@ -24,19 +33,28 @@ const stepText = (s: Step) =>
 /** Text of the progress line below the steps. */
 function progress(o: Operation): string {
   const done = o.steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
-  const current = o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
+  const current =
+    o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
-/** Whether an operation scans many addresses. If so, addresses without a response are not listed but counted, so that the found servers stay visible. */
+/**
+ * Whether an operation scans many addresses. If so, addresses without a response are not listed but
+ * counted, so that the found servers stay visible.
+ */
 const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 /**
- * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code. Ctrl-C ends only this function, not the operation.
- * With `print` json, each change is one line of JSON on standard output; otherwise lines of text, on standard error if standard
- * output is needed for something else.
+ * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code.
+ * Ctrl-C ends only this function, not the operation. With `print` json, each change is one line of
+ * JSON on standard output; otherwise lines of text, on standard error if standard output is needed
+ * for something else.
  */
-export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>, id: string, print: 'out' | 'err' | 'json') {
+export async function watch(
+  { terminal, api }: Pick<Context, 'terminal' | 'api'>,
+  id: string,
+  print: 'out' | 'err' | 'json',
+) {
   const signal = terminal.interrupted()
   const live = print === 'err' ? terminal.errColumns : print === 'out' ? terminal.columns : null
   const write = (text: string) => (print === 'err' ? terminal.err(text) : terminal.out(text))
@@ -54,7 +72,12 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
     }
     for (const step of o.steps) {
       const text = stepText(step)
-      if (step.status === 'todo' || seen.get(step.key) === text || (isScan(o) && step.status === 'skipped')) continue
+      if (
+        step.status === 'todo' ||
+        seen.get(step.key) === text ||
+        (isScan(o) && step.status === 'skipped')
+      )
+        continue
       seen.set(step.key, text)
       const [status = '', title = ''] = text.split('\u0000')
       const time = new Date(terminal.now()).toTimeString().slice(0, 8)
@@ -76,36 +99,61 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
       if (signal.aborted) break
       // No retry before the first response, because the address may be wrong.
       if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
-      if (silentSince === null) terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
+      if (silentSince === null)
+        terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
       silentSince ??= terminal.now()
       if (terminal.now() - silentSince > patienceMs) throw e
     }
     await terminal.sleep(pollMs, signal)
   }
   if (operation === null || !hasEnded(operation)) {
-    throw new CliError('interrupted', `${live === null ? '' : '\n'}Stopped watching. The operation continues`, {
-      hint: `Watch it again: steelyard operation watch ${id}`,
-    })
+    throw new CliError(
+      'interrupted',
+      `${live === null ? '' : '\n'}Stopped watching. The operation continues`,
+      {
+        hint: `Watch it again: steelyard operation watch ${id}`,
+      },
+    )
   }
   if (print !== 'json') {
     const reason = operation.reason ? `. ${operation.reason}` : ''
-    line(paint(terminal, colours[operation.status] ?? 'bold', oneLine(`${operationTitle(operation)}: ${words(operation.status)}${reason}`)))
+    line(
+      paint(
+        terminal,
+        colours[operation.status] ?? 'bold',
+        oneLine(`${operationTitle(operation)}: ${words(operation.status)}${reason}`),
+      ),
+    )
   }
   return { operation, exit: operation.status === 'done' ? exitCodes.ok : exitCodes.failure }
 }
 
-export const waitOption = { wait: { kind: 'flag', help: 'Wait until the operation has ended, and show its steps' } } as const
+export const waitOption = {
+  wait: { kind: 'flag', help: 'Wait until the operation has ended, and show its steps' },
+} as const
 
-/** After a command has started an operation: waits for it with --wait, otherwise prints how to wait. */
+/**
+ * After a command has started an operation: waits for it with --wait, otherwise prints how to wait.
+ */
 export async function waitOr(context: Context, id: string, wait: boolean) {
   if (wait) return watch(context, id, 'err')
   context.terminal.err(`Watch it: steelyard operation watch ${id}\n`)
   return null
 }
 
-/** Ends a command that has started an operation. Without --wait prints `sentence`; with --wait resolves to the exit code of the operation. */
-export async function showBegun(context: Context, begun: { readonly operation: Operation }, wait: boolean, sentence: string): Promise<number | undefined> {
+/**
+ * Ends a command that has started an operation. Without --wait prints `sentence`; with --wait
+ * resolves to the exit code of the operation.
+ */
+export async function showBegun(
+  context: Context,
+  begun: { readonly operation: Operation },
+  wait: boolean,
+  sentence: string,
+): Promise<number | undefined> {
   const watched = await waitOr(context, begun.operation.id, wait)
-  context.show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `${sentence}\n`))
+  context.show(watched ? { operation: watched.operation } : begun, () =>
+    watched ? '' : `${sentence}\n`,
+  )
   return watched?.exit
 }

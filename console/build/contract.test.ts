@@ -24,12 +24,25 @@ async function bundled(code: string) {
     configFile: false,
     root,
     logLevel: 'silent',
-    plugins: [{ name: 'main', enforce: 'pre', resolveId: (id) => (id === main ? main : null), load: (id) => (id === main ? code : null) }, contract()],
+    plugins: [
+      {
+        name: 'main',
+        enforce: 'pre',
+        resolveId: (id) => (id === main ? main : null),
+        load: (id) => (id === main ? code : null),
+      },
+      contract(),
+    ],
     build: { write: false, minify: false, lib: { entry: main, formats: ['es'] } },
   })) as Rolldown.RolldownOutput[] as [Rolldown.RolldownOutput]
   const [{ code: text, modules }] = output
   const exports = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as Exports
-  return { exports, modules: Object.entries(modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : [])) }
+  return {
+    exports,
+    modules: Object.entries(modules).flatMap(([id, { renderedLength }]) =>
+      renderedLength > 0 ? [id] : [],
+    ),
+  }
 }
 
 test('the bundle of a page that only sends calls has no schemas and no schema library', async () => {
@@ -41,7 +54,9 @@ test('the bundle of a page that only sends calls has no schemas and no schema li
   expect(exports.serverList).toMatchObject({ name, method, path, scope, media })
   expect(Object.keys(exports.serverList.list.columns)).toEqual(Object.keys(serverList.list.columns))
   expect(exports.patchList.list).toMatchObject({ order: '-weight' })
-  expect(exports.serverCommands).toMatchObject({ serverReboot: { method: 'POST', path: '/v1/nodes/{id}/reboot' } })
+  expect(exports.serverCommands).toMatchObject({
+    serverReboot: { method: 'POST', path: '/v1/nodes/{id}/reboot' },
+  })
   expect(exports.operationTitle).toBeTypeOf('function')
   expect(modules.filter((id) => /\/zod\/|\?schemas$/.test(id))).toEqual([])
 })
@@ -53,21 +68,30 @@ test('a page that checks a form bundles the schema with the default messages', a
     import { Credentials, authorize } from '#contract/sessions.ts'
     export const problems = (asked) => Credentials.safeParse(asked).error.issues.map((issue) => issue.message)
     export { authorize }`)
-  expect(problems({ email: 'x', password: '' })).toEqual(['Enter an email address', 'Enter your password'])
+  expect(problems({ email: 'x', password: '' })).toEqual([
+    'Enter an email address',
+    'Enter your password',
+  ])
   expect(problems({ email: 'a@b.c' })).toEqual(['Required'])
   expect(authorize).not.toHaveProperty('body')
 })
 
 test('the console uses no property that the build removes from the declarations of API calls', () => {
   const src = `${root}console/src/`
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /(?<!\.test)\.tsx?$/.test(file),
+  )
   const reads = files.flatMap((file) => {
     const text = readFileSync(src + file, 'utf8')
-    const imported = [...text.matchAll(/import \{([^}]+)\} from '#contract/g)].flatMap(([, names = '']) =>
-      names.split(',').flatMap((name) => name.trim() || []),
+    const imported = [...text.matchAll(/import \{([^}]+)\} from '#contract/g)].flatMap(
+      ([, names = '']) => names.split(',').flatMap((name) => name.trim() || []),
     )
     return imported
-      .filter((name) => new RegExp(`\\b${name}\\.(?:params|query|body|answer|summary|status|kept|errors|meanings)\\b`).test(text))
+      .filter((name) =>
+        new RegExp(
+          `\\b${name}\\.(?:params|query|body|answer|summary|status|kept|errors|meanings)\\b`,
+        ).test(text),
+      )
       .map((name) => `${file}: ${name}`)
   })
   expect(files.length).toBeGreaterThan(200)

@@ -11,20 +11,36 @@ const schemasOnly = '?schemas'
 
 /** Properties of a declared call that are needed to send the call. */
 const sent = ['name', 'method', 'path', 'scope', 'media'] as const
-const isCall = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && sent.every((key) => key in value)
-const textsOf = (call: Record<string, unknown>) => Object.fromEntries(sent.map((key) => [key, call[key]]))
+const isCall = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && sent.every((key) => key in value)
+const textsOf = (call: Record<string, unknown>) =>
+  Object.fromEntries(sent.map((key) => [key, call[key]]))
 const areCalls = (value: unknown): value is Record<string, Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && Object.values(value).length > 0 && Object.values(value).every(isCall)
-const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).length > 0 &&
+  Object.values(value).every(isCall)
+const isSchema = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && '_zod' in value
 
-/** Where a call's property `list` is declared: as the first argument of a helper function, or as a property. Undefined if neither is found. */
+/**
+ * Where a call's property `list` is declared: as the first argument of a helper function, or as a
+ * property. Undefined if neither is found.
+ */
 function listOf(init: ESTree.Expression): { start: number; end: number } | undefined {
   if (init.type === 'CallExpression') return init.arguments[0]
   const properties = init.type === 'ObjectExpression' ? init.properties : []
-  return properties.flatMap((one) => (one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list' ? [one.value] : []))[0]
+  return properties.flatMap((one) =>
+    one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list'
+      ? [one.value]
+      : [],
+  )[0]
 }
 
-/** Finds the schemas inside a value that isn't itself a schema, such as `z.object({})` in `{ arguments: z.object({}) }`. */
+/**
+ * Finds the schemas inside a value that isn't itself a schema, such as `z.object({})` in `{
+ * arguments: z.object({}) }`.
+ */
 function schemasIn(node: unknown): ESTree.Expression[] {
   if (typeof node !== 'object' || node === null) return []
   const { type, callee } = node as { type?: string; callee?: unknown }
@@ -32,18 +48,28 @@ function schemasIn(node: unknown): ESTree.Expression[] {
   return Object.values(node).flatMap(schemasIn)
 }
 const isOfZod = (node: unknown): boolean => {
-  const { type, name, object, callee } = node as { type: string; name?: string; object?: unknown; callee?: unknown }
+  const { type, name, object, callee } = node as {
+    type: string
+    name?: string
+    object?: unknown
+    callee?: unknown
+  }
   return type === 'Identifier' ? name === 'z' : isOfZod(object ?? callee ?? { type: 'Identifier' })
 }
 
 /** Whether a module of the contract imports the schema library. */
-const hasSchemas = (file: string): boolean => file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
+const hasSchemas = (file: string): boolean =>
+  file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
 
 /**
- * Removes the parts of the contract that a page doesn't use from the page's code. Otherwise every page would load the schema library and nearly all schemas.
- * - A declared call is replaced by its name, method, path, scope and media type, without its schemas.
- * - Exported schemas, which forms use, are in a separate copy of the contract's module, so that a page can use the rest of the module without schemas.
- * - Top-level values are marked as free of side effects, so that the bundler drops those that nothing uses.
+ * Removes the parts of the contract that a page doesn't use from the page's code. Otherwise every
+ * page would load the schema library and nearly all schemas.
+ * - A declared call is replaced by its name, method, path, scope and media type, without its
+ *   schemas.
+ * - Exported schemas, which forms use, are in a separate copy of the contract's module, so that a
+ *   page can use the rest of the module without schemas.
+ * - Top-level values are marked as free of side effects, so that the bundler drops those that
+ *   nothing uses.
  */
 export const contract = (): Plugin => ({
   name: 'steelyard:contract',
@@ -62,23 +88,43 @@ export const contract = (): Plugin => ({
         statement.source.value.startsWith('.') &&
         hasSchemas(path.resolve(path.dirname(file), statement.source.value))
       )
-        edits.push([statement.source.start, statement.source.end, JSON.stringify(statement.source.value + schemasOnly)])
+        edits.push([
+          statement.source.start,
+          statement.source.end,
+          JSON.stringify(statement.source.value + schemasOnly),
+        ])
       const isExported = statement.type === 'ExportNamedDeclaration'
       const declared = isExported ? statement.declaration : statement
       if (declared?.type !== 'VariableDeclaration') continue
       for (const { id: name, init } of declared.declarations) {
-        if (!init || name.type !== 'Identifier' || init.type === 'ArrowFunctionExpression' || init.type === 'Literal') continue
+        if (
+          !init ||
+          name.type !== 'Identifier' ||
+          init.type === 'ArrowFunctionExpression' ||
+          init.type === 'Literal'
+        )
+          continue
         const { start, end } = init
         const value = values[name.name]
         if (isCall(value)) {
           const texts = JSON.stringify(textsOf(value))
           const list = 'list' in value ? listOf(init) : null
           if (list === undefined) this.error(`${file}: where is the list of ${name.name} declared?`)
-          edits.push([start, end, list === null ? texts : `{ ...${texts}, list: ${code.slice(list.start, list.end)} }`])
+          edits.push([
+            start,
+            end,
+            list === null ? texts : `{ ...${texts}, list: ${code.slice(list.start, list.end)} }`,
+          ])
           continue
         }
         if (areCalls(value)) {
-          edits.push([start, end, JSON.stringify(Object.fromEntries(Object.entries(value).map(([key, call]) => [key, textsOf(call)])))])
+          edits.push([
+            start,
+            end,
+            JSON.stringify(
+              Object.fromEntries(Object.entries(value).map(([key, call]) => [key, textsOf(call)])),
+            ),
+          ])
           continue
         }
         const isOne = isSchema(value) || isOfZod(init)
@@ -87,12 +133,21 @@ export const contract = (): Plugin => ({
           edits.push([statement.start, declared.start, ''])
         }
         edits.push([start, start, '/* @__PURE__ */ (() => ('])
-        if (!isOne && !isCopy) edits.push(...schemasIn(init).map((schema): (typeof edits)[number] => [schema.start, schema.end, 'undefined']))
+        if (!isOne && !isCopy)
+          edits.push(
+            ...schemasIn(init).map((schema): (typeof edits)[number] => [
+              schema.start,
+              schema.end,
+              'undefined',
+            ]),
+          )
         edits.push([end, end, '))()'])
       }
     }
-    for (const [start, end, text] of edits.toReversed()) code = code.slice(0, start) + text + code.slice(end)
-    if (schemas.length > 0) code += `\nexport { ${schemas.join(', ')} } from ${JSON.stringify(file + schemasOnly)}`
+    for (const [start, end, text] of edits.toReversed())
+      code = code.slice(0, start) + text + code.slice(end)
+    if (schemas.length > 0)
+      code += `\nexport { ${schemas.join(', ')} } from ${JSON.stringify(file + schemasOnly)}`
     if (isCopy) code = `import ${JSON.stringify(sentences)}\n${code}`
     return { code, map: null, moduleSideEffects: id === sentences }
   },

@@ -2,7 +2,10 @@ import { breakpoints, media, type Breakpoint } from '../src/lib/breakpoints.ts'
 
 const named = /\(--(below|upto|from)-(\w+)\)/g
 
-/** Media queries can't read custom properties, so `(--below-sm)` in our CSS is replaced by the width in `src/lib/breakpoints.ts`. */
+/**
+ * Media queries can't read custom properties, so `(--below-sm)` in our CSS is replaced by the width
+ * in `src/lib/breakpoints.ts`.
+ */
 export const cssMedia = () => ({
   name: 'steelyard:css-media',
   enforce: 'pre' as const,

@@ -11,13 +11,20 @@ const pages: Readonly<Record<string, string>> = {
   '/infra/datacenters': 'routes/infra.datacenters.tsx',
 }
 
-/** Writes into index.html which files `early.js` fetches and which API calls it makes. No calls if the API has another origin. */
+/**
+ * Writes into index.html which files `early.js` fetches and which API calls it makes. No calls if
+ * the API has another origin.
+ */
 export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin => ({
   name: 'steelyard:early',
   apply: 'build',
   generateBundle() {
     const source = readFileSync(new URL('../early.js', import.meta.url), 'utf8')
-    this.emitFile({ type: 'asset', fileName: 'early.js', source: minifySync('early.js', source).code })
+    this.emitFile({
+      type: 'asset',
+      fileName: 'early.js',
+      source: minifySync('early.js', source).code,
+    })
   },
   transformIndexHtml: {
     order: 'post',
@@ -26,10 +33,17 @@ export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin =
       const entry = chunks.find((chunk) => chunk.isEntry)
       /** A chunk with a module, the chunks that it imports, and their style sheets. */
       const filesOf = (module: string): string[] => {
-        const found = new Set(chunks.filter((chunk) => chunk.moduleIds.some((id) => id.endsWith(`/console/src/${module}`))))
-        for (const { imports } of found) for (const chunk of chunks) if (imports.includes(chunk.fileName)) found.add(chunk)
+        const found = new Set(
+          chunks.filter((chunk) =>
+            chunk.moduleIds.some((id) => id.endsWith(`/console/src/${module}`)),
+          ),
+        )
+        for (const { imports } of found)
+          for (const chunk of chunks) if (imports.includes(chunk.fileName)) found.add(chunk)
         if (entry !== undefined) found.delete(entry)
-        return [...found].flatMap((chunk) => [chunk.fileName, ...stylesOf(chunk)].map((file) => `/${file}`))
+        return [...found].flatMap((chunk) =>
+          [chunk.fileName, ...stylesOf(chunk)].map((file) => `/${file}`),
+        )
       }
       const signedIn = filesOf('layout/frame/AppLayout.tsx')
       const first = {
@@ -39,13 +53,20 @@ export const early = ({ isApiElsewhere }: { isApiElsewhere: boolean }): Plugin =
         pages: Object.fromEntries(
           Object.entries(pages).map(([path, module]) => [
             path,
-            { files: filesOf(module).filter((file) => !signedIn.includes(file)), calls: isApiElsewhere ? [] : (earlyCalls[path] ?? []) },
+            {
+              files: filesOf(module).filter((file) => !signedIn.includes(file)),
+              calls: isApiElsewhere ? [] : (earlyCalls[path] ?? []),
+            },
           ]),
         ),
       }
-      return html.replace('src="/early.js"', () => `src="/early.js" data-first='${JSON.stringify(first)}'`)
+      return html.replace(
+        'src="/early.js"',
+        () => `src="/early.js" data-first='${JSON.stringify(first)}'`,
+      )
     },
   },
 })
 
-const stylesOf = (chunk: Rolldown.OutputChunk): Iterable<string> => chunk.viteMetadata?.importedCss ?? []
+const stylesOf = (chunk: Rolldown.OutputChunk): Iterable<string> =>
+  chunk.viteMetadata?.importedCss ?? []

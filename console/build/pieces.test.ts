@@ -17,11 +17,21 @@ test('the error for an import cycle lists only the chunks that are part of the c
 })
 
 /** Bundles modules whose source is given as text. Each group becomes one piece. */
-const built = (modules: Readonly<Record<string, string>>, groups: Readonly<Record<string, RegExp>>) =>
+const built = (
+  modules: Readonly<Record<string, string>>,
+  groups: Readonly<Record<string, RegExp>>,
+) =>
   build({
     configFile: false,
     logLevel: 'silent',
-    plugins: [{ name: 'texts', resolveId: (id) => (id in modules ? id : null), load: (id) => modules[id] ?? null }, noCircles()],
+    plugins: [
+      {
+        name: 'texts',
+        resolveId: (id) => (id in modules ? id : null),
+        load: (id) => modules[id] ?? null,
+      },
+      noCircles(),
+    ],
     build: {
       write: false,
       rolldownOptions: {
@@ -29,7 +39,10 @@ const built = (modules: Readonly<Record<string, string>>, groups: Readonly<Recor
         output: {
           entryFileNames: '[name].js',
           chunkFileNames: '[name].js',
-          codeSplitting: { includeDependenciesRecursively: false, groups: Object.entries(groups).map(([name, test]) => ({ name, test })) },
+          codeSplitting: {
+            includeDependenciesRecursively: false,
+            groups: Object.entries(groups).map(([name, test]) => ({ name, test })),
+          },
         },
       },
     },
@@ -59,8 +72,13 @@ test('modules that only lists share, and those that only other pages share, are 
     'features/servers/Row.tsx': (route) => route === 'infra.servers.tsx',
     'features/servers/Detail.tsx': (route) => route === 'infra.servers.$id.tsx',
   }
-  const importsOf = (route: string) => [...Object.keys(uses).filter((id) => uses[id]!(route)), ...(isList(route) ? [] : ['ui/form/use-form.ts'])]
-  const imports = new Map(routes.map((route) => [`${src}routes/${route}`, importsOf(route).map((id) => src + id)]))
+  const importsOf = (route: string) => [
+    ...Object.keys(uses).filter((id) => uses[id]!(route)),
+    ...(isList(route) ? [] : ['ui/form/use-form.ts']),
+  ]
+  const imports = new Map(
+    routes.map((route) => [`${src}routes/${route}`, importsOf(route).map((id) => src + id)]),
+  )
   const name = pieces()[1]?.name as unknown as (id: string, graph: object) => string | null
   const graph = { getModuleInfo: (id: string) => ({ importedIds: imports.get(id) ?? [] }) }
   expect(Object.keys(uses).map((id) => [id, name(src + id, graph)])).toEqual([

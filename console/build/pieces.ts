@@ -3,17 +3,29 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 
-type Groups = NonNullable<Exclude<Rolldown.OutputOptions['codeSplitting'], boolean | undefined>['groups']>
+type Groups = NonNullable<
+  Exclude<Rolldown.OutputOptions['codeSplitting'], boolean | undefined>['groups']
+>
 type Graph = { getModuleInfo(id: string): { importedIds: readonly string[] } | null }
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
-const filesIn = (folder: string, name: RegExp) => readdirSync(source(folder)).flatMap((file) => (name.test(file) ? [source(`${folder}/${file}`)] : []))
+const filesIn = (folder: string, name: RegExp) =>
+  readdirSync(source(folder)).flatMap((file) =>
+    name.test(file) ? [source(`${folder}/${file}`)] : [],
+  )
 
 /** Pages of visitors. Modules that they share with other pages are in the piece of `main.tsx`. */
-const visitors = ['routes/auth.login.tsx', 'layout/frame/PublicFrame.tsx', 'features/home/SignedOut.tsx'].map(source)
+const visitors = [
+  'routes/auth.login.tsx',
+  'layout/frame/PublicFrame.tsx',
+  'features/home/SignedOut.tsx',
+].map(source)
 /** The frame around every page for signed-in users. */
 const frame = [source('layout/frame/AppLayout.tsx'), source('api/query.ts')]
-/** The pages for signed-in users. `lists`: the pages that show the list of a section, such as servers. */
+/**
+ * The pages for signed-in users. `lists`: the pages that show the list of a section, such as
+ * servers.
+ */
 const pages = filesIn('routes', /^(?:infra|marketplace)\./)
 const lists = filesIn('routes', /^infra\.\w+\.tsx$/)
 const others = pages.filter((page) => !lists.includes(page))
@@ -22,25 +34,38 @@ const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms =
   /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/|marketplace\/).*\?schemas)$|console\/src\/lib\/fields/
 
-/** Folders with modules that several pages use. Such modules are bundled together: many small pieces compress badly and cost a request each. */
-const shared = /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
+/**
+ * Folders with modules that several pages use. Such modules are bundled together: many small pieces
+ * compress badly and cost a request each.
+ */
+const shared =
+  /console\/src\/(ui|lib|api|layout)\/|\/contract\/(?!network\/)|node_modules\/@tanstack\//
 /** Each page with a form imports this module. */
 const useForm = source('ui/form/use-form.ts')
-/** A module of a shared folder goes into a shared piece if at least this many pages import the module. */
+/**
+ * A module of a shared folder goes into a shared piece if at least this many pages import the
+ * module.
+ */
 const mostPages = 4
-/** Parts of the query library that only some pages use. The library's index imports all its parts, so the graph of imports doesn't show who uses them. */
+/**
+ * Parts of the query library that only some pages use. The library's index imports all its parts,
+ * so the graph of imports doesn't show who uses them.
+ */
 const seldom = /\/(useQueries|queriesObserver)\.js$/
 
 /**
- * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code that runs first. `visitors`: pages of visitors.
- * `app`: the frame for signed-in users and modules that most of their pages share. `lists`: modules that most lists share, but few pages with a form, such as
- * tables. `details`: modules that several pages share, but no list or only one. `forms`: the code of forms. Each section's list is a piece, too. The bundler divides the
- * rest.
+ * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code
+ * that runs first. `visitors`: pages of visitors. `app`: the frame for signed-in users and modules
+ * that most of their pages share. `lists`: modules that most lists share, but few pages with a
+ * form, such as tables. `details`: modules that several pages share, but no list or only one.
+ * `forms`: the code of forms. Each section's list is a piece, too. The bundler divides the rest.
  */
 export function pieces(): Groups {
   const found = new Map<string, Set<string>>()
   const reaches = (root: string, id: string, graph: Graph): boolean => {
-    const modules = found.get(root) ?? reachable([root], (module) => graph.getModuleInfo(module)?.importedIds ?? [])
+    const modules =
+      found.get(root) ??
+      reachable([root], (module) => graph.getModuleInfo(module)?.importedIds ?? [])
     found.set(root, modules)
     return modules.has(id)
   }
@@ -75,28 +100,47 @@ export function pieces(): Groups {
 }
 
 /** All modules that `roots` import statically, themselves included. */
-function reachable(roots: readonly string[], importsOf: (id: string) => readonly string[]): Set<string> {
+function reachable(
+  roots: readonly string[],
+  importsOf: (id: string) => readonly string[],
+): Set<string> {
   const found = new Set(roots)
   for (const id of found) for (const next of importsOf(id)) found.add(next)
   return found
 }
 
-/** Pieces that import each other in a circle. Found by repeatedly removing pieces that import no other piece, or that no other piece imports. */
+/**
+ * Pieces that import each other in a circle. Found by repeatedly removing pieces that import no
+ * other piece, or that no other piece imports.
+ */
 export function circleIn(importsOf: ReadonlyMap<string, readonly string[]>): readonly string[] {
   let left: readonly string[] = [...importsOf.keys()]
   for (;;) {
     const imported = new Set(left.flatMap((name) => importsOf.get(name) ?? []))
-    const next = left.filter((name) => imported.has(name) && importsOf.get(name)?.some((to) => left.includes(to)))
+    const next = left.filter(
+      (name) => imported.has(name) && importsOf.get(name)?.some((to) => left.includes(to)),
+    )
     if (next.length === left.length) return next
     left = next
   }
 }
 
-/** Fails the build if pieces import each other in a circle: one of them would run before the functions that it calls exist ("g is not a function"). */
+/**
+ * Fails the build if pieces import each other in a circle: one of them would run before the
+ * functions that it calls exist ("g is not a function").
+ */
 export const noCircles = (): Plugin => ({
   name: 'steelyard:no-circles',
   generateBundle(_, bundle) {
-    const circle = circleIn(new Map(Object.values(bundle).map((piece) => [piece.fileName, piece.type === 'chunk' ? piece.imports : []])))
-    if (circle.length > 0) this.error(`These pieces of the bundle import each other in a circle: ${circle.join(', ')}`)
+    const circle = circleIn(
+      new Map(
+        Object.values(bundle).map((piece) => [
+          piece.fileName,
+          piece.type === 'chunk' ? piece.imports : [],
+        ]),
+      ),
+    )
+    if (circle.length > 0)
+      this.error(`These pieces of the bundle import each other in a circle: ${circle.join(', ')}`)
   },
 })

@@ -21,7 +21,10 @@ afterEach(dropEarly)
 
 test('the calls that are sent early are those that the pages send first', async () => {
   authStatus.set('signedIn')
-  const routes = { '/': await import('./routes/index.tsx'), '/infra/servers': await import('./routes/infra.servers.tsx') }
+  const routes = {
+    '/': await import('./routes/index.tsx'),
+    '/infra/servers': await import('./routes/infra.servers.tsx'),
+  }
   expect(Object.keys(earlyCalls)).toEqual(Object.keys(routes))
   for (const [path, { load }] of Object.entries(routes)) {
     sent.length = 0
@@ -41,7 +44,11 @@ test('the servers page waits for its servers for at most 150 ms', async () => {
     return loaded
   }
   const servers = Promise.withResolvers<unknown>()
-  const [soon, failed, late] = [began(servers.promise), began(Promise.reject(new Error('away'))), began(new Promise(() => undefined))]
+  const [soon, failed, late] = [
+    began(servers.promise),
+    began(Promise.reject(new Error('away'))),
+    began(new Promise(() => undefined)),
+  ]
   await vi.advanceTimersByTimeAsync(100)
   expect([soon, failed, late].map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
   servers.resolve({ items: [] })
@@ -54,7 +61,12 @@ test('the servers page waits for its servers for at most 150 ms', async () => {
 
 test('an early response is used once, only for the same token, and not after a change', () => {
   const response = Promise.resolve(new Response())
-  Object.assign(globalThis, { steelyardEarly: { token: 'a', responses: { '/v1/session': response, '/v1/overview': response } } })
+  Object.assign(globalThis, {
+    steelyardEarly: {
+      token: 'a',
+      responses: { '/v1/session': response, '/v1/overview': response },
+    },
+  })
   expect(takeEarly('/v1/session', 'b')).toBeUndefined()
   expect(takeEarly('/v1/session', 'a')).toBe(response)
   expect(takeEarly('/v1/session', 'a')).toBeUndefined()
@@ -70,8 +82,15 @@ const first = {
   pages: { '/list': { files: ['/list.js'], calls: ['/v1/things'] } },
 }
 
-/** Runs the script in a page with the given storage. Returns the files that the script preloads, the API calls that it makes, and the token that it sends. */
-function begun(stored: ReadonlyMap<string, string>, location: { pathname: string; search?: string }, lists: object = first) {
+/**
+ * Runs the script in a page with the given storage. Returns the files that the script preloads, the
+ * API calls that it makes, and the token that it sends.
+ */
+function begun(
+  stored: ReadonlyMap<string, string>,
+  location: { pathname: string; search?: string },
+  lists: object = first,
+) {
   const [files, calls, tokens]: [string[], string[], Set<string>] = [[], [], new Set()]
   const theme: { theme?: string } = {}
   const fetched = (url: string, { headers }: { headers: { authorization: string } }) => {
@@ -84,19 +103,45 @@ function begun(stored: ReadonlyMap<string, string>, location: { pathname: string
     documentElement: { dataset: theme },
     currentScript: { dataset: { first: JSON.stringify(lists) } },
     createElement: () => ({}),
-    head: { append: ({ href, rel }: { href: string; rel: string }) => files.push(`${rel} ${href}`) },
+    head: {
+      append: ({ href, rel }: { href: string; rel: string }) => files.push(`${rel} ${href}`),
+    },
   }
   const localStorage = { getItem: (key: string) => stored.get(key) ?? null }
-  runInContext(script, createContext({ window: {}, document, localStorage, location: { search: '', ...location }, fetch: fetched, Date }))
+  runInContext(
+    script,
+    createContext({
+      window: {},
+      document,
+      localStorage,
+      location: { search: '', ...location },
+      fetch: fetched,
+      Date,
+    }),
+  )
   return { files, calls, tokens: [...tokens], theme: theme.theme }
 }
 
 /** Storage after a sign-in whose access token lives for the given time in seconds. */
 function signedIn(lifeSeconds: number): ReadonlyMap<string, string> {
   const stored = new Map<string, string>()
-  const box = tokenBox({ getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) })
-  const claims = { sub: 'u1', sid: 's1', exp: Math.round(Date.now() / 1000) + lifeSeconds, scopes: [] }
-  box.signIn({ id: 'u1', email: 'a@example.com', name: 'A' }, `e30.${btoa(JSON.stringify(claims))}.sig`, 'refresh', Date.now())
+  const box = tokenBox({
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+    removeItem: (key) => stored.delete(key),
+  })
+  const claims = {
+    sub: 'u1',
+    sid: 's1',
+    exp: Math.round(Date.now() / 1000) + lifeSeconds,
+    scopes: [],
+  }
+  box.signIn(
+    { id: 'u1', email: 'a@example.com', name: 'A' },
+    `e30.${btoa(JSON.stringify(claims))}.sig`,
+    'refresh',
+    Date.now(),
+  )
   return stored
 }
 
@@ -115,8 +160,15 @@ test('no call is sent early with an expired access token or without a session', 
     calls: [],
     files: ['modulepreload /app.js', 'preload /app.css', 'modulepreload /list.js'],
   })
-  expect(begun(new Map(), { pathname: '/list' })).toMatchObject({ calls: [], files: ['modulepreload /v.js'] })
-  expect(begun(new Map([['steelyard.user', '{']]), { pathname: '/list' })).toMatchObject({ calls: [], files: [], theme: 'light' })
+  expect(begun(new Map(), { pathname: '/list' })).toMatchObject({
+    calls: [],
+    files: ['modulepreload /v.js'],
+  })
+  expect(begun(new Map([['steelyard.user', '{']]), { pathname: '/list' })).toMatchObject({
+    calls: [],
+    files: [],
+    theme: 'light',
+  })
 })
 
 test('no call is sent early if the API has another origin', () => {

@@ -2,7 +2,8 @@ import './styles/fonts.css'
 import './styles/tokens.css'
 import './styles/measures.css'
 import './styles/base.css'
-// Modules that visitors' pages share with other pages. Imported here, so that the bundler doesn't put them into separate files.
+// Modules that visitors' pages share with other pages. Imported here, so that the bundler doesn't
+// put them into separate files.
 import './api/installation.ts'
 import './ui/feedback/Status.tsx'
 import './ui/inputs/ActionButton.tsx'
@@ -29,7 +30,8 @@ authStatus.subscribe(() => void reload())
 whenSessionEnds(({ explicit, replaced }) => {
   if (replaced) return location.replace(paths.home)
   const { pathname, href } = place.get()
-  if (pathname !== paths.signIn) void navigate(paths.signIn, { replace: true, from: explicit ? undefined : href })
+  if (pathname !== paths.signIn)
+    void navigate(paths.signIn, { replace: true, from: explicit ? undefined : href })
   return undefined
 })
 followPlace()

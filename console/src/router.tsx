@@ -19,7 +19,8 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/servers/join-tokens': () => import('./routes/infra.servers.join-tokens.tsx'),
   '/infra/servers/$id': () => import('./routes/infra.servers.$id.tsx'),
   '/infra/servers/$id/create-patch': () => import('./routes/infra.servers.$id.create-patch.tsx'),
-  '/infra/servers/$id/patches/$patchId': () => import('./routes/infra.servers.$id.patches.$patchId.tsx'),
+  '/infra/servers/$id/patches/$patchId': () =>
+    import('./routes/infra.servers.$id.patches.$patchId.tsx'),
   '/infra/clusters': () => import('./routes/infra.clusters.tsx'),
   '/infra/clusters/create': () => import('./routes/infra.clusters.create.tsx'),
   '/infra/clusters/import': () => import('./routes/infra.clusters.import.tsx'),
@@ -45,7 +46,10 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/marketplace/ccs/$id': () => import('./routes/marketplace.ccs.$id.tsx'),
 }
 
-/** Loads the page of a route, and waits for the page's `load`. The code of the query cache is loaded with the first page that has a `load`. */
+/**
+ * Loads the page of a route, and waits for the page's `load`. The code of the query cache is loaded
+ * with the first page that has a `load`.
+ */
 async function pageOf({ id, params }: Match, search: Place['search']): Promise<PageView> {
   const { load, Page } = await pages[id]()
   if (load !== undefined) {
@@ -56,12 +60,19 @@ async function pageOf({ id, params }: Match, search: Place['search']): Promise<P
 }
 
 /**
- * Loads the page of a URL, or redirects. Most pages are for signed-in users (`isGuarded`). While the session is being validated, the guard lets the
- * user in. The guard runs again after the validation.
+ * Loads the page of a URL, or redirects. Most pages are for signed-in users (`isGuarded`). While
+ * the session is being validated, the guard lets the user in. The guard runs again after the
+ * validation.
  */
-async function open({ pathname, search, match, href }: Place): ReturnType<Parameters<typeof startRouter>[0]> {
+async function open({
+  pathname,
+  search,
+  match,
+  href,
+}: Place): ReturnType<Parameters<typeof startRouter>[0]> {
   if (pathname === paths.signIn && authStatus.get() === 'signedIn') return { redirect: paths.home }
-  if (isGuarded(pathname) && !(await sessionHolds())) return { redirect: paths.signIn, ...(!wasLoggedOut() && { from: href }) }
+  if (isGuarded(pathname) && !(await sessionHolds()))
+    return { redirect: paths.signIn, ...(!wasLoggedOut() && { from: href }) }
   if (/^\/infra\/?$/i.test(pathname)) return { redirect: paths.datacenters() }
   if (match?.id === '/marketplace') return { redirect: paths.ccs(search) }
   if (/^\/admin\/?$/i.test(pathname)) return { redirect: paths.users() }
@@ -76,7 +87,8 @@ export function followPlace(): void {
 
 /** The link on which an event happened, if it leads to a page of the console in this tab. */
 function ourLink(event: Event): HTMLAnchorElement | null {
-  const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[href]') : null
+  const link =
+    event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[href]') : null
   if (
     link === null ||
     link.origin !== location.origin ||
@@ -90,8 +102,9 @@ function ourLink(event: Event): HTMLAnchorElement | null {
 }
 
 /**
- * Moves the focus to the new page when no element has the focus any more: at once, or after a menu or dialog has closed. Without this,
- * keyboard users would continue at the top of the frame. If the user presses a key or a button meanwhile, the focus is not moved.
+ * Moves the focus to the new page when no element has the focus any more: at once, or after a menu
+ * or dialog has closed. Without this, keyboard users would continue at the top of the frame. If the
+ * user presses a key or a button meanwhile, the focus is not moved.
  */
 function takeFocus(): void {
   const look = () => {
@@ -105,22 +118,33 @@ function takeFocus(): void {
     changes.disconnect()
     pressed.abort()
   }
-  for (const press of ['keydown', 'pointerdown']) document.addEventListener(press, end, { capture: true, signal: pressed.signal })
+  for (const press of ['keydown', 'pointerdown'])
+    document.addEventListener(press, end, { capture: true, signal: pressed.signal })
   changes.observe(document.body, { childList: true, subtree: true })
   look()
 }
 
 /**
- * Lets the router handle plain links, so that UI components needn't know the router. A link with `data-replace` replaces the history entry.
- * The page of a link under the pointer is preloaded.
+ * Lets the router handle plain links, so that UI components needn't know the router. A link with
+ * `data-replace` replaces the history entry. The page of a link under the pointer is preloaded.
  */
 function followLinks(): void {
   document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return
     const link = ourLink(event)
     if (link === null) return
     event.preventDefault()
-    void navigate(link.pathname + link.search + link.hash, { replace: link.dataset['replace'] !== undefined })
+    void navigate(link.pathname + link.search + link.hash, {
+      replace: link.dataset['replace'] !== undefined,
+    })
   })
   let resting = 0
   document.addEventListener('pointerover', (event) => {

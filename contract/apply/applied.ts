@@ -1,6 +1,7 @@
 /**
- * The record of what `steelyard apply` has created. `apply --prune` removes only objects of this record, so an object that somebody made in the console
- * or with another tool is never removed. See decision 015.
+ * The record of what `steelyard apply` has created. `apply --prune` removes only objects of this
+ * record, so an object that somebody made in the console or with another tool is never removed. See
+ * decision 015.
  */
 import * as z from 'zod/mini'
 import { eventKinds } from '../events.ts'
@@ -9,7 +10,10 @@ import { operation } from '../operation.ts'
 import { time } from '../page.ts'
 import type { Scope } from '../permissions.ts'
 
-/** Request header of a call that creates an object: the name of the set to which the object will belong. */
+/**
+ * Request header of a call that creates an object: the name of the set to which the object will
+ * belong.
+ */
 export const applyHeader = 'steelyard-apply'
 
 const longestSetName = 40
@@ -20,7 +24,10 @@ export const SetName = z
     z.trim(),
     z.minLength(1, 'Enter the name of the set'),
     z.maxLength(longestSetName, `The name of a set has at most ${longestSetName} characters`),
-    z.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'The name of a set can only contain lowercase letters, numbers, and hyphens'),
+    z.regex(
+      /^[a-z0-9]+(?:-[a-z0-9]+)*$/,
+      'The name of a set can only contain lowercase letters, numbers, and hyphens',
+    ),
   )
 export const defaultSet = 'default'
 
@@ -36,10 +43,12 @@ export const appliedKinds = {
 } as const satisfies Record<string, Scope>
 export type AppliedKind = keyof typeof appliedKinds
 const kinds = Object.keys(appliedKinds) as AppliedKind[]
-export const isAppliedKind = (kind: string): kind is AppliedKind => Object.hasOwn(appliedKinds, kind)
+export const isAppliedKind = (kind: string): kind is AppliedKind =>
+  Object.hasOwn(appliedKinds, kind)
 
 /** The scope that a reader of the record of an object needs: that of the object. */
-export const readScopeOf = (kind: AppliedKind): Scope => (kind === 'offer' ? 'marketplace:read' : eventKinds[kind])
+export const readScopeOf = (kind: AppliedKind): Scope =>
+  kind === 'offer' ? 'marketplace:read' : eventKinds[kind]
 
 export const Applied = z.object({
   kind: z.enum(kinds),
@@ -59,24 +68,31 @@ const applied = list<Applied>()({
     set: { label: 'Set', sort: true, value: (a: Applied) => a.set },
     created_at: { label: 'Created', kind: 'time', sort: true, value: (a: Applied) => a.created_at },
   },
-  filters: { set: { label: 'Set', help: 'Only objects of this set' }, kind: { label: 'Kind', help: 'Only objects of this kind', choices: kinds } },
+  filters: {
+    set: { label: 'Set', help: 'Only objects of this set' },
+    kind: { label: 'Kind', help: 'Only objects of this kind', choices: kinds },
+  },
   order: 'created_at',
   perPage: 1000,
 })
 
 export const appliedList = listOperation(applied, Applied, {
   name: 'appliedList',
-  summary: 'Objects that `steelyard apply` has created and that still exist, each with the set of files that it belongs to.',
+  summary:
+    'Objects that `steelyard apply` has created and that still exist, each with the set of files that it belongs to.',
   path: '/v1/applied',
   scope: 'signed_in',
 })
 
 export const mostMoved = 1000
 export const appliedMove = operation('appliedMove', 'PUT /v1/applied', 'signed_in', {
-  summary: 'Move objects that `steelyard apply` has created to another set. Objects that it has not created are ignored.',
+  summary:
+    'Move objects that `steelyard apply` has created to another set. Objects that it has not created are ignored.',
   body: z.strictObject({
     set: SetName,
-    objects: z.array(z.strictObject({ kind: z.enum(kinds), id: z.string().check(z.maxLength(80)) })).check(z.minLength(1), z.maxLength(mostMoved)),
+    objects: z
+      .array(z.strictObject({ kind: z.enum(kinds), id: z.string().check(z.maxLength(80)) }))
+      .check(z.minLength(1), z.maxLength(mostMoved)),
   }),
   answer: z.object({ moved: z.int() }),
 })

@@ -1,6 +1,7 @@
 /**
- * Documents with which people keep an installation in files: `steelyard apply`, `diff` and `export`. The fields are those of the API's bodies, with names in
- * place of ids. A field that is left out has the default of the API; where the API has none, the field isn't managed.
+ * Documents with which people keep an installation in files: `steelyard apply`, `diff` and
+ * `export`. The fields are those of the API's bodies, with names in place of ids. A field that is
+ * left out has the default of the API; where the API has none, the field isn't managed.
  */
 import * as z from 'zod/mini'
 import { ClusterServer, NewCluster } from '../clusters/clusters.ts'
@@ -15,17 +16,30 @@ import { serverName } from '../servers/servers.ts'
 
 const datacenterCode = z
   .string('Name the datacenter by its code, such as PL-POZ-1')
-  .check(z.trim(), z.regex(/^[A-Z]{2}-[A-Z2-9]{3}-[1-9]\d{0,2}$/, 'A datacenter is named by its code, such as PL-POZ-1'))
-const identity = (most: number) => z.optional(z.string('Write it in quotes: it is text').check(z.trim(), z.minLength(1), z.maxLength(most)))
+  .check(
+    z.trim(),
+    z.regex(
+      /^[A-Z]{2}-[A-Z2-9]{3}-[1-9]\d{0,2}$/,
+      'A datacenter is named by its code, such as PL-POZ-1',
+    ),
+  )
+const identity = (most: number) =>
+  z.optional(
+    z.string('Write it in quotes: it is text').check(z.trim(), z.minLength(1), z.maxLength(most)),
+  )
 
 /** The code gives country, city and index. */
 export const DatacenterDocument = z.strictObject({
   kind: z.literal('datacenter'),
   code: datacenterCode,
-  ...z.omit(z.object(DatacenterInput.shape), { country_code: true, city_code: true, index: true }).shape,
+  ...z.omit(z.object(DatacenterInput.shape), { country_code: true, city_code: true, index: true })
+    .shape,
 })
 
-/** A registered server, matched by its system UUID or serial number. Documents never create or remove a server. */
+/**
+ * A registered server, matched by its system UUID or serial number. Documents never create or
+ * remove a server.
+ */
 export const ServerDocument = z
   .strictObject({
     kind: z.literal('server'),
@@ -34,7 +48,12 @@ export const ServerDocument = z
     name: z.optional(serverName),
     datacenter: z.optional(z.nullable(datacenterCode)),
   })
-  .check(z.refine((s) => s.uuid !== undefined || s.serial !== undefined, { error: 'Give the system UUID or the serial number of the server', path: ['uuid'] }))
+  .check(
+    z.refine((s) => s.uuid !== undefined || s.serial !== undefined, {
+      error: 'Give the system UUID or the serial number of the server',
+      path: ['uuid'],
+    }),
+  )
 
 export const JoinTokenDocument = z.strictObject({
   kind: z.literal('join-token'),
@@ -64,22 +83,41 @@ export const PatchDocument = z.strictObject({
   ...NewPatch.shape,
 })
 
-const ClusterMember = z.strictObject({ server: serverName, ...z.omit(ClusterServer, { node_id: true, patch: true }).shape })
+const ClusterMember = z.strictObject({
+  server: serverName,
+  ...z.omit(ClusterServer, { node_id: true, patch: true }).shape,
+})
 /** The fields of a cluster are fixed at its creation, except the subnets. */
 export const ClusterDocument = z.strictObject({
   kind: z.literal('cluster'),
-  ...z.omit(NewCluster, { datacenter_id: true, servers: true, confirmed_disks: true, virtual_ip: true, pod_cidr: true, service_cidr: true }).shape,
+  ...z.omit(NewCluster, {
+    datacenter_id: true,
+    servers: true,
+    confirmed_disks: true,
+    virtual_ip: true,
+    pod_cidr: true,
+    service_cidr: true,
+  }).shape,
   datacenter: datacenterCode,
   virtual_ip: z.optional(z.boolean()),
   pod_cidr: z.optional(NewCluster.shape.pod_cidr.def.innerType),
   service_cidr: z.optional(NewCluster.shape.service_cidr.def.innerType),
-  servers: z.array(ClusterMember).check(z.minLength(1, 'A cluster needs a server'), z.maxLength(500)),
+  servers: z
+    .array(ClusterMember)
+    .check(z.minLength(1, 'A cluster needs a server'), z.maxLength(500)),
   /** Names of the assigned subnets. If they are left out, the assignment isn't managed. */
   subnets: z.optional(z.array(nameOf('Subnet')).check(z.maxLength(200))),
 })
 
-/** The offer of a cluster. Its resources are counted by Steelyard, and its access address is set by an authorised person. */
-export const OfferDocument = z.strictObject({ kind: z.literal('offer'), cluster: nameOf('Cluster'), ...OfferChange.shape })
+/**
+ * The offer of a cluster. Its resources are counted by Steelyard, and its access address is set by
+ * an authorised person.
+ */
+export const OfferDocument = z.strictObject({
+  kind: z.literal('offer'),
+  cluster: nameOf('Cluster'),
+  ...OfferChange.shape,
+})
 
 export type DatacenterDocument = z.infer<typeof DatacenterDocument>
 export type ServerDocument = z.infer<typeof ServerDocument>

@@ -1,4 +1,7 @@
-/** Clusters: servers that form one Kubernetes. A cluster is created by a single call and a single operation. */
+/**
+ * Clusters: servers that form one Kubernetes. A cluster is created by a single call and a single
+ * operation.
+ */
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { KeptObject } from './existing.ts'
@@ -14,7 +17,16 @@ import { changed, time, wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
-export const clusterStatuses = ['pending', 'configuring', 'installing', 'bootstrapping', 'ready', 'degraded', 'failed', 'deleting'] as const
+export const clusterStatuses = [
+  'pending',
+  'configuring',
+  'installing',
+  'bootstrapping',
+  'ready',
+  'degraded',
+  'failed',
+  'deleting',
+] as const
 export type ClusterStatus = (typeof clusterStatuses)[number]
 const clusterRoles = ['control_plane', 'worker'] as const
 export const ClusterRole = z.enum(clusterRoles)
@@ -24,7 +36,10 @@ export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
 const mostControlPlanes = 7
 
-/** Formats of a cluster's blockchain address (20 bytes) and of its offer id (32 bytes). The console shows and copies no value in another format. */
+/**
+ * Formats of a cluster's blockchain address (20 bytes) and of its offer id (32 bytes). The console
+ * shows and copies no value in another format.
+ */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
@@ -44,7 +59,9 @@ export const Cluster = z.object({
   status: z.enum(clusterStatuses),
   /** What the cluster is waiting for, or why it failed. */
   reason: z.nullable(z.string()),
-  /** Actions that currently fail. Each is retried automatically. `node_id`: the server concerned. */
+  /**
+   * Actions that currently fail. Each is retried automatically. `node_id`: the server concerned.
+   */
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
@@ -57,12 +74,17 @@ export const Cluster = z.object({
   pod_cidr: z.string(),
   service_cidr: z.string(),
   servers: z.array(Member),
-  /** Servers that were replaced, reset or removed, or are leaving. Earlier operations refer to them. */
+  /**
+   * Servers that were replaced, reset or removed, or are leaving. Earlier operations refer to them.
+   */
   former_servers: z.array(Member),
   control_planes: z.int(),
   workers: z.int(),
   subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
-  /** The address of the key that Steelyard made for the cluster; null if the cluster's own key was kept. */
+  /**
+   * The address of the key that Steelyard made for the cluster; null if the cluster's own key was
+   * kept.
+   */
   chainAddress: z.nullable(z.string()),
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
@@ -73,13 +95,24 @@ export const Cluster = z.object({
   operation_id: z.nullable(z.uuid()),
   /** Weekly times in which scheduled changes run; null if none are set. */
   maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
-  /** Whether a server answers on the secured Talos API. The talosconfig then works, even if the cluster's creation hangs. */
+  /**
+   * Whether a server answers on the secured Talos API. The talosconfig then works, even if the
+   * cluster's creation hangs.
+   */
   talos_answers: z.boolean(),
-  /** Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else changed a certificate authority; see `clusterSecretsImport`. */
-  locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
+  /**
+   * Set if the cluster's machines or its Kubernetes API refuse Steelyard because somebody else
+   * changed a certificate authority; see `clusterSecretsImport`.
+   */
+  locked_out: z.optional(
+    z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time })),
+  ),
   /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
-  /** Objects that were in its Kubernetes before the takeover, in the place of those of Steelyard, and that were kept. */
+  /**
+   * Objects that were in its Kubernetes before the takeover, in the place of those of Steelyard,
+   * and that were kept.
+   */
   kept: z.optional(z.array(KeptObject)),
   ...changed,
 })
@@ -88,13 +121,16 @@ export type Cluster = z.infer<typeof Cluster>
 const cidr = (what: string) =>
   z.string().check(
     z.trim(),
-    z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
+    z.refine((text) => parseCidr(text) !== null, {
+      error: `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
+    }),
   )
 /**
- * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host as a malformed address
- * (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+ * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host
+ * as a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker).
  */
-const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+const dnsName =
+  /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Host of an entered endpoint: `https://host:6443/`, `[::1]:6443`, or the bare host. */
 export const endpointHost = (endpoint: string): string =>
   endpoint
@@ -105,7 +141,10 @@ export const endpointHost = (endpoint: string): string =>
 
 export const endpointText = z.string().check(
   z.trim(),
-  z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
+  z.refine(
+    (e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()),
+    { error: 'Enter an IP address or a DNS name' },
+  ),
 )
 
 /** A disk by id or path. Parses to the path. */
@@ -114,7 +153,10 @@ const diskOf = (example: string) =>
     .string()
     .check(
       z.trim(),
-      z.regex(/^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/, `A disk is given by its id or its device path, such as ${example} or /dev/${example}`),
+      z.regex(
+        /^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/,
+        `A disk is given by its id or its device path, such as ${example} or /dev/${example}`,
+      ),
       z.overwrite(devicePath),
     )
 
@@ -123,7 +165,10 @@ export const ClusterServer = z.strictObject({
   role: ClusterRole,
   /** Network link for the workload. Default: the link on which Steelyard reaches the server. */
   interface: z.optional(z.string().check(z.maxLength(64))),
-  /** Id or path of one of the server's disks. Default: the smallest fixed disk that is large enough, empty disks first. */
+  /**
+   * Id or path of one of the server's disks. Default: the smallest fixed disk that is large enough,
+   * empty disks first.
+   */
   install_disk: z.optional(diskOf('nvme0n1')),
   workload_disks: z._default(z.array(diskOf('nvme1n1')).check(z.maxLength(64)), []),
   patch: z.optional(NewPatch),
@@ -135,39 +180,61 @@ export const NewCluster = z.strictObject({
   datacenter_id: z.uuid(),
   talos_version: z.optional(talosVersionText()),
   kubernetes_version: z.optional(kubernetesVersionText),
-  /** Address or DNS name of the Kubernetes API, or `https://host:6443`. Default: the first control plane's address, which is lost with that server. */
+  /**
+   * Address or DNS name of the Kubernetes API, or `https://host:6443`. Default: the first control
+   * plane's address, which is lost with that server.
+   */
   endpoint: z.optional(endpointText),
-  /** True: the endpoint is an unused address in the servers' network, held by the control planes. */
+  /**
+   * True: the endpoint is an unused address in the servers' network, held by the control planes.
+   */
   virtual_ip: z._default(z.boolean(), false),
   vlan_id: z.optional(z.nullable(wholeIn(1, 4094, 'VLAN ID must be between 1 and 4094'))),
   pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
   service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
-  servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
+  servers: z
+    .array(ClusterServer)
+    .check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
   /** Chosen disks that have content or are removable, which the user agreed to wipe. */
   confirmed_disks: ConfirmedDisks,
 })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
 
-/** The number of control planes must be odd, so that etcd keeps its majority when one server fails. */
+/**
+ * The number of control planes must be odd, so that etcd keeps its majority when one server fails.
+ */
 export function canHaveControlPlanes(count: number): Verdict {
   if (count === 0) return no('Choose at least one control plane')
-  if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
-  return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, the cluster tolerates no more failures than with ${count - 1}`) : yes
+  if (count > mostControlPlanes)
+    return no(`A cluster has at most ${mostControlPlanes} control planes`)
+  return count % 2 === 0
+    ? no(
+        `Choose an odd number of control planes: with ${count}, the cluster tolerates no more failures than with ${count - 1}`,
+      )
+    : yes
 }
 
 /** Warning about a number of control planes that is allowed but unwise. */
 export const controlPlaneWarning = (count: number): string | null =>
-  count === 1 ? 'With one control plane, the cluster is down while that server is down. Three are recommended.' : null
+  count === 1
+    ? 'With one control plane, the cluster is down while that server is down. Three are recommended.'
+    : null
 
-/** Like `controlPlaneWarning`, for the number of control planes that remain after one has left the cluster. */
+/**
+ * Like `controlPlaneWarning`, for the number of control planes that remain after one has left the
+ * cluster.
+ */
 export const afterLeaving = (controlPlanes: number): string | null =>
   controlPlanes % 2 === 1
     ? controlPlaneWarning(controlPlanes)
     : `${controlPlanes} control planes remain, an even number: the cluster then tolerates no more failures than with ${controlPlanes - 1}`
 
 /** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
-export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
+export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
+  control_plane: 1698 * 1024 ** 2,
+  worker: 874 * 1024 ** 2,
+}
 
 export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
 export type Check = z.infer<typeof Check>
@@ -177,71 +244,154 @@ const clusters = list<Cluster>()({
   columns: {
     name: { label: 'Name', sort: true, value: (c: Cluster) => c.name },
     datacenter: { label: 'Location', sort: true, value: (c: Cluster) => c.datacenter.code },
-    servers: { label: 'Servers', help: 'Control planes + workers', value: (c: Cluster) => `${c.control_planes} + ${c.workers}` },
-    kubernetes_version: { label: 'Kubernetes', sort: true, value: (c: Cluster) => c.kubernetes_version },
+    servers: {
+      label: 'Servers',
+      help: 'Control planes + workers',
+      value: (c: Cluster) => `${c.control_planes} + ${c.workers}`,
+    },
+    kubernetes_version: {
+      label: 'Kubernetes',
+      sort: true,
+      value: (c: Cluster) => c.kubernetes_version,
+    },
     talos_version: { label: 'Talos', sort: true, value: (c: Cluster) => c.talos_version },
-    subnets: { label: 'IP subnets', kind: 'mono', value: (c: Cluster) => c.subnets.map((s) => s.cidr).join(', ') || null },
+    subnets: {
+      label: 'IP subnets',
+      kind: 'mono',
+      value: (c: Cluster) => c.subnets.map((s) => s.cidr).join(', ') || null,
+    },
     status: { label: 'Status', sort: true },
-    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (c: Cluster) => c.created_at },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (c: Cluster) => c.created_at,
+    },
   },
   filters: {
     status: { label: 'Status', help: 'Only clusters with this status', choices: clusterStatuses },
-    datacenter: { label: 'Datacenter', help: 'Only clusters in this datacenter, by code or id', placeholder: 'CODE' },
+    datacenter: {
+      label: 'Datacenter',
+      help: 'Only clusters in this datacenter, by code or id',
+      placeholder: 'CODE',
+    },
   },
   order: 'name',
 })
 
-const calls = callsOf('cluster', '/v1/clusters', { read: 'clusters:read', write: 'clusters:write' }, Cluster)
+const calls = callsOf(
+  'cluster',
+  '/v1/clusters',
+  { read: 'clusters:read', write: 'clusters:write' },
+  Cluster,
+)
 export const clusterList = calls.list(clusters, 'Clusters.')
 export const clusterGet = calls.get('One cluster.')
 export const clusterCreate = operation('clusterCreate', 'POST /v1/clusters', 'clusters:write', {
-  summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction. Servers with patches also need servers:write.',
+  summary:
+    'Create a cluster, all or nothing: the servers are reserved in the same transaction. Servers with patches also need servers:write.',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
   errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
 })
-export const clusterPreview = operation('clusterPreview', 'POST /v1/clusters/preview', 'clusters:write', {
-  summary: 'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
-  body: NewCluster,
-  answer: z.object({
-    servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), config: z.string(), warnings: z.array(z.string()) })),
-    checks: z.array(Check),
-    steps: z.array(z.object({ key: z.string(), title: z.string(), node_id: z.nullable(z.uuid()) })),
-  }),
-  errors: ['not_found'],
-})
-export const clusterDelete = operation('clusterDelete', 'DELETE /v1/clusters/{id}', 'clusters:write', {
-  summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, Steelyard forgets the servers without resetting them.',
-  proof: true,
-  query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
-  answer: begun,
-  errors: ['operation_running', 'stale'],
-})
-export const clusterServerReplace = operation('clusterServerReplace', 'POST /v1/clusters/{id}/servers/{node_id}/replace', 'clusters:write', {
-  summary: 'Replace a server that failed while its cluster was created. The body names the new server.',
-  body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
-  answer: begun,
-  errors: ['server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
-})
-/** Talos loses its log at a restart. Steelyard keeps the last lines of a failed server, and only this call returns them. */
-export const clusterServerFailure = operation('clusterServerFailure', 'GET /v1/clusters/{id}/servers/{node_id}/failure', 'servers:read', {
-  summary: 'Why a server of the cluster failed last, with the last log lines of that boot; no lines if the log could not be read.',
-  answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),
-})
-export const clusterKubeconfig = operation('clusterKubeconfig', 'GET /v1/clusters/{id}/kubeconfig', 'secrets:read', {
-  summary: 'A kubeconfig, created for this download and valid for 24 h.',
-  proof: true,
-  answer: z.string(),
-  media: 'application/yaml',
-  errors: ['cluster_not_ready'],
-})
-export const clusterTalosconfig = operation('clusterTalosconfig', 'GET /v1/clusters/{id}/talosconfig', 'secrets:read', {
-  summary: 'A talosconfig, created for this download and valid for 24 h.',
-  proof: true,
-  answer: z.string(),
-  media: 'application/yaml',
-  errors: ['cluster_not_ready'],
-})
+export const clusterPreview = operation(
+  'clusterPreview',
+  'POST /v1/clusters/preview',
+  'clusters:write',
+  {
+    summary:
+      'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
+    body: NewCluster,
+    answer: z.object({
+      servers: z.array(
+        z.object({
+          node_id: z.uuid(),
+          name: z.string(),
+          config: z.string(),
+          warnings: z.array(z.string()),
+        }),
+      ),
+      checks: z.array(Check),
+      steps: z.array(
+        z.object({ key: z.string(), title: z.string(), node_id: z.nullable(z.uuid()) }),
+      ),
+    }),
+    errors: ['not_found'],
+  },
+)
+export const clusterDelete = operation(
+  'clusterDelete',
+  'DELETE /v1/clusters/{id}',
+  'clusters:write',
+  {
+    summary:
+      'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, Steelyard forgets the servers without resetting them.',
+    proof: true,
+    query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
+    answer: begun,
+    errors: ['operation_running', 'stale'],
+  },
+)
+export const clusterServerReplace = operation(
+  'clusterServerReplace',
+  'POST /v1/clusters/{id}/servers/{node_id}/replace',
+  'clusters:write',
+  {
+    summary:
+      'Replace a server that failed while its cluster was created. The body names the new server.',
+    body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
+    answer: begun,
+    errors: [
+      'server_taken',
+      'not_eligible',
+      'disk_not_confirmed',
+      'transition_refused',
+      'operation_running',
+    ],
+  },
+)
+/**
+ * Talos loses its log at a restart. Steelyard keeps the last lines of a failed server, and only
+ * this call returns them.
+ */
+export const clusterServerFailure = operation(
+  'clusterServerFailure',
+  'GET /v1/clusters/{id}/servers/{node_id}/failure',
+  'servers:read',
+  {
+    summary:
+      'Why a server of the cluster failed last, with the last log lines of that boot; no lines if the log could not be read.',
+    answer: z.object({
+      reason: z.nullable(z.string()),
+      log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })),
+    }),
+  },
+)
+export const clusterKubeconfig = operation(
+  'clusterKubeconfig',
+  'GET /v1/clusters/{id}/kubeconfig',
+  'secrets:read',
+  {
+    summary: 'A kubeconfig, created for this download and valid for 24 h.',
+    proof: true,
+    answer: z.string(),
+    media: 'application/yaml',
+    errors: ['cluster_not_ready'],
+  },
+)
+export const clusterTalosconfig = operation(
+  'clusterTalosconfig',
+  'GET /v1/clusters/{id}/talosconfig',
+  'secrets:read',
+  {
+    summary: 'A talosconfig, created for this download and valid for 24 h.',
+    proof: true,
+    answer: z.string(),
+    media: 'application/yaml',
+    errors: ['cluster_not_ready'],
+  },
+)
 
 export const ClusterEvent = z.object({
   id: z.string(),
@@ -252,12 +402,19 @@ export const ClusterEvent = z.object({
   /** The operation that the event started. */
   operation_id: z.nullable(z.uuid()),
 })
-export const clusterEvents = operation('clusterEvents', 'GET /v1/clusters/{id}/events', 'clusters:read', {
-  summary: 'What was done to a cluster and by whom, newest first.',
-  answer: z.object({ items: z.array(ClusterEvent) }),
-})
+export const clusterEvents = operation(
+  'clusterEvents',
+  'GET /v1/clusters/{id}/events',
+  'clusters:read',
+  {
+    summary: 'What was done to a cluster and by whom, newest first.',
+    answer: z.object({ items: z.array(ClusterEvent) }),
+  },
+)
 
-/** A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs. */
+/**
+ * A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs.
+ */
 export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
   c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
 
@@ -265,4 +422,5 @@ export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdi
 export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
 
-export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict => (c.status === 'deleting' ? no('The cluster is being deleted already') : yes)
+export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
+  c.status === 'deleting' ? no('The cluster is being deleted already') : yes

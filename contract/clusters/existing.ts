@@ -1,6 +1,7 @@
 /**
- * Objects that Steelyard would write into a cluster's Kubernetes, and that exist there before Steelyard manages the cluster: of another Steelyard, of an
- * earlier management, or of anybody else. They are kept, unless a user names them.
+ * Objects that Steelyard would write into a cluster's Kubernetes, and that exist there before
+ * Steelyard manages the cluster: of another Steelyard, of an earlier management, or of anybody
+ * else. They are kept, unless a user names them.
  */
 import * as z from 'zod/mini'
 
@@ -10,7 +11,10 @@ export const ReplaceableObject = z.enum(replaceableObjects)
 export type ReplaceableObject = (typeof replaceableObjects)[number]
 
 /** The object in a sentence. */
-export const objectWords: Readonly<Record<ReplaceableObject, string>> = { cluster_key: 'cluster key', operator_binding: 'role binding of operators' }
+export const objectWords: Readonly<Record<ReplaceableObject, string>> = {
+  cluster_key: 'cluster key',
+  operator_binding: 'role binding of operators',
+}
 
 export const ExistingObject = z.object({
   object: z.enum([...replaceableObjects, 'bootstrap_token']),
@@ -25,18 +29,24 @@ export type ExistingObject = z.infer<typeof ExistingObject>
 
 export const KeptObject = z.object({
   object: ReplaceableObject,
-  /** Of a cluster key, its address; null for other objects, or if the key has no readable address. */
+  /**
+   * Of a cluster key, its address; null for other objects, or if the key has no readable address.
+   */
   address: z.nullable(z.string()),
 })
 export type KeptObject = z.infer<typeof KeptObject>
 
 /** The sentences about what Steelyard has kept in a cluster. */
-export const keptSentences: Readonly<Record<ReplaceableObject, (kept: Pick<KeptObject, 'address'>) => string>> = {
+export const keptSentences: Readonly<
+  Record<ReplaceableObject, (kept: Pick<KeptObject, 'address'>) => string>
+> = {
   cluster_key: ({ address }) =>
     `The cluster has the key of another Steelyard or of an earlier management${address === null ? '' : `, ${address}`}, which was kept. This Steelyard has no key of its own in the cluster, so software in the cluster can't prove an offer with one until the key is replaced. Replacing it ends the proofs of the offers that use the kept key.`,
   operator_binding: () =>
     'The cluster has a role binding steelyard-operators that does not give the operators of this Steelyard access, and it was kept. The kubeconfig of an operator gives only the access that this binding gives.',
 }
 
-export const keptOf = (cluster: { readonly kept?: readonly KeptObject[] | undefined }, object: ReplaceableObject): KeptObject | null =>
-  cluster.kept?.find((kept) => kept.object === object) ?? null
+export const keptOf = (
+  cluster: { readonly kept?: readonly KeptObject[] | undefined },
+  object: ReplaceableObject,
+): KeptObject | null => cluster.kept?.find((kept) => kept.object === object) ?? null

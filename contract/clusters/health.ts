@@ -1,16 +1,25 @@
-/** Health of a cluster, read from its machines and its Kubernetes API during the call. A value that could not be read in time is null, with the reason. */
+/**
+ * Health of a cluster, read from its machines and its Kubernetes API during the call. A value that
+ * could not be read in time is null, with the reason.
+ */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
 import { time } from '../page.ts'
 import { Remedy } from './changes/remedies.ts'
 import { ClusterRole } from './clusters.ts'
 
-/** `NOSPACE`: etcd has reached its quota and refuses writes. `CORRUPT`: members have different data (etcd, "Alarms"). */
+/**
+ * `NOSPACE`: etcd has reached its quota and refuses writes. `CORRUPT`: members have different data
+ * (etcd, "Alarms").
+ */
 export const etcdAlarms = ['nospace', 'corrupt'] as const
 export type EtcdAlarm = (typeof etcdAlarms)[number]
 
 const EtcdMemberHealth = z.object({
-  /** Id in etcd, decimal; null for a control plane that is no member, or if no control plane reports the members. */
+  /**
+   * Id in etcd, decimal; null for a control plane that is no member, or if no control plane reports
+   * the members.
+   */
   id: z.nullable(z.string()),
   name: z.string(),
   /** null: no server of the cluster. */
@@ -61,7 +70,16 @@ const VersionHealth = z.object({
 })
 export type VersionHealth = z.infer<typeof VersionHealth>
 
-const healthTopics = ['etcd', 'database', 'kubernetes_api', 'nodes', 'configuration', 'snapshot', 'talos', 'kubernetes'] as const
+const healthTopics = [
+  'etcd',
+  'database',
+  'kubernetes_api',
+  'nodes',
+  'configuration',
+  'snapshot',
+  'talos',
+  'kubernetes',
+] as const
 export type HealthTopic = (typeof healthTopics)[number]
 const healthStates = ['ok', 'attention', 'problem', 'unknown'] as const
 export type HealthState = (typeof healthStates)[number]
@@ -70,20 +88,41 @@ export const ClusterHealth = z.object({
   /** When the values were read. */
   at: time,
   /**
-   * One line per topic: its state, the reason, and the changes that settle it, the best one first. `problem`: the cluster is down, or one more failure stops it
-   * or loses data. `attention`: a user should act.
+   * One line per topic: its state, the reason, and the changes that settle it, the best one first.
+   * `problem`: the cluster is down, or one more failure stops it or loses data. `attention`: a user
+   * should act.
    */
-  lines: z.array(z.object({ topic: z.enum(healthTopics), state: z.enum(healthStates), message: z.string(), remedies: z.array(Remedy) })),
+  lines: z.array(
+    z.object({
+      topic: z.enum(healthTopics),
+      state: z.enum(healthStates),
+      message: z.string(),
+      remedies: z.array(Remedy),
+    }),
+  ),
   etcd: z.object({
     members: z.array(EtcdMemberHealth),
     /** Why no control plane reports the members; null if `members` comes from etcd. */
     reason: z.nullable(z.string()),
   }),
-  kubernetes_api: z.array(z.object({ node_id: z.uuid(), name: z.string(), ready: z.boolean(), reason: z.nullable(z.string()) })),
+  kubernetes_api: z.array(
+    z.object({
+      node_id: z.uuid(),
+      name: z.string(),
+      ready: z.boolean(),
+      reason: z.nullable(z.string()),
+    }),
+  ),
   nodes: z.array(NodeHealth),
   /** The newest snapshot of etcd that can be restored; null if there is none. */
   snapshot: z.nullable(
-    z.object({ id: z.uuid(), taken_at: z.nullable(time), verified_at: z.nullable(time), size_bytes: z.nullable(z.int()), store: z.string() }),
+    z.object({
+      id: z.uuid(),
+      taken_at: z.nullable(time),
+      verified_at: z.nullable(time),
+      size_bytes: z.nullable(z.int()),
+      store: z.string(),
+    }),
   ),
   versions: z.object({ talos: VersionHealth, kubernetes: VersionHealth }),
   /** Servers whose configuration was changed outside of Steelyard. */
@@ -91,8 +130,14 @@ export const ClusterHealth = z.object({
 })
 export type ClusterHealth = z.infer<typeof ClusterHealth>
 
-/** What a control plane is in etcd. `reason`: why no control plane reports the members, else null. `member`: a voter, while the leader is unknown. */
-export function etcdRole(reason: string | null, m: EtcdMemberHealth): 'unknown' | 'no member' | 'learner' | 'leader' | 'follower' | 'member' {
+/**
+ * What a control plane is in etcd. `reason`: why no control plane reports the members, else null.
+ * `member`: a voter, while the leader is unknown.
+ */
+export function etcdRole(
+  reason: string | null,
+  m: EtcdMemberHealth,
+): 'unknown' | 'no member' | 'learner' | 'leader' | 'follower' | 'member' {
   if (m.id === null) return reason === null ? 'no member' : 'unknown'
   if (m.learner === true) return 'learner'
   return m.leader === null ? 'member' : m.leader ? 'leader' : 'follower'
@@ -109,7 +154,13 @@ export const topicTitles: Readonly<Record<HealthTopic, string>> = {
   kubernetes: 'Kubernetes',
 }
 
-export const clusterHealth = operation('clusterHealth', 'GET /v1/clusters/{id}/health', 'clusters:read', {
-  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, snapshot, versions and drift, read now. Takes a few seconds if a machine does not answer.',
-  answer: ClusterHealth,
-})
+export const clusterHealth = operation(
+  'clusterHealth',
+  'GET /v1/clusters/{id}/health',
+  'clusters:read',
+  {
+    summary:
+      'The health of a cluster: etcd, Kubernetes API, nodes, snapshot, versions and drift, read now. Takes a few seconds if a machine does not answer.',
+    answer: ClusterHealth,
+  },
+)

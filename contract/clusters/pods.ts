@@ -4,8 +4,9 @@ import { operation } from '../operation.ts'
 import { time } from '../page.ts'
 
 /**
- * What a drain of the pod's server does with it, as `kubectl drain --ignore-daemonsets` does: `moved`, its controller creates it again elsewhere; `stays`, a pod
- * of a DaemonSet or a static pod; `lost`, nothing creates it again; `ended`, it has ended already.
+ * What a drain of the pod's server does with it, as `kubectl drain --ignore-daemonsets` does:
+ * `moved`, its controller creates it again elsewhere; `stays`, a pod of a DaemonSet or a static
+ * pod; `lost`, nothing creates it again; `ended`, it has ended already.
  */
 const drainEffects = ['moved', 'stays', 'lost', 'ended'] as const
 export type DrainEffect = (typeof drainEffects)[number]
@@ -17,13 +18,22 @@ const ClusterPod = z.object({
   node: z.nullable(z.string()),
   /** The server of the cluster with that name; null if there is none. */
   node_id: z.nullable(z.uuid()),
-  /** What creates the pod, such as Deployment and its name; null for a pod that nothing creates again. */
+  /**
+   * What creates the pod, such as Deployment and its name; null for a pod that nothing creates
+   * again.
+   */
   owner: z.nullable(z.object({ kind: z.string(), name: z.string() })),
-  /** As `kubectl get pods` shows it: the phase, or why a container waits or has ended, such as CrashLoopBackOff. */
+  /**
+   * As `kubectl get pods` shows it: the phase, or why a container waits or has ended, such as
+   * CrashLoopBackOff.
+   */
   state: z.string(),
   /** Every container is ready (condition Ready), or the pod has ended with success. */
   ready: z.boolean(),
-  /** Why it is not ready, in the words of Kubernetes; null if it is ready or Kubernetes gives no reason. */
+  /**
+   * Why it is not ready, in the words of Kubernetes; null if it is ready or Kubernetes gives no
+   * reason.
+   */
   reason: z.nullable(z.string()),
   containers_ready: z.int(),
   containers: z.int(),
@@ -34,7 +44,10 @@ const ClusterPod = z.object({
 })
 export type ClusterPod = z.infer<typeof ClusterPod>
 
-/** Maximum number of pods in one answer. The pods that are not ready come first, so they are the last to be left out. */
+/**
+ * Maximum number of pods in one answer. The pods that are not ready come first, so they are the
+ * last to be left out.
+ */
 export const mostListedPods = 1000
 
 const ClusterPods = z.object({
@@ -51,7 +64,10 @@ export const clusterPods = operation('clusterPods', 'GET /v1/clusters/{id}/pods'
   query: z.strictObject({
     /** Only pods on this server. */
     node_id: z.optional(z.uuid()),
-    /** Only pods whose namespace/name or owner contains this text; upper and lower case are the same. */
+    /**
+     * Only pods whose namespace/name or owner contains this text; upper and lower case are the
+     * same.
+     */
     q: z.optional(z.string().check(z.maxLength(200))),
   }),
   answer: ClusterPods,

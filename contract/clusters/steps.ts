@@ -1,4 +1,7 @@
-/** Titles of the steps of operations on clusters. The key of a step about one server or subnet ends with that object's id: `install/<id>`. */
+/**
+ * Titles of the steps of operations on clusters. The key of a step about one server or subnet ends
+ * with that object's id: `install/<id>`.
+ */
 
 interface Planned {
   readonly name: string
@@ -18,7 +21,8 @@ export const joiningSteps = {
 
 /** Steps of a server that leaves a cluster. */
 export const leavingSteps = {
-  reset: (s: Planned) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
+  reset: (s: Planned) =>
+    `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
   release: (s: Planned) => `${s.name} is back in maintenance`,
   'forget-member': (s: Planned) => `${s.name} is no member of etcd any more`,
   'forget-node': (s: Planned) => `${s.name} is no Kubernetes node any more`,
@@ -26,7 +30,8 @@ export const leavingSteps = {
 
 /** Steps about the whole cluster. */
 export const wholeSteps = {
-  secrets: () => 'Create the certificates and keys of the cluster, encrypt them and write the escrow file',
+  secrets: () =>
+    'Create the certificates and keys of the cluster, encrypt them and write the escrow file',
   bootstrap: () => 'Bootstrap etcd on one control plane',
   'control-plane': () => 'The control plane is healthy: etcd, trustd and the Kubernetes API',
   nodes: () => 'Every Kubernetes node is Ready',

@@ -1,6 +1,8 @@
 /**
- * Takes over clusters made with other tools, and imports changed CAs. A user proves ownership by the secrets bundle (`talosctl gen secrets`), or by an
- * admin's talosconfig, with which the secrets are read from a control plane. The secrets are checked against the machines before anything is stored.
+ * Takes over clusters made with other tools, and imports changed CAs. A user proves ownership by
+ * the secrets bundle (`talosctl gen secrets`), or by an admin's talosconfig, with which the secrets
+ * are read from a control plane. The secrets are checked against the machines before anything is
+ * stored.
  */
 import * as z from 'zod/mini'
 import { Check, Cluster, ClusterRole } from './clusters.ts'
@@ -9,21 +11,37 @@ import { nameOf } from '../names.ts'
 import { operation } from '../operation.ts'
 import { Operation } from '../operations.ts'
 
-const file = (what: string) => z.optional(z.string().check(z.minLength(1, `The ${what} is empty`), z.maxLength(128 * 1024, `A ${what} is at most 128 KiB`)))
+const file = (what: string) =>
+  z.optional(
+    z
+      .string()
+      .check(
+        z.minLength(1, `The ${what} is empty`),
+        z.maxLength(128 * 1024, `A ${what} is at most 128 KiB`),
+      ),
+  )
 
 const proof = {
   /** `secrets.yaml` of talosctl. */
   secrets: file('secrets bundle'),
   /** A talosconfig of an admin, instead of the bundle. */
   talosconfig: file('talosconfig'),
-  /** A kubeconfig of an admin, given together with a talosconfig to check that both belong to the same cluster. */
+  /**
+   * A kubeconfig of an admin, given together with a talosconfig to check that both belong to the
+   * same cluster.
+   */
   kubeconfig: file('kubeconfig'),
 }
 
 const ImportedCluster = {
   ...proof,
   /** Addresses of control planes. Default: the endpoints of the talosconfig. */
-  addresses: z._default(z.array(z.string().check(z.trim(), z.maxLength(64))).check(z.maxLength(16, 'At most 16 addresses')), []),
+  addresses: z._default(
+    z
+      .array(z.string().check(z.trim(), z.maxLength(64)))
+      .check(z.maxLength(16, 'At most 16 addresses')),
+    [],
+  ),
   datacenter_id: z.uuid(),
   /** Default: the cluster's own name. */
   name: z.optional(nameOf('Cluster')),
@@ -63,54 +81,101 @@ export const Takeover = z.object({
   service_cidr: z.string(),
   servers: z.array(TakeoverServer),
   checks: z.array(Check),
-  /** Objects in the cluster's Kubernetes that Steelyard would otherwise write, and its bootstrap tokens. Each is kept unless `replace` names it. */
+  /**
+   * Objects in the cluster's Kubernetes that Steelyard would otherwise write, and its bootstrap
+   * tokens. Each is kept unless `replace` names it.
+   */
   existing: z.array(ExistingObject),
   /** Digest of the findings. The takeover is refused if the findings have changed. */
   seen: z.string(),
 })
 export type Takeover = z.infer<typeof Takeover>
 
-export const clusterImportPreview = operation('clusterImportPreview', 'POST /v1/clusters/import/preview', 'clusters:write', {
-  summary: 'Inspects a cluster that was created without Steelyard and returns what taking it over would do. Only reads from the machines; changes nothing.',
-  body: z.strictObject(ImportedCluster).check(oneProof),
-  answer: Takeover,
-  errors: ['not_found', 'dial_refused', 'server_unreachable'],
-})
+export const clusterImportPreview = operation(
+  'clusterImportPreview',
+  'POST /v1/clusters/import/preview',
+  'clusters:write',
+  {
+    summary:
+      'Inspects a cluster that was created without Steelyard and returns what taking it over would do. Only reads from the machines; changes nothing.',
+    body: z.strictObject(ImportedCluster).check(oneProof),
+    answer: Takeover,
+    errors: ['not_found', 'dial_refused', 'server_unreachable'],
+  },
+)
 const confirmed = z.optional(z.string().check(z.trim(), z.maxLength(64)))
 
-export const clusterImport = operation('clusterImport', 'POST /v1/clusters/import', 'clusters:write', {
-  summary: 'Takes over a cluster that was created without Steelyard, as previewed. The cluster is ready at once; nothing is sent to its machines.',
-  body: z
-    .strictObject({
-      ...ImportedCluster,
-      seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the preview that you looked at')),
-      /** Existing objects that are replaced. Default: none, all are kept. */
-      replace: z._default(z.array(ReplaceableObject).check(z.maxLength(8, 'Name each object once')), []),
-      /** The name of the cluster, which confirms `replace`. */
-      confirm: confirmed,
-    })
-    .check(oneProof),
-  answer: z.object({ cluster: Cluster, operation: Operation }),
-  errors: ['not_found', 'dial_refused', 'server_unreachable', 'name_taken', 'server_taken', 'not_eligible', 'stale'],
-})
+export const clusterImport = operation(
+  'clusterImport',
+  'POST /v1/clusters/import',
+  'clusters:write',
+  {
+    summary:
+      'Takes over a cluster that was created without Steelyard, as previewed. The cluster is ready at once; nothing is sent to its machines.',
+    body: z
+      .strictObject({
+        ...ImportedCluster,
+        seen: z
+          .string()
+          .check(
+            z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the preview that you looked at'),
+          ),
+        /** Existing objects that are replaced. Default: none, all are kept. */
+        replace: z._default(
+          z.array(ReplaceableObject).check(z.maxLength(8, 'Name each object once')),
+          [],
+        ),
+        /** The name of the cluster, which confirms `replace`. */
+        confirm: confirmed,
+      })
+      .check(oneProof),
+    answer: z.object({ cluster: Cluster, operation: Operation }),
+    errors: [
+      'not_found',
+      'dial_refused',
+      'server_unreachable',
+      'name_taken',
+      'server_taken',
+      'not_eligible',
+      'stale',
+    ],
+  },
+)
 /** A cluster whose own key was kept gets a key of this Steelyard. */
-export const clusterKeyReplace = operation('clusterKeyReplace', 'POST /v1/clusters/{id}/key', 'clusters:write', {
-  summary: "Replaces the key that a cluster had before its takeover by a key of this Steelyard. Offers that use the former key can't be proved any more.",
-  body: z.strictObject({
-    /** The address of the key that is replaced, as the cluster shows it in `kept`; null if it has none. */
-    address: z.nullable(z.string().check(z.maxLength(64))),
-    /** The name of the cluster. */
-    confirm: z.string().check(z.trim(), z.maxLength(64)),
-  }),
-  answer: Cluster,
-  errors: ['server_unreachable', 'cluster_not_ready', 'not_eligible', 'stale'],
-})
-export const clusterSecretsImport = operation('clusterSecretsImport', 'POST /v1/clusters/{id}/secrets', 'clusters:write', {
-  summary: 'Imports the new secrets of a cluster whose certificate authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`.',
-  body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(oneProof),
-  answer: Cluster,
-  errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],
-})
+export const clusterKeyReplace = operation(
+  'clusterKeyReplace',
+  'POST /v1/clusters/{id}/key',
+  'clusters:write',
+  {
+    summary:
+      "Replaces the key that a cluster had before its takeover by a key of this Steelyard. Offers that use the former key can't be proved any more.",
+    body: z.strictObject({
+      /**
+       * The address of the key that is replaced, as the cluster shows it in `kept`; null if it has
+       * none.
+       */
+      address: z.nullable(z.string().check(z.maxLength(64))),
+      /** The name of the cluster. */
+      confirm: z.string().check(z.trim(), z.maxLength(64)),
+    }),
+    answer: Cluster,
+    errors: ['server_unreachable', 'cluster_not_ready', 'not_eligible', 'stale'],
+  },
+)
+export const clusterSecretsImport = operation(
+  'clusterSecretsImport',
+  'POST /v1/clusters/{id}/secrets',
+  'clusters:write',
+  {
+    summary:
+      'Imports the new secrets of a cluster whose certificate authorities were changed outside of Steelyard, such as with `talosctl rotate-ca`.',
+    body: z
+      .strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig })
+      .check(oneProof),
+    answer: Cluster,
+    errors: ['server_unreachable', 'operation_running', 'cluster_not_ready'],
+  },
+)
 
 /** The reasons why a cluster's machines refuse Steelyard. */
 export const lockedOutSentences = {

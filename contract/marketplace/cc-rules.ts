@@ -18,8 +18,11 @@ const words = (status: CcStatus): string => status.replaceAll('_', ' ')
 export function canChangeCcStatus(from: CcStatus, to: CcStatus): Verdict {
   const next = nextStatuses[from]
   if (next.includes(to)) return yes
-  if (next.length === 0) return no('The commitment was removed, so its status cannot change any more')
-  return no(`The status cannot change from ${words(from)} to ${words(to)}. After ${words(from)} comes ${next.map(words).join(' or ')}`)
+  if (next.length === 0)
+    return no('The commitment was removed, so its status cannot change any more')
+  return no(
+    `The status cannot change from ${words(from)} to ${words(to)}. After ${words(from)} comes ${next.map(words).join(' or ')}`,
+  )
 }
 
 /** Whether price, times and offer can still be changed. */
@@ -39,30 +42,51 @@ const longestYears = 10
 const longestMs = longestYears * 366 * 24 * 3_600_000
 
 /** Sentences by field: why a draft can't have these terms. `now` in ms since 1970. */
-export function ccTermProblems({ starts_at, expires_at }: Omit<CcTerms, 'price'>, now: number): Readonly<Record<string, string>> {
+export function ccTermProblems(
+  { starts_at, expires_at }: Omit<CcTerms, 'price'>,
+  now: number,
+): Readonly<Record<string, string>> {
   if (expires_at === null) return {}
   const [start, end] = [starts_at === null ? now : Date.parse(starts_at), Date.parse(expires_at)]
   if (starts_at !== null && end <= start) return { expires_at: 'The end must be after the start' }
-  return end - start > longestMs ? { expires_at: `A commitment lasts at most ${longestYears} years` } : {}
+  return end - start > longestMs
+    ? { expires_at: `A commitment lasts at most ${longestYears} years` }
+    : {}
 }
 
-/** Sentences by field: what a draft lacks, or why its times can't be promised now. Empty if the capacity can be committed. */
+/**
+ * Sentences by field: what a draft lacks, or why its times can't be promised now. Empty if the
+ * capacity can be committed.
+ */
 export function ccCommitProblems(terms: CcTerms, now: number): Readonly<Record<string, string>> {
   const problems: Record<string, string> = { ...ccTermProblems(terms, now) }
   if (terms.price === null) problems['price'] = 'Enter a price before you commit the capacity'
-  if (terms.expires_at === null) problems['expires_at'] = 'Enter the end before you commit the capacity'
+  if (terms.expires_at === null)
+    problems['expires_at'] = 'Enter the end before you commit the capacity'
   else if (Date.parse(terms.expires_at) <= now) problems['expires_at'] = 'The end is in the past'
   return problems
 }
 
-/** Whether a user may change the status of a commitment now. Doesn't check the terms of a draft; see `ccCommitProblems`. */
+/**
+ * Whether a user may change the status of a commitment now. Doesn't check the terms of a draft; see
+ * `ccCommitProblems`.
+ */
 export function canMoveCc(
-  cc: { readonly status: CcStatus; readonly expires_at: string | null; readonly server: { readonly status: string } },
+  cc: {
+    readonly status: CcStatus
+    readonly expires_at: string | null
+    readonly server: { readonly status: string }
+  },
   to: CcStatus,
   now: number,
 ): Verdict {
-  const isGone = cc.server.status === 'deleted' && (to === 'waiting_delegation' || to === 'waiting_start' || to === 'active')
-  const hasEnded = (to === 'waiting_start' || (to === 'active' && cc.status === 'waiting_start')) && cc.expires_at !== null && Date.parse(cc.expires_at) <= now
+  const isGone =
+    cc.server.status === 'deleted' &&
+    (to === 'waiting_delegation' || to === 'waiting_start' || to === 'active')
+  const hasEnded =
+    (to === 'waiting_start' || (to === 'active' && cc.status === 'waiting_start')) &&
+    cc.expires_at !== null &&
+    Date.parse(cc.expires_at) <= now
   return all(
     canChangeCcStatus(cc.status, to),
     isGone ? no('The server was removed, so its capacity cannot be promised any more') : yes,
@@ -71,28 +95,45 @@ export function canMoveCc(
 }
 
 /** What puts a commitment at risk. */
-type CcTrouble = { readonly kind: 'server_removed' | 'no_cluster' } | { readonly kind: 'unreachable'; readonly since: string }
+type CcTrouble =
+  | { readonly kind: 'server_removed' | 'no_cluster' }
+  | { readonly kind: 'unreachable'; readonly since: string }
 
-/** The trouble of the server of a promised commitment; null if there is none, or if nothing is promised. */
+/**
+ * The trouble of the server of a promised commitment; null if there is none, or if nothing is
+ * promised.
+ */
 export function ccTrouble(cc: {
   readonly status: CcStatus
   readonly server: { readonly status: string; readonly unreachable_since: string | null }
   readonly cluster: object | null
 }): CcTrouble | null {
-  if (cc.status !== 'waiting_delegation' && cc.status !== 'waiting_start' && cc.status !== 'active') return null
+  if (cc.status !== 'waiting_delegation' && cc.status !== 'waiting_start' && cc.status !== 'active')
+    return null
   if (cc.server.status === 'deleted') return { kind: 'server_removed' }
-  if (cc.server.unreachable_since !== null) return { kind: 'unreachable', since: cc.server.unreachable_since }
+  if (cc.server.unreachable_since !== null)
+    return { kind: 'unreachable', since: cc.server.unreachable_since }
   return cc.status === 'active' && cc.cluster === null ? { kind: 'no_cluster' } : null
 }
 
-/** What happens to the promised capacity of a server that is removed, or reset to maintenance; null if nothing is promised. */
+/**
+ * What happens to the promised capacity of a server that is removed, or reset to maintenance; null
+ * if nothing is promised.
+ */
 export function lostCommitment(
-  server: { readonly name: string; readonly capacity_commitment: { readonly status: CcStatus } | null },
+  server: {
+    readonly name: string
+    readonly capacity_commitment: { readonly status: CcStatus } | null
+  },
   way: 'remove' | 'reset',
 ): string | null {
   const status = server.capacity_commitment?.status
-  if (status !== 'waiting_delegation' && status !== 'waiting_start' && status !== 'active') return null
+  if (status !== 'waiting_delegation' && status !== 'waiting_start' && status !== 'active')
+    return null
   const promised = `The capacity of ${server.name} is promised (${words(status)})`
-  if (way === 'reset') return `${promised}: the commitment continues, although the server is in no cluster`
-  return status === 'waiting_delegation' ? `${promised}: the commitment is removed with the server` : `${promised}: the commitment fails without the server`
+  if (way === 'reset')
+    return `${promised}: the commitment continues, although the server is in no cluster`
+  return status === 'waiting_delegation'
+    ? `${promised}: the commitment is removed with the server`
+    : `${promised}: the commitment fails without the server`
 }

@@ -1,6 +1,7 @@
 /**
- * Capacity commitments (CCs): capacity of a server that is promised for a time at a price. The capacity and the terms are fixed once the capacity is
- * committed. Start and end are kept by Steelyard.
+ * Capacity commitments (CCs): capacity of a server that is promised for a time at a price. The
+ * capacity and the terms are fixed once the capacity is committed. Start and end are kept by
+ * Steelyard.
  */
 import * as z from 'zod/mini'
 import { ClusterEvent } from '../clusters/clusters.ts'
@@ -15,17 +16,32 @@ import { Amount, Currency, type PriceBasis } from './money.ts'
 import { OfferId, offerStatuses } from './offers.ts'
 import { inRange } from './range.ts'
 
-export { canChangeCcStatus, canChangeCcTerms, canMoveCc, ccCommitProblems, ccTermProblems, ccTrouble, lostCommitment } from './cc-rules.ts'
+export {
+  canChangeCcStatus,
+  canChangeCcTerms,
+  canMoveCc,
+  ccCommitProblems,
+  ccTermProblems,
+  ccTrouble,
+  lostCommitment,
+} from './cc-rules.ts'
 export { ccStatuses, type CcStatus, openCcStatuses } from './cc-statuses.ts'
 
 /** What one hour of the price pays for: a commitment is about one server. */
 export const ccPriceBases = ['server', 'compute_unit'] as const satisfies readonly PriceBasis[]
 
 /** Price per hour. */
-export const CcPrice = z.strictObject({ amount: Amount, currency: Currency, basis: z.enum(ccPriceBases) })
+export const CcPrice = z.strictObject({
+  amount: Amount,
+  currency: Currency,
+  basis: z.enum(ccPriceBases),
+})
 export type CcPrice = z.infer<typeof CcPrice>
 
-/** The promised capacity: of the server's hardware when the capacity was committed, and of its present hardware before. null: unknown. */
+/**
+ * The promised capacity: of the server's hardware when the capacity was committed, and of its
+ * present hardware before. null: unknown.
+ */
 export const CcCapacity = z.object({
   /** min(cores, floor(GiB of memory / 4)). */
   compute_units: z.nullable(z.int()),
@@ -52,10 +68,20 @@ export const CapacityCommitment = z.object({
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
   /** The offer that the capacity was sold with, as it is now. */
-  offer: z.nullable(z.object({ id: OfferId, status: z.enum(offerStatuses), access_address: z.nullable(z.string()), in_use: z.boolean() })),
+  offer: z.nullable(
+    z.object({
+      id: OfferId,
+      status: z.enum(offerStatuses),
+      access_address: z.nullable(z.string()),
+      in_use: z.boolean(),
+    }),
+  ),
   capacity: CcCapacity,
   price: z.nullable(CcPrice),
-  /** Exact price of the whole server per hour, in the price's currency. null: no price yet, or an unknown number of compute units. */
+  /**
+   * Exact price of the whole server per hour, in the price's currency. null: no price yet, or an
+   * unknown number of compute units.
+   */
   price_per_hour: z.nullable(z.string()),
   /** null before the delegation is confirmed: it starts then. */
   starts_at: z.nullable(time),
@@ -72,12 +98,21 @@ export const CapacityCommitment = z.object({
 export type CapacityCommitment = z.infer<typeof CapacityCommitment>
 
 const [firstTime, lastTime] = ['2000-01-01T00:00:00Z', '2100-01-01T00:00:00Z']
-const timeSentence = 'Enter a time in ISO 8601 and UTC between 2000 and 2099, such as 2027-02-14T00:00:00Z'
-/** Whether the text is a time in UTC that exists, in the range: `Date` alone takes 30 February for 2 March. */
+const timeSentence =
+  'Enter a time in ISO 8601 and UTC between 2000 and 2099, such as 2027-02-14T00:00:00Z'
+/**
+ * Whether the text is a time in UTC that exists, in the range: `Date` alone takes 30 February for 2
+ * March.
+ */
 function isMoment(text: string): boolean {
   const at = Date.parse(text)
   const isWhole = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z$/.test(text)
-  return isWhole && at >= Date.parse(firstTime) && at < Date.parse(lastTime) && new Date(at).toISOString().startsWith(text.slice(0, 10))
+  return (
+    isWhole &&
+    at >= Date.parse(firstTime) &&
+    at < Date.parse(lastTime) &&
+    new Date(at).toISOString().startsWith(text.slice(0, 10))
+  )
 }
 // Without the library's check of times, which no other form loads.
 const moment = z.string(timeSentence).check(z.refine(isMoment, { error: timeSentence }))
@@ -100,7 +135,14 @@ export const NewCc = z.strictObject({
 })
 export type NewCc = z.infer<typeof NewCc>
 
-const reason = z.string().check(z.trim(), z.minLength(1, 'Enter a reason'), z.maxLength(200, 'A reason has at most 200 characters'), seen())
+const reason = z
+  .string()
+  .check(
+    z.trim(),
+    z.minLength(1, 'Enter a reason'),
+    z.maxLength(200, 'A reason has at most 200 characters'),
+    seen(),
+  )
 
 export const CcChange = z.strictObject({
   offer_id: z.optional(terms.offer_id),
@@ -117,8 +159,16 @@ const ccs = list<CapacityCommitment>()({
   nouns: ['commitment', 'commitments'],
   columns: {
     server: { label: 'Server', sort: true, value: (c: CapacityCommitment) => c.server.name },
-    datacenter: { label: 'Datacenter', sort: true, value: (c: CapacityCommitment) => c.datacenter?.code ?? null },
-    cluster: { label: 'Cluster', sort: true, value: (c: CapacityCommitment) => c.cluster?.name ?? null },
+    datacenter: {
+      label: 'Datacenter',
+      sort: true,
+      value: (c: CapacityCommitment) => c.datacenter?.code ?? null,
+    },
+    cluster: {
+      label: 'Cluster',
+      sort: true,
+      value: (c: CapacityCommitment) => c.cluster?.name ?? null,
+    },
     compute_units: {
       label: 'CU',
       help: '1 compute unit (CU) is 1 physical core with 4 GiB of memory',
@@ -126,45 +176,111 @@ const ccs = list<CapacityCommitment>()({
       sort: true,
       value: (c: CapacityCommitment) => c.capacity.compute_units,
     },
-    vcpu: { label: 'vCPU', kind: 'number', sort: true, value: (c: CapacityCommitment) => c.capacity.vcpu },
-    memory: { label: 'RAM', kind: 'memory', sort: true, value: (c: CapacityCommitment) => c.capacity.memory_bytes },
-    disk: { label: 'Disk', kind: 'disk', sort: true, value: (c: CapacityCommitment) => c.capacity.disk_bytes },
+    vcpu: {
+      label: 'vCPU',
+      kind: 'number',
+      sort: true,
+      value: (c: CapacityCommitment) => c.capacity.vcpu,
+    },
+    memory: {
+      label: 'RAM',
+      kind: 'memory',
+      sort: true,
+      value: (c: CapacityCommitment) => c.capacity.memory_bytes,
+    },
+    disk: {
+      label: 'Disk',
+      kind: 'disk',
+      sort: true,
+      value: (c: CapacityCommitment) => c.capacity.disk_bytes,
+    },
     price: { label: 'Price per hour', help: 'For the whole server', sort: true },
     expires_at: { label: 'Expiration', sort: true },
     status: { label: 'Status', sort: true },
-    offer: { label: 'OfferID', kind: 'mono', hidden: true, value: (c: CapacityCommitment) => c.offer?.id ?? null },
-    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (c: CapacityCommitment) => c.created_at },
+    offer: {
+      label: 'OfferID',
+      kind: 'mono',
+      hidden: true,
+      value: (c: CapacityCommitment) => c.offer?.id ?? null,
+    },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (c: CapacityCommitment) => c.created_at,
+    },
   },
   filters: {
     status: { label: 'Status', help: 'Only commitments with this status', choices: ccStatuses },
-    datacenter: { label: 'Datacenter', help: 'Only commitments of servers in this datacenter, by code or id', placeholder: 'CODE' },
-    cluster: { label: 'Cluster', help: 'Only commitments of servers of this cluster, by name or id', placeholder: 'NAME' },
-    cu: { label: 'CU', help: 'Only commitments with a known number of compute units in this range', range: inRange('CU'), placeholder: 'RANGE' },
-    price: { label: 'Price', help: 'Only commitments whose price per hour for the whole server is in this range', range: inRange(''), placeholder: 'RANGE' },
-    currency: { label: 'Currency', help: 'Only commitments with a price in this currency', placeholder: 'CODE' },
-    server: { label: 'Server', help: 'Only commitments of this server, by name or id', placeholder: 'SERVER' },
+    datacenter: {
+      label: 'Datacenter',
+      help: 'Only commitments of servers in this datacenter, by code or id',
+      placeholder: 'CODE',
+    },
+    cluster: {
+      label: 'Cluster',
+      help: 'Only commitments of servers of this cluster, by name or id',
+      placeholder: 'NAME',
+    },
+    cu: {
+      label: 'CU',
+      help: 'Only commitments with a known number of compute units in this range',
+      range: inRange('CU'),
+      placeholder: 'RANGE',
+    },
+    price: {
+      label: 'Price',
+      help: 'Only commitments whose price per hour for the whole server is in this range',
+      range: inRange(''),
+      placeholder: 'RANGE',
+    },
+    currency: {
+      label: 'Currency',
+      help: 'Only commitments with a price in this currency',
+      placeholder: 'CODE',
+    },
+    server: {
+      label: 'Server',
+      help: 'Only commitments of this server, by name or id',
+      placeholder: 'SERVER',
+    },
   },
   order: 'server',
 })
 
-const calls = callsOf('cc', '/v1/ccs', { read: 'marketplace:read', write: 'marketplace:write' }, CapacityCommitment)
-export const ccList = calls.list(ccs, 'Capacity commitments. `q` searches for part of the name of a server or cluster, for part of an offer id, or for an id.')
+const calls = callsOf(
+  'cc',
+  '/v1/ccs',
+  { read: 'marketplace:read', write: 'marketplace:write' },
+  CapacityCommitment,
+)
+export const ccList = calls.list(
+  ccs,
+  'Capacity commitments. `q` searches for part of the name of a server or cluster, for part of an offer id, or for an id.',
+)
 export const ccGet = calls.get('One capacity commitment.')
 export const ccCreate = calls.create({
-  summary: 'Add a capacity commitment for a server, as a draft or committed at once. A server has at most one that has not ended.',
+  summary:
+    'Add a capacity commitment for a server, as a draft or committed at once. A server has at most one that has not ended.',
   body: NewCc,
   errors: ['not_found', 'transition_refused'],
 })
 export const ccUpdate = calls.update({
-  summary: 'Change the terms of a draft, or the status of a commitment. Steelyard starts and completes commitments by itself at their times.',
+  summary:
+    'Change the terms of a draft, or the status of a commitment. Steelyard starts and completes commitments by itself at their times.',
   body: CcChange,
   errors: ['transition_refused', 'stale'],
 })
 
 /** The parameters of the list without the status, by which the counts are grouped. */
-const withoutStatus = ({ status: _status, ...others }: ReturnType<typeof narrowingOf<typeof ccs>>) => others
+const withoutStatus = ({
+  status: _status,
+  ...others
+}: ReturnType<typeof narrowingOf<typeof ccs>>) => others
 export const ccCounts = operation('ccCounts', 'GET /v1/ccs/counts', 'marketplace:read', {
-  summary: 'Number of capacity commitments by status, of those that pass the search and the other filters.',
+  summary:
+    'Number of capacity commitments by status, of those that pass the search and the other filters.',
   query: z.strictObject(withoutStatus(narrowingOf(ccs))),
   answer: z.object({
     total: z.int(),

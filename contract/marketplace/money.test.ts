@@ -38,13 +38,25 @@ test.each([
 ])('the amount %j is refused, and the error says what an amount is', (given) => {
   const { success, error } = read(given)
   expect(success).toBe(false)
-  expect(error!.issues[0]!.message).toMatch(/^An amount is a decimal number such as 12\.50, not negative/)
+  expect(error!.issues[0]!.message).toMatch(
+    /^An amount is a decimal number such as 12\.50, not negative/,
+  )
 })
 
 test('a price needs a currency and a basis', () => {
-  expect(z.safeParse(Price, { amount: '0.05', currency: 'EUR', basis: 'compute_unit' }).success).toBe(true)
-  for (const wrong of [{ currency: 'eur' }, { currency: '€' }, { currency: 'EUROEUR' }, { basis: 'month' }, { tax: '0.19' }])
-    expect(z.safeParse(Price, { amount: '0.05', currency: 'EUR', basis: 'cluster', ...wrong }).success).toBe(false)
+  expect(
+    z.safeParse(Price, { amount: '0.05', currency: 'EUR', basis: 'compute_unit' }).success,
+  ).toBe(true)
+  for (const wrong of [
+    { currency: 'eur' },
+    { currency: '€' },
+    { currency: 'EUROEUR' },
+    { basis: 'month' },
+    { tax: '0.19' },
+  ])
+    expect(
+      z.safeParse(Price, { amount: '0.05', currency: 'EUR', basis: 'cluster', ...wrong }).success,
+    ).toBe(false)
 })
 
 test('products are exact where floats are not', () => {
@@ -55,9 +67,19 @@ test('products are exact where floats are not', () => {
 })
 
 test('amounts are shown with at least two digits after the point, and none is cut off', () => {
-  expect(['12.5', '0', '0.0625', '1234567.891', '3'].map(amountShown)).toEqual(['12.50', '0.00', '0.0625', '1\u202f234\u202f567.891', '3.00'])
-  expect(priceShown({ amount: '0.05', currency: 'EUR', basis: 'compute_unit' })).toBe('0.05 EUR per CU and hour')
-  expect(priceShown({ amount: '40', currency: 'USDC', basis: 'cluster' })).toBe('40.00 USDC per hour')
+  expect(['12.5', '0', '0.0625', '1234567.891', '3'].map(amountShown)).toEqual([
+    '12.50',
+    '0.00',
+    '0.0625',
+    '1\u202f234\u202f567.891',
+    '3.00',
+  ])
+  expect(priceShown({ amount: '0.05', currency: 'EUR', basis: 'compute_unit' })).toBe(
+    '0.05 EUR per CU and hour',
+  )
+  expect(priceShown({ amount: '40', currency: 'USDC', basis: 'cluster' })).toBe(
+    '40.00 USDC per hour',
+  )
 })
 
 test('the total of an hour is unknown if the number of priced units is unknown', () => {

@@ -1,6 +1,7 @@
 /**
- * Money as decimal text, such as "0.0625": floats can't represent most decimal fractions, so amounts are never numbers. Products are exact, because
- * they are computed with integers. Amounts are rounded only where they are shown.
+ * Money as decimal text, such as "0.0625": floats can't represent most decimal fractions, so
+ * amounts are never numbers. Products are exact, because they are computed with integers. Amounts
+ * are rounded only where they are shown.
  */
 import * as z from 'zod/mini'
 import { count } from '../words.ts'
@@ -24,25 +25,41 @@ function textOf(units: bigint): string {
   return `${units / unitsPerOne}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** A valid amount without superfluous zeros, as it is stored and compared. The schema refuses other text, which is returned unchanged. */
-const canonical = (amount: string): string => (amountPattern.test(amount) ? textOf(unitsOf(amount)) : amount)
+/**
+ * A valid amount without superfluous zeros, as it is stored and compared. The schema refuses other
+ * text, which is returned unchanged.
+ */
+const canonical = (amount: string): string =>
+  amountPattern.test(amount) ? textOf(unitsOf(amount)) : amount
 
 /** Schema of an amount. The output has no superfluous zeros: "012.50" becomes "12.5". */
-export const Amount = z.string(`${amountSentence}, as text in quotes`).check(z.trim(), z.regex(amountPattern, amountSentence), z.overwrite(canonical))
+export const Amount = z
+  .string(`${amountSentence}, as text in quotes`)
+  .check(z.trim(), z.regex(amountPattern, amountSentence), z.overwrite(canonical))
 
 /** Code of ISO 4217 such as EUR, or the symbol of a token, such as USDC. */
-export const Currency = z.string().check(z.trim(), z.regex(/^[A-Z]{3,5}$/, 'A currency is written in 3 to 5 capital letters, such as EUR'))
+export const Currency = z
+  .string()
+  .check(
+    z.trim(),
+    z.regex(/^[A-Z]{3,5}$/, 'A currency is written in 3 to 5 capital letters, such as EUR'),
+  )
 
 /** What one hour of the price pays for. */
 export const priceBases = ['compute_unit', 'server', 'cluster'] as const
 export type PriceBasis = (typeof priceBases)[number]
 
 /** Price per hour. */
-export const Price = z.strictObject({ amount: Amount, currency: Currency, basis: z.enum(priceBases) })
+export const Price = z.strictObject({
+  amount: Amount,
+  currency: Currency,
+  basis: z.enum(priceBases),
+})
 export type Price = z.infer<typeof Price>
 
 /** The exact product of an amount and a whole number. */
-export const times = (amount: string, factor: number): string => textOf(unitsOf(amount) * BigInt(factor))
+export const times = (amount: string, factor: number): string =>
+  textOf(unitsOf(amount) * BigInt(factor))
 
 /** "12.5" → "12.50", "0.0625" stays: all digits of the amount, but at least two after the point. */
 export function amountShown(amount: string): string {
@@ -51,13 +68,21 @@ export function amountShown(amount: string): string {
 }
 
 /** Words after an amount and its currency. */
-export const perHour: Readonly<Record<PriceBasis, string>> = { compute_unit: 'per CU and hour', server: 'per server and hour', cluster: 'per hour' }
+export const perHour: Readonly<Record<PriceBasis, string>> = {
+  compute_unit: 'per CU and hour',
+  server: 'per server and hour',
+  cluster: 'per hour',
+}
 
 /** "0.05 EUR per CU and hour". */
-export const priceShown = ({ amount, currency, basis }: Price): string => `${amountShown(amount)} ${currency} ${perHour[basis]}`
+export const priceShown = ({ amount, currency, basis }: Price): string =>
+  `${amountShown(amount)} ${currency} ${perHour[basis]}`
 
 /** What an hour costs in total. Null if the number of priced units is unknown. */
-export function hourlyTotal({ amount, basis }: Price, of: { readonly servers: number | null; readonly compute_units: number | null }): string | null {
+export function hourlyTotal(
+  { amount, basis }: Price,
+  of: { readonly servers: number | null; readonly compute_units: number | null },
+): string | null {
   if (basis === 'cluster') return canonical(amount)
   const units = basis === 'server' ? of.servers : of.compute_units
   return units === null ? null : times(amount, units)

@@ -23,7 +23,10 @@ const server = (cores: number, memoryGib: number, diskBytes: number) => ({
 })
 const offerId = `0x${'9f'.repeat(32)}`
 const chainAddress = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-const tool = { address_command: 'steelyard offer set-access-address --offer-id {offerId} --address {chainAddress}' }
+const tool = {
+  address_command:
+    'steelyard offer set-access-address --offer-id {offerId} --address {chainAddress}',
+}
 
 test('the resources of an offer are the sums of its servers, with compute units counted per server', () => {
   // The first server has memory for 16 units, the second has cores for 32.
@@ -46,14 +49,27 @@ test('if the hardware of a server is unknown, the sums are unknown and never 0',
     memory_bytes: null,
     disk_bytes: null,
   })
-  expect(resourcesOf([{ ...server(8, 32, 0), disks: [] }])).toMatchObject({ compute_units: 8, disk_bytes: null, unknown_servers: 0 })
+  expect(resourcesOf([{ ...server(8, 32, 0), disks: [] }])).toMatchObject({
+    compute_units: 8,
+    disk_bytes: null,
+    unknown_servers: 0,
+  })
 })
 
 test('the difference of resources names the amounts that changed', () => {
   const before = resourcesOf([server(32, 64, 1e12)])
   expect(changedResources(before, before)).toEqual([])
-  expect(changedResources(before, resourcesOf([server(32, 128, 1e12)]))).toEqual(['compute_units', 'memory_bytes'])
-  expect(changedResources(before, resourcesOf([null]))).toEqual(['unknown_servers', 'compute_units', 'vcpu', 'memory_bytes', 'disk_bytes'])
+  expect(changedResources(before, resourcesOf([server(32, 128, 1e12)]))).toEqual([
+    'compute_units',
+    'memory_bytes',
+  ])
+  expect(changedResources(before, resourcesOf([null]))).toEqual([
+    'unknown_servers',
+    'compute_units',
+    'vcpu',
+    'memory_bytes',
+    'disk_bytes',
+  ])
 })
 
 const offer = {
@@ -64,9 +80,21 @@ const offer = {
 }
 
 test('an offer is drafted, listed, withdrawn and listed again, and never becomes a draft again', () => {
-  const allowed = offerStatuses.flatMap((from) => offerStatuses.filter((to) => canBecomeOffer({ ...offer, status: from }, to).ok).map((to) => `${from} ${to}`))
-  expect(allowed).toEqual(['draft listed', 'draft withdrawn', 'listed withdrawn', 'withdrawn listed'])
-  expect(canBecomeOffer({ ...offer, status: 'listed' }, 'listed')).toEqual({ ok: false, reason: 'The offer is listed already' })
+  const allowed = offerStatuses.flatMap((from) =>
+    offerStatuses
+      .filter((to) => canBecomeOffer({ ...offer, status: from }, to).ok)
+      .map((to) => `${from} ${to}`),
+  )
+  expect(allowed).toEqual([
+    'draft listed',
+    'draft withdrawn',
+    'listed withdrawn',
+    'withdrawn listed',
+  ])
+  expect(canBecomeOffer({ ...offer, status: 'listed' }, 'listed')).toEqual({
+    ok: false,
+    reason: 'The offer is listed already',
+  })
 })
 
 test.each([
@@ -75,13 +103,19 @@ test.each([
   ['with unknown hardware', { resources: resourcesOf([null]) }, /hardware of 1 server is unknown/],
 ])('an offer %s cannot be listed, but can be withdrawn', (_name, more, reason) => {
   const draft = { ...offer, status: 'draft' as OfferStatus, ...more }
-  expect(canBecomeOffer(draft, 'listed')).toMatchObject({ ok: false, reason: expect.stringMatching(reason) as string })
+  expect(canBecomeOffer(draft, 'listed')).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(reason) as string,
+  })
   expect(canBecomeOffer(draft, 'withdrawn').ok).toBe(true)
 })
 
 test('a listed offer never gets unknown resources, but a draft and a withdrawn one do', () => {
   const unknown = resourcesOf([server(32, 64, 1e12), null])
-  expect(offerStatuses.filter((status) => canHaveResources({ status }, unknown).ok)).toEqual(['draft', 'withdrawn'])
+  expect(offerStatuses.filter((status) => canHaveResources({ status }, unknown).ok)).toEqual([
+    'draft',
+    'withdrawn',
+  ])
   expect(canHaveResources({ status: 'listed' }, offer.resources).ok).toBe(true)
 })
 
@@ -110,7 +144,9 @@ const broken: readonly [string, { offerId: string | null; chainAddress: string |
 ]
 
 test('the command for the access address contains both values in full', () => {
-  expect(addressCommand(tool, { offerId, chainAddress })).toBe(`steelyard offer set-access-address --offer-id ${offerId} --address ${chainAddress}`)
+  expect(addressCommand(tool, { offerId, chainAddress })).toBe(
+    `steelyard offer set-access-address --offer-id ${offerId} --address ${chainAddress}`,
+  )
 })
 
 test.each(broken)('no command is made with %s', (_name, key) => {
@@ -118,7 +154,10 @@ test.each(broken)('no command is made with %s', (_name, key) => {
 })
 
 test.each(broken.slice(2))('the schemas refuse %s', (_name, key) => {
-  expect(z.safeParse(OfferId, key.offerId).success && z.safeParse(AccessAddress, key.chainAddress).success).toBe(false)
+  expect(
+    z.safeParse(OfferId, key.offerId).success &&
+      z.safeParse(AccessAddress, key.chainAddress).success,
+  ).toBe(false)
 })
 
 test('the signed message names the offer, the address and the nonce, each on its own line', () => {

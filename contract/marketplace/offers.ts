@@ -1,6 +1,7 @@
 /**
- * Offers: what is sold, one per cluster. Software in the cluster acts for the offer with the cluster's own key: it proves that it holds the key of the
- * offer's access address, and only then is the offer in use.
+ * Offers: what is sold, one per cluster. Software in the cluster acts for the offer with the
+ * cluster's own key: it proves that it holds the key of the offer's access address, and only then
+ * is the offer in use.
  */
 import * as z from 'zod/mini'
 import { capacityOf, computeUnits, type Hardware } from '../capacity.ts'
@@ -18,7 +19,9 @@ export type OfferStatus = (typeof offerStatuses)[number]
 export const offerIdSentence = 'An offer id is 0x and 64 hexadecimal digits in lower case'
 export const OfferId = z.string().check(z.regex(offerIdPattern, offerIdSentence))
 /** The backend also checks the checksum in the letters' case (EIP-55). */
-export const AccessAddress = z.string().check(z.regex(addressPattern, 'An address is 0x and 40 hexadecimal digits'))
+export const AccessAddress = z
+  .string()
+  .check(z.regex(addressPattern, 'An address is 0x and 40 hexadecimal digits'))
 
 /** Capacity of an offer. If the hardware of a server is unknown, the sums are unknown. */
 export const OfferResources = z.object({
@@ -44,9 +47,15 @@ export const Offer = z.object({
   computed_at: time,
   price: z.nullable(Price),
   access_address: z.nullable(z.string()),
-  /** When software last proved that it holds the key of the access address. Null again after the address was changed or the offer was withdrawn. */
+  /**
+   * When software last proved that it holds the key of the access address. Null again after the
+   * address was changed or the offer was withdrawn.
+   */
   proven_at: z.nullable(time),
-  /** True if the possession of the access address's key was proved, and nothing has ended that proof. */
+  /**
+   * True if the possession of the access address's key was proved, and nothing has ended that
+   * proof.
+   */
   in_use: z.boolean(),
   ...changed,
 })
@@ -56,9 +65,15 @@ const noCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
 /** Sums the hardware of an offer's servers; null for a server whose hardware is unknown. */
 export function resourcesOf(servers: readonly (Hardware | null)[]): OfferResources {
   const each = servers.map((hardware) => {
-    const { cores, memory_bytes, disk_bytes } = hardware === null ? noCapacity : capacityOf(hardware)
+    const { cores, memory_bytes, disk_bytes } =
+      hardware === null ? noCapacity : capacityOf(hardware)
     // One core is sold as two vCPUs.
-    return { compute_units: hardware && computeUnits(hardware), vcpu: cores === null ? null : 2 * cores, memory_bytes, disk_bytes }
+    return {
+      compute_units: hardware && computeUnits(hardware),
+      vcpu: cores === null ? null : 2 * cores,
+      memory_bytes,
+      disk_bytes,
+    }
   })
   const sum = (key: keyof (typeof each)[number]): number | null => {
     const values = each.map((one) => one[key])
@@ -74,8 +89,13 @@ export function resourcesOf(servers: readonly (Hardware | null)[]): OfferResourc
   }
 }
 
-/** The amounts of `OfferResources` with their labels and formats, in the order in which they are shown. */
-export const resourceLabels: Readonly<Record<ResourceKey, readonly [label: string, kind: 'number' | 'memory' | 'disk']>> = {
+/**
+ * The amounts of `OfferResources` with their labels and formats, in the order in which they are
+ * shown.
+ */
+export const resourceLabels: Readonly<
+  Record<ResourceKey, readonly [label: string, kind: 'number' | 'memory' | 'disk']>
+> = {
   servers: ['Servers', 'number'],
   unknown_servers: ['Servers with unknown hardware', 'number'],
   compute_units: ['Compute units', 'number'],
@@ -86,35 +106,66 @@ export const resourceLabels: Readonly<Record<ResourceKey, readonly [label: strin
 export const resourceKeys = Object.keys(resourceLabels) as ResourceKey[]
 
 /** The amounts that differ. */
-export const changedResources = (before: OfferResources, after: OfferResources): ResourceKey[] => resourceKeys.filter((key) => before[key] !== after[key])
+export const changedResources = (before: OfferResources, after: OfferResources): ResourceKey[] =>
+  resourceKeys.filter((key) => before[key] !== after[key])
 
 export const accessStates = ['unset', 'unproven', 'in_use'] as const
-/** unset: there is no access address. unproven: nobody has proved yet that they hold the address's key. */
-export const accessOf = (o: Pick<Offer, 'access_address' | 'in_use'>): (typeof accessStates)[number] =>
+/**
+ * unset: there is no access address. unproven: nobody has proved yet that they hold the address's
+ * key.
+ */
+export const accessOf = (
+  o: Pick<Offer, 'access_address' | 'in_use'>,
+): (typeof accessStates)[number] =>
   o.access_address === null ? 'unset' : o.in_use ? 'in_use' : 'unproven'
 
-const moves: Readonly<Record<OfferStatus, readonly OfferStatus[]>> = { draft: ['listed', 'withdrawn'], listed: ['withdrawn'], withdrawn: ['listed'] }
+const moves: Readonly<Record<OfferStatus, readonly OfferStatus[]>> = {
+  draft: ['listed', 'withdrawn'],
+  listed: ['withdrawn'],
+  withdrawn: ['listed'],
+}
 
-/** Whether an offer may change its status. A listed offer says what is sold, where, and for how much. */
-export function canBecomeOffer(o: Pick<Offer, 'status' | 'cluster' | 'price' | 'resources'>, to: OfferStatus): Verdict {
-  if (o.status === to) return no(to === 'draft' ? 'The offer is a draft already' : `The offer is ${to} already`)
-  if (!moves[o.status].includes(to)) return no(`The offer is ${o.status}: it cannot become a draft again`)
+/**
+ * Whether an offer may change its status. A listed offer says what is sold, where, and for how
+ * much.
+ */
+export function canBecomeOffer(
+  o: Pick<Offer, 'status' | 'cluster' | 'price' | 'resources'>,
+  to: OfferStatus,
+): Verdict {
+  if (o.status === to)
+    return no(to === 'draft' ? 'The offer is a draft already' : `The offer is ${to} already`)
+  if (!moves[o.status].includes(to))
+    return no(`The offer is ${o.status}: it cannot become a draft again`)
   if (to !== 'listed') return yes
-  if (o.cluster === null) return no('The cluster of this offer was removed, so there is nothing to sell')
+  if (o.cluster === null)
+    return no('The cluster of this offer was removed, so there is nothing to sell')
   if (o.price === null) return no('Set a price first')
   if (o.resources.unknown_servers > 0)
-    return no(`The hardware of ${counted(o.resources.unknown_servers, 'server')} is unknown. Update the resources once Steelyard has read it`)
+    return no(
+      `The hardware of ${counted(o.resources.unknown_servers, 'server')} is unknown. Update the resources once Steelyard has read it`,
+    )
   return yes
 }
 
 /** Whether the resources of an offer can be computed again. */
 export const canRecompute = (o: Pick<Offer, 'cluster'>): Verdict =>
-  o.cluster === null ? no('The cluster of this offer was removed, so there are no servers to count') : yes
+  o.cluster === null
+    ? no('The cluster of this offer was removed, so there are no servers to count')
+    : yes
 
-/** Whether the computed resources can replace those of an offer. A listed offer never has unknown resources. */
-export const canHaveResources = (o: Pick<Offer, 'status'>, { unknown_servers: unknown }: OfferResources): Verdict =>
+/**
+ * Whether the computed resources can replace those of an offer. A listed offer never has unknown
+ * resources.
+ */
+export const canHaveResources = (
+  o: Pick<Offer, 'status'>,
+  { unknown_servers: unknown }: OfferResources,
+): Verdict =>
   o.status === 'listed' && unknown > 0
-    ? no(`The hardware of ${counted(unknown, 'server')} is unknown, and the offer is listed: it keeps its resources until Steelyard has read it`)
+    ? no(
+        `The hardware of ${counted(unknown, 'server')} is unknown, and the offer is listed: it keeps its resources until Steelyard has read it`,
+      )
     : yes
 
 /** Whether software may prove that it holds the key of the offer's access address. */
@@ -124,24 +175,48 @@ export function canProve(o: Pick<Offer, 'status' | 'cluster' | 'access_address'>
   return o.access_address === null ? no('The offer has no access address yet') : yes
 }
 
-/** The total price of an hour, such as "4.80 EUR"; null without a price or with unknown resources. */
-export const hourlyTotalOf = ({ price, resources }: Pick<Offer, 'price' | 'resources'>): string | null => price && hourlyTotal(price, resources)
+/**
+ * The total price of an hour, such as "4.80 EUR"; null without a price or with unknown resources.
+ */
+export const hourlyTotalOf = ({
+  price,
+  resources,
+}: Pick<Offer, 'price' | 'resources'>): string | null => price && hourlyTotal(price, resources)
 
 const offers = list<Offer>()({
   nouns: ['offer', 'offers'],
   columns: {
     id: { label: 'Offer', kind: 'mono', value: (o: Offer) => o.id },
     cluster: { label: 'Cluster', sort: true, value: (o: Offer) => o.cluster?.name ?? null },
-    datacenter: { label: 'Datacenter', sort: true, value: (o: Offer) => o.datacenter?.code ?? null },
-    compute_units: { label: 'CU', kind: 'number', sort: true, value: (o: Offer) => o.resources.compute_units },
+    datacenter: {
+      label: 'Datacenter',
+      sort: true,
+      value: (o: Offer) => o.datacenter?.code ?? null,
+    },
+    compute_units: {
+      label: 'CU',
+      kind: 'number',
+      sort: true,
+      value: (o: Offer) => o.resources.compute_units,
+    },
     price: { label: 'Price', value: (o: Offer) => o.price && priceShown(o.price) },
     access: { label: 'Access', kind: 'word', value: accessOf },
     status: { label: 'Status', kind: 'word', sort: true, value: (o: Offer) => o.status },
-    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (o: Offer) => o.created_at },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (o: Offer) => o.created_at,
+    },
   },
   filters: {
     status: { label: 'Status', help: 'Only offers with this status', choices: offerStatuses },
-    datacenter: { label: 'Datacenter', help: 'Only offers in this datacenter, by code or id', placeholder: 'CODE' },
+    datacenter: {
+      label: 'Datacenter',
+      help: 'Only offers in this datacenter, by code or id',
+      placeholder: 'CODE',
+    },
     cluster: { label: 'Cluster', help: 'Only the offer of this cluster, by name or id' },
   },
   order: '-created_at',
@@ -160,15 +235,22 @@ export const offerGet = operation('offerGet', 'GET /v1/offers/{id}', 'marketplac
   params: byOffer,
   answer: Offer,
 })
-export const NewOffer = z.strictObject({ cluster_id: z.uuid(), price: z._default(z.nullable(Price), null) })
+export const NewOffer = z.strictObject({
+  cluster_id: z.uuid(),
+  price: z._default(z.nullable(Price), null),
+})
 export const offerCreate = operation('offerCreate', 'POST /v1/offers', 'marketplace:write', {
-  summary: 'Make an offer of a cluster, as a draft. Its resources are those that the servers of the cluster have now.',
+  summary:
+    'Make an offer of a cluster, as a draft. Its resources are those that the servers of the cluster have now.',
   body: NewOffer,
   answer: Offer,
   status: 201,
   errors: ['not_found', 'offer_exists', 'conflict'],
 })
-export const OfferChange = z.strictObject({ price: z.optional(Price), status: z.optional(z.enum(offerStatuses)) })
+export const OfferChange = z.strictObject({
+  price: z.optional(Price),
+  status: z.optional(z.enum(offerStatuses)),
+})
 export const offerUpdate = operation('offerUpdate', 'PATCH /v1/offers/{id}', 'marketplace:write', {
   summary: 'Change the price of an offer, list it or withdraw it.',
   params: byOffer,
@@ -179,62 +261,122 @@ export const offerUpdate = operation('offerUpdate', 'PATCH /v1/offers/{id}', 'ma
 
 /** The stored resources of an offer, and those that its cluster has now. */
 const Difference = { before: OfferResources, after: OfferResources }
-export const offerDifference = operation('offerDifference', 'GET /v1/offers/{id}/difference', 'marketplace:read', {
-  summary: 'What updating the resources of an offer would change: its resources, and what the servers of its cluster have now.',
-  params: byOffer,
-  answer: z.object(Difference),
-  errors: ['transition_refused'],
-})
-export const offerRecompute = operation('offerRecompute', 'POST /v1/offers/{id}/recompute', 'marketplace:write', {
-  summary: 'Update the resources of an offer to what the servers of its cluster have now. The response contains them before and after.',
-  params: byOffer,
-  answer: z.object({ offer: Offer, ...Difference }),
-  errors: ['stale', 'transition_refused'],
-})
+export const offerDifference = operation(
+  'offerDifference',
+  'GET /v1/offers/{id}/difference',
+  'marketplace:read',
+  {
+    summary:
+      'What updating the resources of an offer would change: its resources, and what the servers of its cluster have now.',
+    params: byOffer,
+    answer: z.object(Difference),
+    errors: ['transition_refused'],
+  },
+)
+export const offerRecompute = operation(
+  'offerRecompute',
+  'POST /v1/offers/{id}/recompute',
+  'marketplace:write',
+  {
+    summary:
+      'Update the resources of an offer to what the servers of its cluster have now. The response contains them before and after.',
+    params: byOffer,
+    answer: z.object({ offer: Offer, ...Difference }),
+    errors: ['stale', 'transition_refused'],
+  },
+)
 export const NewAccessAddress = z.strictObject({ address: AccessAddress })
-export const offerAccessAddressSet = operation('offerAccessAddressSet', 'PUT /v1/offers/{id}/access-address', 'marketplace:write', {
-  summary: 'Set the address whose key lets software act for the offer. The offer is in use only after the possession of that key was proved.',
-  params: byOffer,
-  body: NewAccessAddress,
-  answer: Offer,
-  errors: ['stale', 'conflict'],
-})
+export const offerAccessAddressSet = operation(
+  'offerAccessAddressSet',
+  'PUT /v1/offers/{id}/access-address',
+  'marketplace:write',
+  {
+    summary:
+      'Set the address whose key lets software act for the offer. The offer is in use only after the possession of that key was proved.',
+    params: byOffer,
+    body: NewAccessAddress,
+    answer: Offer,
+    errors: ['stale', 'conflict'],
+  },
+)
 
 /** A challenge can be answered for this long, in ms. */
 export const challengeLifetimeMs = 5 * 60_000
 
 /** The text that software signs. `docs/prove-offer.mjs` writes the same text. */
-export const proofMessage = ({ offerId, address, nonce }: { offerId: string; address: string; nonce: string }): string =>
+export const proofMessage = ({
+  offerId,
+  address,
+  nonce,
+}: {
+  offerId: string
+  address: string
+  nonce: string
+}): string =>
   `Steelyard proof of possession\nOffer: ${offerId}\nAddress: ${address}\nNonce: ${nonce}`
 
 export const offerChallenge = operation('offerChallenge', 'POST /v1/offers/{id}/challenge', null, {
-  summary: 'Request a message to sign with the key of the access address. It is valid for five minutes and for one proof. Needs no session.',
+  summary:
+    'Request a message to sign with the key of the access address. It is valid for five minutes and for one proof. Needs no session.',
   params: byOffer,
-  answer: z.object({ address: z.string(), nonce: z.string(), message: z.string(), expires_at: time }),
+  answer: z.object({
+    address: z.string(),
+    nonce: z.string(),
+    message: z.string(),
+    expires_at: time,
+  }),
   errors: ['transition_refused'],
 })
 export const offerProve = operation('offerProve', 'POST /v1/offers/{id}/prove', null, {
-  summary: 'Prove the possession of the key of the access address by the signed message of a challenge. Needs no session.',
+  summary:
+    'Prove the possession of the key of the access address by the signed message of a challenge. Needs no session.',
   params: byOffer,
   body: z.strictObject({
     nonce: z.string().check(z.maxLength(100)),
-    signature: z.string().check(z.regex(/^0x[0-9a-fA-F]{128}(?:[0-9a-fA-F]{2})?$/, 'A signature is 0x and 128 or 130 hexadecimal digits')),
+    signature: z
+      .string()
+      .check(
+        z.regex(
+          /^0x[0-9a-fA-F]{128}(?:[0-9a-fA-F]{2})?$/,
+          'A signature is 0x and 128 or 130 hexadecimal digits',
+        ),
+      ),
   }),
   answer: z.object({ offer_id: OfferId, address: z.string(), proven_at: time }),
   errors: ['transition_refused', 'challenge_over', 'wrong_key'],
 })
 
-/** The command-line tool that the dialog with the clusters' keys names, for providers of other markets too. `{tool}` and `{version}` are already filled in. */
-export const OfferTool = z.object({ name: z.string(), version: z.string(), update_command: z.string(), address_command: z.string() })
+/**
+ * The command-line tool that the dialog with the clusters' keys names, for providers of other
+ * markets too. `{tool}` and `{version}` are already filled in.
+ */
+export const OfferTool = z.object({
+  name: z.string(),
+  version: z.string(),
+  update_command: z.string(),
+  address_command: z.string(),
+})
 export type OfferTool = z.infer<typeof OfferTool>
 export const offerToolGet = operation('offerToolGet', 'GET /v1/offers/tool', 'signed_in', {
   summary: 'The command-line tool with which offers are updated, and its commands.',
   answer: OfferTool,
 })
 
-/** The command that sets an offer's access address. Null if a part is missing or malformed: nobody may copy such a command into a terminal. */
-export function addressCommand({ address_command }: Pick<OfferTool, 'address_command'>, { offerId, chainAddress }: ClusterKey): string | null {
-  if (offerId === null || chainAddress === null || !offerIdPattern.test(offerId) || !addressPattern.test(chainAddress)) return null
+/**
+ * The command that sets an offer's access address. Null if a part is missing or malformed: nobody
+ * may copy such a command into a terminal.
+ */
+export function addressCommand(
+  { address_command }: Pick<OfferTool, 'address_command'>,
+  { offerId, chainAddress }: ClusterKey,
+): string | null {
+  if (
+    offerId === null ||
+    chainAddress === null ||
+    !offerIdPattern.test(offerId) ||
+    !addressPattern.test(chainAddress)
+  )
+    return null
   return address_command.replaceAll('{offerId}', offerId).replaceAll('{chainAddress}', chainAddress)
 }
 /** The parts of a cluster's key that are shown and copied. */

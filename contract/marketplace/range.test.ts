@@ -25,10 +25,30 @@ test('the numbers of a range are compared exactly', () => {
 })
 
 test('other text is no range, nor is a range whose first number is the larger one', () => {
-  for (const text of ['', '..', '...', '64..32', '1...2', '-1..2', '1e3..', 'a..b', '1..2..3', ' 1..2', '1,5..2', '1..1e400'])
+  for (const text of [
+    '',
+    '..',
+    '...',
+    '64..32',
+    '1...2',
+    '-1..2',
+    '1e3..',
+    'a..b',
+    '1..2..3',
+    ' 1..2',
+    '1,5..2',
+    '1..1e400',
+  ])
     expect(readRange(text)).toBeNull()
 })
 
 test('a filter shows its range in words, and other text as it is', () => {
-  expect(['32..64', '32..', '..1.5', '64', 'cheap', ''].map(inRange('CU').shown)).toEqual(['32–64', '32 or more', 'at most 1.5', '64', 'cheap', ''])
+  expect(['32..64', '32..', '..1.5', '64', 'cheap', ''].map(inRange('CU').shown)).toEqual([
+    '32–64',
+    '32 or more',
+    'at most 1.5',
+    '64',
+    'cheap',
+    '',
+  ])
 })

@@ -18,11 +18,16 @@ export interface Range {
   readonly most: string | null
 }
 
-/** Compares the numbers exactly: negative if `a` is smaller, 0 if both have the same value (`1.5` and `1.50`), positive if `a` is larger. */
+/**
+ * Compares the numbers exactly: negative if `a` is smaller, 0 if both have the same value (`1.5`
+ * and `1.50`), positive if `a` is larger.
+ */
 function compare(a: string, b: string): number {
   const fractions = [a, b].map((text) => text.split('.')[1] ?? '')
   const digits = Math.max(...fractions.map((fraction) => fraction.length))
-  const [x, y] = [a, b].map((text, i) => BigInt(text.split('.')[0]! + fractions[i]!.padEnd(digits, '0')))
+  const [x, y] = [a, b].map((text, i) =>
+    BigInt(text.split('.')[0]! + fractions[i]!.padEnd(digits, '0')),
+  )
   return x! < y! ? -1 : x! > y! ? 1 : 0
 }
 
@@ -35,11 +40,14 @@ export function readRange(text: string): Range | null {
   const [, first = null, dots, second = null] = match
   if (first === null && second === null) return null
   const range = { least: first, most: dots === undefined ? first : second }
-  return range.least !== null && range.most !== null && compare(range.least, range.most) > 0 ? null : range
+  return range.least !== null && range.most !== null && compare(range.least, range.most) > 0
+    ? null
+    : range
 }
 
 /** The text of a range; empty without a limit. */
-export const writeRange = ({ least, most }: Range): string => (least === null && most === null ? '' : `${least ?? ''}..${most ?? ''}`)
+export const writeRange = ({ least, most }: Range): string =>
+  least === null && most === null ? '' : `${least ?? ''}..${most ?? ''}`
 
 /** "32–64", "32 or more", "at most 64", "64": a range for display. */
 export function rangeWords({ least, most }: Range): string {

@@ -1,9 +1,21 @@
 import * as fc from 'fast-check'
 import { isIP } from 'node:net'
 import { expect, test } from 'vitest'
-import { contains, formatAddress, formatCidr, hostsOf, overlap, parseAddress, parseCidr, readCidr, sizeOf } from './addresses.ts'
+import {
+  contains,
+  formatAddress,
+  formatCidr,
+  hostsOf,
+  overlap,
+  parseAddress,
+  parseCidr,
+  readCidr,
+  sizeOf,
+} from './addresses.ts'
 
-const v4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map((value) => ({ family: 4 as const, value }))
+const v4 = fc
+  .bigInt({ min: 0n, max: 2n ** 32n - 1n })
+  .map((value) => ({ family: 4 as const, value }))
 const v6 = fc
   .bigInt({ min: 0n, max: 2n ** 128n - 1n })
   .filter((v) => v >> 32n !== 0xffffn)
@@ -49,7 +61,9 @@ test.each([
   ['2001:db8:0:0:0:0:0:1', '2001:db8::1'],
   ['0:0:0:0:0:0:0:0', '::'],
   ['2001:DB8:0:1:0:0:0:1', '2001:db8:0:1::1'],
-])('%s is formatted as %s (RFC 5952)', (text, canonical) => expect(formatAddress(parseAddress(text)!)).toBe(canonical))
+])('%s is formatted as %s (RFC 5952)', (text, canonical) =>
+  expect(formatAddress(parseAddress(text)!)).toBe(canonical),
+)
 
 test('a CIDR with host bits is refused, and the probable network is suggested', () => {
   expect(readCidr('10.0.0.7/24')).toEqual({ ok: false, corrected: '10.0.0.0/24' })
@@ -58,12 +72,16 @@ test('a CIDR with host bits is refused, and the probable network is suggested', 
 })
 
 test('two networks overlap if and only if one contains the first address of the other', () => {
-  const cidr = fc
-    .tuple(v4, fc.integer({ min: 0, max: 32 }))
-    .map(([a, prefix]) => ({ family: 4 as const, base: (a.value >> BigInt(32 - prefix)) << BigInt(32 - prefix), prefix }))
+  const cidr = fc.tuple(v4, fc.integer({ min: 0, max: 32 })).map(([a, prefix]) => ({
+    family: 4 as const,
+    base: (a.value >> BigInt(32 - prefix)) << BigInt(32 - prefix),
+    prefix,
+  }))
   fc.assert(
     fc.property(cidr, cidr, (a, b) => {
-      expect(overlap(a, b)).toBe(contains(a, { family: 4, value: b.base }) || contains(b, { family: 4, value: a.base }))
+      expect(overlap(a, b)).toBe(
+        contains(a, { family: 4, value: b.base }) || contains(b, { family: 4, value: a.base }),
+      )
     }),
   )
 })
@@ -72,7 +90,9 @@ test.each([
   ['10.0.0.0/30', ['10.0.0.1', '10.0.0.2']],
   ['10.0.0.0/31', ['10.0.0.0', '10.0.0.1']],
   ['10.0.0.9/32', ['10.0.0.9']],
-])('the host addresses of %s are enumerated', (text, hosts) => expect([...hostsOf(parseCidr(text)!)].map(formatAddress)).toEqual(hosts))
+])('the host addresses of %s are enumerated', (text, hosts) =>
+  expect([...hostsOf(parseCidr(text)!)].map(formatAddress)).toEqual(hosts),
+)
 
 test('the size of a network counts every address', () => {
   expect(sizeOf(parseCidr('10.0.0.0/24')!)).toBe(256n)

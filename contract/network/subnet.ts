@@ -1,8 +1,14 @@
-/** Schema of a subnet in responses. Separate from the rules in `subnet-rules.ts`, which the overview doesn't need. */
+/**
+ * Schema of a subnet in responses. Separate from the rules in `subnet-rules.ts`, which the overview
+ * doesn't need.
+ */
 import * as z from 'zod/mini'
 import { changed, time } from '../page.ts'
 
-/** Active: the cluster has the wanted pool. Draining: no new addresses are assigned, and Steelyard waits until the used addresses are released. */
+/**
+ * Active: the cluster has the wanted pool. Draining: no new addresses are assigned, and Steelyard
+ * waits until the used addresses are released.
+ */
 export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
 export type SubnetStatus = (typeof subnetStatuses)[number]
 export const subnetPurposes = ['workload', 'management'] as const
@@ -18,7 +24,9 @@ export const Subnet = z.object({
   vlan_id: z.nullable(z.int()),
   /** Addresses and `a-b` ranges in canonical spelling, sorted and disjoint. */
   exclude: z.array(z.string()),
-  /** Whether the first and last address may be assigned too, for routed space that is not on a link. */
+  /**
+   * Whether the first and last address may be assigned too, for routed space that is not on a link.
+   */
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
   datacenter: z.object({ id: z.uuid(), code: z.string() }),
@@ -27,7 +35,10 @@ export const Subnet = z.object({
   status: z.enum(subnetStatuses),
   /** What the subnet is waiting for, or what is wrong. */
   reason: z.nullable(z.string()),
-  /** Number of assignable addresses: usable ones without gateway and exclusions. null: above the safe integers. */
+  /**
+   * Number of assignable addresses: usable ones without gateway and exclusions. null: above the
+   * safe integers.
+   */
   total: z.nullable(z.int()),
   /** Number of assignable addresses in use. null: unknown. */
   used: z.nullable(z.int()),

@@ -1,6 +1,7 @@
 /**
- * API tokens: credentials for programs, with scopes, an end, and no session. A token can do what its scopes say as long as its user can. The response of
- * the creation is the only one that contains the token; Steelyard stores its hash.
+ * API tokens: credentials for programs, with scopes, an end, and no session. A token can do what
+ * its scopes say as long as its user can. The response of the creation is the only one that
+ * contains the token; Steelyard stores its hash.
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
@@ -22,7 +23,10 @@ export const ApiToken = z.object({
   name: z.string(),
   status: z.enum(apiTokenStatuses),
   user: User,
-  /** Scopes that the token was created with. Those that its user's role has lost since have no effect. */
+  /**
+   * Scopes that the token was created with. Those that its user's role has lost since have no
+   * effect.
+   */
   scopes: z.array(Scope),
   created_at: time,
   expires_at: time,
@@ -40,19 +44,42 @@ const apiTokens = list<ApiToken>()({
     status: { label: 'Status', kind: 'word', value: (t: ApiToken) => t.status },
     user: { label: 'User', hidden: true, value: (t: ApiToken) => t.user.email },
     scopes: { label: 'Scopes', value: (t: ApiToken) => t.scopes.join(', ') },
-    expires_at: { label: 'Expires', kind: 'time', sort: true, value: (t: ApiToken) => t.expires_at },
-    last_used_at: { label: 'Last used', kind: 'time', sort: true, value: (t: ApiToken) => t.last_used_at },
+    expires_at: {
+      label: 'Expires',
+      kind: 'time',
+      sort: true,
+      value: (t: ApiToken) => t.expires_at,
+    },
+    last_used_at: {
+      label: 'Last used',
+      kind: 'time',
+      sort: true,
+      value: (t: ApiToken) => t.last_used_at,
+    },
     last_used_ip: { label: 'From', kind: 'mono', value: (t: ApiToken) => t.last_used_ip },
-    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (t: ApiToken) => t.created_at },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (t: ApiToken) => t.created_at,
+    },
     id: { label: 'Id', kind: 'mono', hidden: true, value: (t: ApiToken) => t.id },
   },
-  filters: { status: { label: 'Status', help: 'Only API tokens with this status', choices: apiTokenStatuses } },
+  filters: {
+    status: {
+      label: 'Status',
+      help: 'Only API tokens with this status',
+      choices: apiTokenStatuses,
+    },
+  },
   order: '-created_at',
 })
 
 export const apiTokenList = listOperation(apiTokens, ApiToken, {
   name: 'apiTokenList',
-  summary: "The caller's API tokens; with `users:manage`, also those of other users. The tokens themselves are never returned.",
+  summary:
+    "The caller's API tokens; with `users:manage`, also those of other users. The tokens themselves are never returned.",
   path: '/v1/tokens',
   scope: 'signed_in',
   more: { user_id: z.optional(z.union([z.literal('all'), z.uuid()])) },
@@ -60,7 +87,14 @@ export const apiTokenList = listOperation(apiTokens, ApiToken, {
 
 const days = `Lifetime must be 1 to ${longestTokenDays} days`
 export const NewApiToken = z.strictObject({
-  name: z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(60, 'A name has at most 60 characters'), seen()),
+  name: z
+    .string()
+    .check(
+      z.trim(),
+      z.minLength(1, 'Enter a name'),
+      z.maxLength(60, 'A name has at most 60 characters'),
+      seen(),
+    ),
   scopes: z.array(Scope).check(z.minLength(1, 'Choose at least one scope'), z.maxLength(20)),
   lifetime_days: z._default(wholeIn(1, longestTokenDays, days), 90),
 })
@@ -73,12 +107,14 @@ export function mayHaveScopes(held: readonly Scope[], asked: readonly Scope[]): 
 }
 
 /**
- * Whether a caller with the scopes `held` may give somebody a role, or a link with which somebody gets it. Otherwise an API token with `users:manage` alone could
- * make itself an admin.
+ * Whether a caller with the scopes `held` may give somebody a role, or a link with which somebody
+ * gets it. Otherwise an API token with `users:manage` alone could make itself an admin.
  */
 export function mayGiveRole(held: readonly Scope[], role: Role): Verdict {
   const missing = scopesOf[role].filter((scope) => !held.includes(scope))
-  return missing.length === 0 ? yes : no(`The role ${role} includes ${missing.join(', ')}, which the API token does not include`)
+  return missing.length === 0
+    ? yes
+    : no(`The role ${role} includes ${missing.join(', ')}, which the API token does not include`)
 }
 
 export const apiTokenCreate = operation('apiTokenCreate', 'POST /v1/tokens', 'signed_in', {
@@ -91,6 +127,7 @@ export const apiTokenCreate = operation('apiTokenCreate', 'POST /v1/tokens', 'si
   errors: ['name_taken'],
 })
 export const apiTokenRevoke = operation('apiTokenRevoke', 'DELETE /v1/tokens/{id}', 'signed_in', {
-  summary: "Revoke an API token: one of the caller's own, or with `users:manage` any user's. It stops working within 5 s.",
+  summary:
+    "Revoke an API token: one of the caller's own, or with `users:manage` any user's. It stops working within 5 s.",
   params: byId,
 })

@@ -1,4 +1,7 @@
-/** Invitations: a link with which somebody creates their own account, once. Also the waitlist, from which people are invited. */
+/**
+ * Invitations: a link with which somebody creates their own account, once. Also the waitlist, from
+ * which people are invited.
+ */
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
@@ -32,18 +35,37 @@ const invitations = list<Invitation>()({
     name: { label: 'Name', value: (i: Invitation) => i.name },
     role: { label: 'Role', kind: 'word', value: (i: Invitation) => i.role },
     invited_by: { label: 'By', value: (i: Invitation) => i.invited_by },
-    created_at: { label: 'Invited', kind: 'time', sort: true, value: (i: Invitation) => i.created_at },
-    expires_at: { label: 'Expires', kind: 'time', sort: true, value: (i: Invitation) => i.expires_at },
+    created_at: {
+      label: 'Invited',
+      kind: 'time',
+      sort: true,
+      value: (i: Invitation) => i.created_at,
+    },
+    expires_at: {
+      label: 'Expires',
+      kind: 'time',
+      sort: true,
+      value: (i: Invitation) => i.expires_at,
+    },
   },
   order: '-created_at',
 })
 
-const calls = callsOf('invitation', '/v1/invitations', { read: 'users:manage', write: 'users:manage' }, Invitation)
-export const invitationList = calls.list(invitations, 'Invitations that were not accepted yet and have not expired.')
+const calls = callsOf(
+  'invitation',
+  '/v1/invitations',
+  { read: 'users:manage', write: 'users:manage' },
+  Invitation,
+)
+export const invitationList = calls.list(
+  invitations,
+  'Invitations that were not accepted yet and have not expired.',
+)
 export const NewInvitation = z.strictObject({ email, name: displayName, role: Role })
 export const invitationCreate = withProof(
   operation('invitationCreate', 'POST /v1/invitations', 'users:manage', {
-    summary: 'Invite somebody. The link in the response works once, within 7 days; it replaces an earlier invitation of the same email.',
+    summary:
+      'Invite somebody. The link in the response works once, within 7 days; it replaces an earlier invitation of the same email.',
     body: NewInvitation,
     answer: WithLink,
     status: 201,
@@ -60,7 +82,11 @@ export const invitationLook = operation('invitationLook', 'POST /v1/invitations/
   answer: z.object({ email: z.string(), name: z.string(), role: Role, expires_at: time }),
   errors: ['link_over'],
 })
-export const InvitationAcceptance = z.strictObject({ token, name: displayName, new_password: newPassword })
+export const InvitationAcceptance = z.strictObject({
+  token,
+  name: displayName,
+  new_password: newPassword,
+})
 export const invitationAccept = operation('invitationAccept', 'POST /v1/invitations/accept', null, {
   summary: 'Create the account of an invitation, with a name and a password. Works once.',
   body: InvitationAcceptance,
@@ -74,7 +100,8 @@ export const WaitlistRequest = z.strictObject({
   email,
 })
 export const waitlistJoin = operation('waitlistJoin', 'POST /v1/waitlist', null, {
-  summary: 'Ask to join the waitlist. The response does not reveal whether the email is already known.',
+  summary:
+    'Ask to join the waitlist. The response does not reveal whether the email is already known.',
   body: WaitlistRequest,
   errors: ['throttled'],
 })
@@ -94,14 +121,21 @@ export type WaitlistEntry = z.infer<typeof WaitlistEntry>
 const waitlist = list<WaitlistEntry>()({
   nouns: ['entry', 'entries'],
   columns: {
-    created_at: { label: 'Asked', kind: 'time', sort: true, value: (e: WaitlistEntry) => e.created_at },
+    created_at: {
+      label: 'Asked',
+      kind: 'time',
+      sort: true,
+      value: (e: WaitlistEntry) => e.created_at,
+    },
     email: { label: 'Email', sort: true, value: (e: WaitlistEntry) => e.email },
     name: { label: 'Name', sort: true, value: (e: WaitlistEntry) => e.name },
     company: { label: 'Company', value: (e: WaitlistEntry) => e.company },
     status: { label: 'Status', kind: 'word', value: (e: WaitlistEntry) => e.status },
     invited_at: { label: 'Invited', kind: 'time', value: (e: WaitlistEntry) => e.invited_at },
   },
-  filters: { status: { label: 'Status', help: 'Only people with this status', choices: waitlistStatuses } },
+  filters: {
+    status: { label: 'Status', help: 'Only people with this status', choices: waitlistStatuses },
+  },
   order: 'created_at',
 })
 
@@ -112,16 +146,27 @@ export const waitlistList = listOperation(waitlist, WaitlistEntry, {
   scope: 'users:manage',
 })
 export const WaitlistInvitation = z.strictObject({ role: Role })
-export const waitlistInvite = operation('waitlistInvite', 'POST /v1/waitlist/{id}/invite', 'users:manage', {
-  summary: 'Invite somebody from the waitlist, with the name and email that they gave. The link in the response works once, within 7 days.',
-  params: byId,
-  proof: true,
-  body: WaitlistInvitation,
-  answer: WithLink,
-  status: 201,
-  errors: ['user_exists'],
-})
-export const waitlistRemove = operation('waitlistRemove', 'DELETE /v1/waitlist/{id}', 'users:manage', {
-  summary: 'Remove somebody from the waitlist.',
-  params: byId,
-})
+export const waitlistInvite = operation(
+  'waitlistInvite',
+  'POST /v1/waitlist/{id}/invite',
+  'users:manage',
+  {
+    summary:
+      'Invite somebody from the waitlist, with the name and email that they gave. The link in the response works once, within 7 days.',
+    params: byId,
+    proof: true,
+    body: WaitlistInvitation,
+    answer: WithLink,
+    status: 201,
+    errors: ['user_exists'],
+  },
+)
+export const waitlistRemove = operation(
+  'waitlistRemove',
+  'DELETE /v1/waitlist/{id}',
+  'users:manage',
+  {
+    summary: 'Remove somebody from the waitlist.',
+    params: byId,
+  },
+)

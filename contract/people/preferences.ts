@@ -8,7 +8,11 @@ export const viewLimits = { views: 20, nameLength: 40 } as const
 export const SavedView = z.strictObject({
   name: z
     .string()
-    .check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(viewLimits.nameLength, `A name has at most ${viewLimits.nameLength} characters`)),
+    .check(
+      z.trim(),
+      z.minLength(1, 'Enter a name'),
+      z.maxLength(viewLimits.nameLength, `A name has at most ${viewLimits.nameLength} characters`),
+    ),
   search: z.record(z.string().check(z.maxLength(40)), z.string().check(z.maxLength(200))),
 })
 export type SavedView = z.infer<typeof SavedView>
@@ -17,19 +21,39 @@ export type SavedView = z.infer<typeof SavedView>
 export const Preferences = z.strictObject({
   theme: z.optional(z.enum(['dark', 'light', 'system'])),
   /** Shown columns by table. */
-  columns: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(z.string().check(z.maxLength(40))).check(z.maxLength(40)))),
+  columns: z.optional(
+    z.record(
+      z.string().check(z.maxLength(40)),
+      z.array(z.string().check(z.maxLength(40))).check(z.maxLength(40)),
+    ),
+  ),
   /** Saved views by table. */
-  views: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(SavedView).check(z.maxLength(viewLimits.views)))),
+  views: z.optional(
+    z.record(
+      z.string().check(z.maxLength(40)),
+      z.array(SavedView).check(z.maxLength(viewLimits.views)),
+    ),
+  ),
   sidebar: z.optional(z.enum(['expanded', 'collapsed'])),
 })
 export type Preferences = z.infer<typeof Preferences>
 
-export const preferencesGet = operation('preferencesGet', 'GET /v1/session/preferences', 'signed_in', {
-  summary: "The user's preferences.",
-  answer: Preferences,
-})
-export const preferencesPut = operation('preferencesPut', 'PUT /v1/session/preferences', 'signed_in', {
-  summary: "Replace the user's preferences.",
-  body: Preferences,
-  answer: Preferences,
-})
+export const preferencesGet = operation(
+  'preferencesGet',
+  'GET /v1/session/preferences',
+  'signed_in',
+  {
+    summary: "The user's preferences.",
+    answer: Preferences,
+  },
+)
+export const preferencesPut = operation(
+  'preferencesPut',
+  'PUT /v1/session/preferences',
+  'signed_in',
+  {
+    summary: "Replace the user's preferences.",
+    body: Preferences,
+    answer: Preferences,
+  },
+)

@@ -14,13 +14,17 @@ export const proofMinutes = 15
 const Administrator = z.object({ name: z.string(), email: z.string() })
 
 export const profileGet = operation('profileGet', 'GET /v1/session/profile', 'signed_in', {
-  summary: "The caller's own account: role, ways to sign in, second factor, and who can change the role.",
+  summary:
+    "The caller's own account: role, ways to sign in, second factor, and who can change the role.",
   session: true,
   answer: z.object({
     user: User,
     role: Role,
     created_at: time,
-    /** Whether the account has a password; without one it signs in with a passkey or through the identity provider. */
+    /**
+     * Whether the account has a password; without one it signs in with a passkey or through the
+     * identity provider.
+     */
     has_password: z.boolean(),
     /** Whether the account has signed in through the identity provider. */
     has_provider: z.boolean(),
@@ -47,24 +51,46 @@ export const profileUpdate = operation('profileUpdate', 'PATCH /v1/session/profi
   answer: User,
 })
 
-export const sessionProvePasskey = operation('sessionProvePasskey', 'POST /v1/session/proof/passkey', 'signed_in', {
-  summary: "Begin to prove the caller's identity with a passkey. The browser's answer goes to `sessionProve`.",
-  session: true,
-  answer: PasskeyChallenge,
-})
-export const sessionProveProvider = operation('sessionProveProvider', 'POST /v1/session/proof/provider', 'signed_in', {
-  summary: "Begin to prove the caller's identity through the identity provider, which asks the user to sign in again. The browser goes to `url`.",
-  session: true,
-  body: ReturnTo,
-  answer: z.object({ url: z.string() }),
-  errors: ['provider_refused', 'provider_unreachable'],
-})
-/** Exactly one of the three. */
-export const Proof = z.strictObject({ password: z.optional(oldPassword), passkey: z.optional(PasskeyAnswer), provider: z.optional(ProviderAnswer) }).check(
-  z.refine(({ password, passkey, provider }) => [password, passkey, provider].filter((one) => one !== undefined).length === 1, {
-    error: 'Give a password, the answer of a passkey, or the answer of the identity provider',
-  }),
+export const sessionProvePasskey = operation(
+  'sessionProvePasskey',
+  'POST /v1/session/proof/passkey',
+  'signed_in',
+  {
+    summary:
+      "Begin to prove the caller's identity with a passkey. The browser's answer goes to `sessionProve`.",
+    session: true,
+    answer: PasskeyChallenge,
+  },
 )
+export const sessionProveProvider = operation(
+  'sessionProveProvider',
+  'POST /v1/session/proof/provider',
+  'signed_in',
+  {
+    summary:
+      "Begin to prove the caller's identity through the identity provider, which asks the user to sign in again. The browser goes to `url`.",
+    session: true,
+    body: ReturnTo,
+    answer: z.object({ url: z.string() }),
+    errors: ['provider_refused', 'provider_unreachable'],
+  },
+)
+/** Exactly one of the three. */
+export const Proof = z
+  .strictObject({
+    password: z.optional(oldPassword),
+    passkey: z.optional(PasskeyAnswer),
+    provider: z.optional(ProviderAnswer),
+  })
+  .check(
+    z.refine(
+      ({ password, passkey, provider }) =>
+        [password, passkey, provider].filter((one) => one !== undefined).length === 1,
+      {
+        error: 'Give a password, the answer of a passkey, or the answer of the identity provider',
+      },
+    ),
+  )
 export const sessionProve = operation('sessionProve', 'POST /v1/session/proof', 'signed_in', {
   summary:
     "Prove the caller's identity again. For 15 minutes, calls that need a recent proof are then accepted in this session: downloading credentials, deleting a cluster, changing users, creating API tokens, changing the second factor.",

@@ -1,4 +1,7 @@
-/** The second factor of an account: codes of an authenticator app (TOTP, RFC 6238), passkeys, and recovery codes for both. */
+/**
+ * The second factor of an account: codes of an authenticator app (TOTP, RFC 6238), passkeys, and
+ * recovery codes for both.
+ */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
 import { time } from '../page.ts'
@@ -10,7 +13,10 @@ export const totpSetupMinutes = 10
 /** Digits of a code, and the time in seconds after which the app shows the next one. */
 export const totp = { digits: 6, periodSeconds: 30 } as const
 
-/** A code of the app, or a recovery code. Spaces and hyphens are ignored, because people copy codes with them. */
+/**
+ * A code of the app, or a recovery code. Spaces and hyphens are ignored, because people copy codes
+ * with them.
+ */
 export const code = z.string().check(
   z.trim(),
   z.minLength(1, 'Enter the code'),
@@ -48,9 +54,14 @@ export const totpRemove = operation('totpRemove', 'DELETE /v1/session/totp', 'si
   proof: true,
   errors: ['not_found'],
 })
-export const recoveryCodesRenew = operation('recoveryCodesRenew', 'POST /v1/session/recovery-codes', 'signed_in', {
-  summary: 'Replace all recovery codes of the caller by new ones, which are returned only now.',
-  session: true,
-  proof: true,
-  answer: z.object({ recovery_codes: z.array(z.string()) }),
-})
+export const recoveryCodesRenew = operation(
+  'recoveryCodesRenew',
+  'POST /v1/session/recovery-codes',
+  'signed_in',
+  {
+    summary: 'Replace all recovery codes of the caller by new ones, which are returned only now.',
+    session: true,
+    proof: true,
+    answer: z.object({ recovery_codes: z.array(z.string()) }),
+  },
+)

@@ -15,11 +15,14 @@ test('a removed line has its line number in the old text, an added line its line
 })
 
 test('a comparison contains both texts completely', () => {
-  const text = fc.array(fc.constantFrom('a', 'b', 'c', '  d: 1', ''), { maxLength: 40 }).map((lines) => lines.join('\n'))
+  const text = fc
+    .array(fc.constantFrom('a', 'b', 'c', '  d: 1', ''), { maxLength: 40 })
+    .map((lines) => lines.join('\n'))
   fc.assert(
     fc.property(text, text, (before, after) => {
       const lines = diffLines(before, after)
-      const side = (skip: 'add' | 'remove') => lines.filter((l) => l.kind !== skip).map((l) => l.text)
+      const side = (skip: 'add' | 'remove') =>
+        lines.filter((l) => l.kind !== skip).map((l) => l.text)
       const wanted = (whole: string) => (whole === '' ? [] : whole.replace(/\n$/, '').split('\n'))
       expect(side('add')).toEqual(wanted(before))
       expect(side('remove')).toEqual(wanted(after))

@@ -6,12 +6,18 @@ export interface DiffLine {
   text: string
 }
 
-/** If more lines than this differ, everything between the common start and end counts as replaced. This keeps the comparison fast. */
+/**
+ * If more lines than this differ, everything between the common start and end counts as replaced.
+ * This keeps the comparison fast.
+ */
 const limit = 4_000
 
 /** Compares by lines, with the fewest additions and removals (longest common subsequence). */
 export function diffLines(before: string, after: string): DiffLine[] {
-  const [a, b] = [before === '' ? [] : before.replace(/\n$/, '').split('\n'), after === '' ? [] : after.replace(/\n$/, '').split('\n')]
+  const [a, b] = [
+    before === '' ? [] : before.replace(/\n$/, '').split('\n'),
+    after === '' ? [] : after.replace(/\n$/, '').split('\n'),
+  ]
   let start = 0
   while (start < a.length && start < b.length && a[start] === b[start]) start++
   let [endA, endB] = [a.length, b.length]
@@ -20,8 +26,10 @@ export function diffLines(before: string, after: string): DiffLine[] {
     endB--
   }
   const lines: DiffLine[] = []
-  const same = (i: number, j: number) => lines.push({ kind: 'same', before: i + 1, after: j + 1, text: a[i]! })
-  const remove = (i: number) => lines.push({ kind: 'remove', before: i + 1, after: null, text: a[i]! })
+  const same = (i: number, j: number) =>
+    lines.push({ kind: 'same', before: i + 1, after: j + 1, text: a[i]! })
+  const remove = (i: number) =>
+    lines.push({ kind: 'remove', before: i + 1, after: null, text: a[i]! })
   const add = (j: number) => lines.push({ kind: 'add', before: null, after: j + 1, text: b[j]! })
   for (let i = 0; i < start; i++) same(i, i)
   const [m, n] = [endA - start, endB - start]
@@ -34,12 +42,15 @@ export function diffLines(before: string, after: string): DiffLine[] {
     for (let i = m - 1; i >= 0; i--) {
       for (let j = n - 1; j >= 0; j--)
         common[i * width + j] =
-          a[start + i] === b[start + j] ? common[(i + 1) * width + j + 1]! + 1 : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
+          a[start + i] === b[start + j]
+            ? common[(i + 1) * width + j + 1]! + 1
+            : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
     }
     let [i, j] = [0, 0]
     while (i < m || j < n) {
       if (i < m && j < n && a[start + i] === b[start + j]) same(start + i++, start + j++)
-      else if (i < m && (j === n || common[(i + 1) * width + j]! >= common[i * width + j + 1]!)) remove(start + i++)
+      else if (i < m && (j === n || common[(i + 1) * width + j]! >= common[i * width + j + 1]!))
+        remove(start + i++)
       else add(start + j++)
     }
   }
@@ -54,11 +65,15 @@ export interface Part {
   hidden: boolean
 }
 
-/** Folds unchanged lines, keeping `context` lines around each change. Up to two unchanged lines stay. */
+/**
+ * Folds unchanged lines, keeping `context` lines around each change. Up to two unchanged lines
+ * stay.
+ */
 export function collapse(lines: readonly DiffLine[], context = 3): Part[] {
   const near = new Uint8Array(lines.length)
   lines.forEach((line, i) => {
-    if (line.kind !== 'same') near.fill(1, Math.max(0, i - context), Math.min(lines.length, i + context + 1))
+    if (line.kind !== 'same')
+      near.fill(1, Math.max(0, i - context), Math.min(lines.length, i + context + 1))
   })
   const parts: Part[] = []
   for (let i = 0; i < lines.length;) {
@@ -77,9 +92,16 @@ export const unifiedDiff = (before: string, after: string): string => {
   if (parts.every(({ lines }) => lines.every(({ kind }) => kind === 'same'))) return ''
   const hunks = parts.flatMap(({ hidden, lines }) => {
     if (hidden) return []
-    const [old, now] = [lines.filter((l) => l.before !== null), lines.filter((l) => l.after !== null)]
-    const range = (some: typeof lines, side: 'before' | 'after') => `${some[0]?.[side] ?? 0},${some.length}`
-    return [`@@ -${range(old, 'before')} +${range(now, 'after')} @@`, ...lines.map(({ kind, text }) => `${signs[kind]}${text}`)]
+    const [old, now] = [
+      lines.filter((l) => l.before !== null),
+      lines.filter((l) => l.after !== null),
+    ]
+    const range = (some: typeof lines, side: 'before' | 'after') =>
+      `${some[0]?.[side] ?? 0},${some.length}`
+    return [
+      `@@ -${range(old, 'before')} +${range(now, 'after')} @@`,
+      ...lines.map(({ kind, text }) => `${signs[kind]}${text}`),
+    ]
   })
   return `${hunks.join('\n')}\n`
 }

@@ -38,7 +38,10 @@ describe('the default install disk', () => {
     ['virtual media of the management controller', { model: 'Virtual Floppy' }],
     ['virtual media of the management controller', { model: 'Virtual HDisk0', transport: 'usb' }],
     ['virtual media of the management controller', { model: 'AMI Virtual CDROM0' }],
-    ['virtual media of the management controller', { model: 'iDRAC Virtual Floppy', transport: 'usb' }],
+    [
+      'virtual media of the management controller',
+      { model: 'iDRAC Virtual Floppy', transport: 'usb' },
+    ],
     ['virtual media of the management controller', { model: 'HPE iLO Virtual USB' }],
     ['a network disk', { transport: 'iscsi' }],
     ['a network disk', { transport: 'nvme-of' }],
@@ -57,14 +60,25 @@ describe('the default install disk', () => {
 
   test('the default install disk is never read-only, and an empty disk is preferred to a smaller one with content', () => {
     expect(defaultInstallDisk([ssd('sda', { readonly: true })])).toBeNull()
-    expect(defaultInstallDisk([ssd('sda', { size: 10 * gib, content: 'ext4' }), ssd('sdb'), ssd('sdc', { size: 900 * gib })])?.id).toBe('sdb')
+    expect(
+      defaultInstallDisk([
+        ssd('sda', { size: 10 * gib, content: 'ext4' }),
+        ssd('sdb'),
+        ssd('sdc', { size: 900 * gib }),
+      ])?.id,
+    ).toBe('sdb')
     expect(defaultInstallDisk([ssd('sda', { content: 'ext4' })])?.id).toBe('sda')
   })
 
   test('only empty fixed disks are workload disks by default', () => {
-    expect(defaultWorkloadDisks([ssd('sda'), ssd('sdb', { content: 'Ceph OSD' }), ssd('sdc', { content: null }), ssd('sdd', { transport: 'usb' })])).toEqual([
-      ssd('sda'),
-    ])
+    expect(
+      defaultWorkloadDisks([
+        ssd('sda'),
+        ssd('sdb', { content: 'Ceph OSD' }),
+        ssd('sdc', { content: null }),
+        ssd('sdd', { transport: 'usb' }),
+      ]),
+    ).toEqual([ssd('sda')])
   })
 })
 
@@ -75,8 +89,12 @@ describe('a disk with content', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
       '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". The disk is wiped only after it is named and confirmed',
     ])
-    expect(canWipe(chosen([full]), [{ serial: 'S-sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
-    expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
+    expect(canWipe(chosen([full]), [{ serial: 'S-sda', content: 'ext4 "data"' }])).toEqual({
+      ok: true,
+    })
+    expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', content: 'ext4 "data"' }])).toEqual({
+      ok: true,
+    })
     expect(canWipe(chosen([full]), [disksToConfirm(chosen([full]))[0]!.by!])).toEqual({ ok: true })
   })
 
@@ -88,11 +106,16 @@ describe('a disk with content', () => {
       expect.stringContaining('only after it is named'),
       'The disk with serial S-old that was confirmed is none of the chosen disks: it may be gone',
     ])
-    expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)
+    expect(
+      canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok,
+    ).toBe(false)
   })
 
   test('a disk is confirmed by its WWID if another disk has the same serial', () => {
-    const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
+    const twins = [
+      ssd('sda', { serial: 'SAME', content: 'xfs' }),
+      ssd('sdb', { serial: 'SAME', content: 'xfs' }),
+    ]
     expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
       expect.stringContaining('Several disks have the serial SAME: name the disk by its WWID'),
       expect.stringContaining('Several disks have the serial SAME: name the disk by its WWID'),
@@ -107,8 +130,13 @@ describe('a disk with content', () => {
 
   test('a disk with content is never wiped if it has no unique serial or WWID', () => {
     const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
-    expect(notConfirmed(chosen([nameless]), [])).toEqual([expect.stringContaining('no WWID and no serial of its own')])
-    const clones = [ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }), ssd('sdb', { serial: '0', wwid: 'naa.0' })]
+    expect(notConfirmed(chosen([nameless]), [])).toEqual([
+      expect.stringContaining('no WWID and no serial of its own'),
+    ])
+    const clones = [
+      ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }),
+      ssd('sdb', { serial: '0', wwid: 'naa.0' }),
+    ]
     expect(notConfirmed(chosen(clones), [{ wwid: 'naa.0', serial: '0', content: 'xfs' }])).toEqual([
       expect.stringContaining('no WWID and no serial of its own'),
     ])
@@ -122,9 +150,13 @@ describe('a disk with content', () => {
 })
 
 test('disks with unknown content and empty removable media need a confirmation too', () => {
-  expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('its content is not known')])
+  expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([
+    expect.stringContaining('its content is not known'),
+  ])
   const stick = ssd('sdb', { transport: 'usb' })
-  expect(notConfirmed(chosen([stick]), [])).toEqual([expect.stringContaining('it is a USB disk, and it is empty')])
+  expect(notConfirmed(chosen([stick]), [])).toEqual([
+    expect.stringContaining('it is a USB disk, and it is empty'),
+  ])
   expect(canWipe(chosen([stick]), [{ serial: 'S-sdb', content: 'empty' }])).toEqual({ ok: true })
 })
 

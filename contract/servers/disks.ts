@@ -1,6 +1,7 @@
 /**
- * Rules for servers' disks: where Talos is installed by default, and which disks are wiped only after a user has confirmed their name and content.
- * A confirmation may be needed for the install disk and for workload disks, because a reset wipes workload disks.
+ * Rules for servers' disks: where Talos is installed by default, and which disks are wiped only
+ * after a user has confirmed their name and content. A confirmation may be needed for the install
+ * disk and for workload disks, because a reset wipes workload disks.
  */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from '../rule.ts'
@@ -27,16 +28,23 @@ export const Disk = z.object({
 export type Disk = z.infer<typeof Disk>
 
 /** The fields that the rules for choosing a disk use. All but `id` may be missing. */
-export type DiskFacts = Pick<Disk, 'id'> & { readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null }
+export type DiskFacts = Pick<Disk, 'id'> & {
+  readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null
+}
 
 export const emptyContent = 'empty'
-/** Content of a disk that was wiped since the server's last boot: the kernel still lists its old partitions. */
+/**
+ * Content of a disk that was wiped since the server's last boot: the kernel still lists its old
+ * partitions.
+ */
 const wipedContent = 'wiped'
 const unknownContent = 'not known'
-export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string => content ?? unknownContent
+export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string =>
+  content ?? unknownContent
 
 /** Whether a disk holds nothing. */
-export const isBlank = (disk: Pick<DiskFacts, 'content'>): boolean => disk.content === emptyContent || disk.content === wipedContent
+export const isBlank = (disk: Pick<DiskFacts, 'content'>): boolean =>
+  disk.content === emptyContent || disk.content === wipedContent
 
 /** Path of a disk, `/dev/nvme0n1`, from its id `nvme0n1` or its path. */
 export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
@@ -47,14 +55,23 @@ export const leastDiskBytes = 6 * 1024 ** 3
 /** Model names of the virtual media of management controllers, which mostly appear as USB disks. */
 const virtualMedia =
   /\b(?:virtual\s*(?:floppy|cd|cdrom|dvd|disk\s*image|media|hdisk|usb|keyboard)\d*|ami\s+virtual|idrac\s+virtual|ilo\s+virtual|lcdrive|oemdrv)\b/i
-const networkTransports: ReadonlySet<string> = new Set(['iscsi', 'nbd', 'rbd', 'drbd', 'fc', 'fcoe', 'nvme-of'])
+const networkTransports: ReadonlySet<string> = new Set([
+  'iscsi',
+  'nbd',
+  'rbd',
+  'drbd',
+  'fc',
+  'fcoe',
+  'nvme-of',
+])
 
 /** The kind of a disk that is not fixed: "a USB stick". null: a fixed disk. */
 export function mediaOf({ id, type, model, transport }: DiskFacts): string | null {
   if (virtualMedia.test(model ?? '')) return 'virtual media of the management controller'
   if (transport === 'usb') return 'a USB disk'
   if (transport === 'mmc' || type === 'SD' || id.startsWith('mmcblk')) return 'an SD card'
-  if (networkTransports.has(transport ?? '') || /^(?:nbd|rbd|drbd)\d/.test(id)) return 'a network disk'
+  if (networkTransports.has(transport ?? '') || /^(?:nbd|rbd|drbd)\d/.test(id))
+    return 'a network disk'
   if (/^(?:loop|ram|zram|dm-|md|zd|bcache)\d/.test(id)) return 'a virtual block device'
   return null
 }
@@ -66,12 +83,18 @@ export function notByDefault(disk: DiskFacts): string | null {
   return disk.readonly ? 'read-only' : null
 }
 
-/** Whether wiping the disk needs a confirmation: it has content, its content is unknown, or it is not a fixed disk. */
+/**
+ * Whether wiping the disk needs a confirmation: it has content, its content is unknown, or it is
+ * not a fixed disk.
+ */
 const mustBeConfirmed = (disk: DiskFacts): boolean => !isBlank(disk) || mediaOf(disk) !== null
 
 const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
 
-/** Disks on which Talos can be installed, the default first: fixed disks before others, empty disks before those with content, then by size. */
+/**
+ * Disks on which Talos can be installed, the default first: fixed disks before others, empty disks
+ * before those with content, then by size.
+ */
 export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
   disks
     .filter((d) => isLarge(d) && !d.readonly)
@@ -83,21 +106,29 @@ export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
         (a.id < b.id ? -1 : 1),
     )
 
-/** The default install disk; null if no disk qualifies. `taken`: paths of disks that have another use. */
-export function defaultInstallDisk<T extends DiskFacts>(disks: readonly T[], taken: readonly string[] = []): T | null {
+/**
+ * The default install disk; null if no disk qualifies. `taken`: paths of disks that have another
+ * use.
+ */
+export function defaultInstallDisk<T extends DiskFacts>(
+  disks: readonly T[],
+  taken: readonly string[] = [],
+): T | null {
   const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
   return first === undefined || notByDefault(first) !== null ? null : first
 }
 
 /** Default workload disks: fixed and empty. */
-export const defaultWorkloadDisks = <T extends DiskFacts>(disks: readonly T[]): T[] => disks.filter((d) => !mustBeConfirmed(d) && !d.readonly)
+export const defaultWorkloadDisks = <T extends DiskFacts>(disks: readonly T[]): T[] =>
+  disks.filter((d) => !mustBeConfirmed(d) && !d.readonly)
 
 /** Why a server has no default install disk; null if it has one. */
 export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {
   if (disks.length === 0) return 'The server has no disk'
   if (defaultInstallDisk(disks) !== null) return null
   const large = disks.filter(isLarge)
-  if (large.length === 0) return `No disk has the ${(leastDiskBytes / 1024 ** 3).toFixed(1)} GiB that Talos needs`
+  if (large.length === 0)
+    return `No disk has the ${(leastDiskBytes / 1024 ** 3).toFixed(1)} GiB that Talos needs`
   return `No disk is chosen: ${large.map((d) => `${d.id} is ${notByDefault(d)!}`).join(', ')}`
 }
 
@@ -108,7 +139,11 @@ export const ConfirmedDisk = z
     serial: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
     content: z.string().check(z.maxLength(1024)),
   })
-  .check(z.refine((d) => d.wwid !== undefined || d.serial !== undefined, { error: 'Name the disk by its WWID or its serial' }))
+  .check(
+    z.refine((d) => d.wwid !== undefined || d.serial !== undefined, {
+      error: 'Name the disk by its WWID or its serial',
+    }),
+  )
 export type ConfirmedDisk = z.infer<typeof ConfirmedDisk>
 export const ConfirmedDisks = z._default(z.array(ConfirmedDisk).check(z.maxLength(10_000)), [])
 
@@ -134,13 +169,16 @@ export const DiskToConfirm = z.object({
   /** The confirmation; null if the disk has no unique identifier. */
   by: z.nullable(ConfirmedDisk),
 })
-export type DiskToConfirm = Omit<z.infer<typeof DiskToConfirm>, 'disk'> & { readonly disk: DiskFacts }
+export type DiskToConfirm = Omit<z.infer<typeof DiskToConfirm>, 'disk'> & {
+  readonly disk: DiskFacts
+}
 
 /** Number of disks with each WWID and each serial. */
 function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<string, number>> {
   const count = (key: 'wwid' | 'serial') => {
     const counts = new Map<string, number>()
-    for (const { disks } of chosen) for (const d of disks) if (d[key]) counts.set(d[key], (counts.get(d[key]) ?? 0) + 1)
+    for (const { disks } of chosen)
+      for (const d of disks) if (d[key]) counts.set(d[key], (counts.get(d[key]) ?? 0) + 1)
     return counts
   }
   return { wwid: count('wwid'), serial: count('serial') }
@@ -151,7 +189,10 @@ export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] 
   const { wwid, serial } = bearers(chosen)
   return chosen.flatMap(({ server, disks, devices, kept }) =>
     disks
-      .filter((d) => devices.includes(devicePath(d.id)) && devicePath(d.id) !== kept && mustBeConfirmed(d))
+      .filter(
+        (d) =>
+          devices.includes(devicePath(d.id)) && devicePath(d.id) !== kept && mustBeConfirmed(d),
+      )
       .map((disk) => {
         const content = contentOf(disk)
         const by =
@@ -166,24 +207,42 @@ export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] 
 }
 
 /** "Samsung PM9A3, serial S6XY, WWID eui.00": identifies the disk in the rack. */
-export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
-  [model || 'unknown model', serial ? `serial ${serial}` : 'no serial', ...(wwid ? [`WWID ${wwid}`] : [])].join(', ')
+export const diskName = ({
+  model,
+  serial,
+  wwid,
+}: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
+  [
+    model || 'unknown model',
+    serial ? `serial ${serial}` : 'no serial',
+    ...(wwid ? [`WWID ${wwid}`] : []),
+  ].join(', ')
 
 /** "it holds ext4", "it is a USB disk, and it is empty" */
 export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
-  const what = content === unknownContent ? 'its content is not known' : isBlank({ content }) ? `it is ${content}` : `it holds ${content}`
+  const what =
+    content === unknownContent
+      ? 'its content is not known'
+      : isBlank({ content })
+        ? `it is ${content}`
+        : `it holds ${content}`
   return media === null ? what : `it is ${media}, and ${what}`
 }
 
 /** The reason why a disk is not wiped, with the disk's identity and content. */
-export const diskSentence = (one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>): string =>
-  `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
+export const diskSentence = (
+  one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>,
+): string => `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
 
 const isNamed = (by: ConfirmedDisk, disk: DiskFacts) =>
-  (by.wwid === undefined || by.wwid === disk.wwid) && (by.serial === undefined || by.serial === disk.serial)
+  (by.wwid === undefined || by.wwid === disk.wwid) &&
+  (by.serial === undefined || by.serial === disk.serial)
 
 /** Why the chosen disks must not be wiped with these confirmations, one sentence per problem. */
-export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): string[] {
+export function notConfirmed(
+  chosen: readonly ChosenDisks[],
+  confirmed: readonly ConfirmedDisk[],
+): string[] {
   const asked = disksToConfirm(chosen)
   const { wwid, serial } = bearers(chosen)
   const byWwid = new Map<string, ConfirmedDisk[]>()
@@ -194,16 +253,23 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
   }
   const sentences = asked.flatMap((one) => {
     const { disk, by } = one
-    if (by === null) return [`${diskSentence(one)}. It has no WWID and no serial of its own to name it by: empty it first, or choose another disk`]
+    if (by === null)
+      return [
+        `${diskSentence(one)}. It has no WWID and no serial of its own to name it by: empty it first, or choose another disk`,
+      ]
     const named = [
       ...(wwid.get(disk.wwid ?? '') === 1 ? (byWwid.get(disk.wwid!) ?? []) : []),
       ...(serial.get(disk.serial ?? '') === 1 ? (bySerial.get(disk.serial!) ?? []) : []),
     ].filter((c) => isNamed(c, disk))
     if (named.some((c) => c.content === one.content)) return []
     if (named.length > 0)
-      return [`${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: check the content and confirm the disk again`]
+      return [
+        `${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: check the content and confirm the disk again`,
+      ]
     if ((bySerial.get(disk.serial ?? '') ?? []).length > 0)
-      return [`${diskSentence(one)}. Several disks have the serial ${disk.serial}: name the disk by its WWID`]
+      return [
+        `${diskSentence(one)}. Several disks have the serial ${disk.serial}: name the disk by its WWID`,
+      ]
     return [`${diskSentence(one)}. The disk is wiped only after it is named and confirmed`]
   })
   const wiped = { wwid: new Set<string>(), serial: new Set<string>() }
@@ -212,7 +278,9 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
       if (d.wwid) wiped.wwid.add(d.wwid)
       if (d.serial) wiped.serial.add(d.serial)
     }
-  const gone = confirmed.filter((c) => !(c.wwid === undefined ? wiped.serial.has(c.serial!) : wiped.wwid.has(c.wwid)))
+  const gone = confirmed.filter(
+    (c) => !(c.wwid === undefined ? wiped.serial.has(c.serial!) : wiped.wwid.has(c.wwid)),
+  )
   return [
     ...sentences,
     ...gone.map(
@@ -223,7 +291,10 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
 }
 
 /** Whether the confirmations cover the chosen disks. */
-export function canWipe(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): Verdict {
+export function canWipe(
+  chosen: readonly ChosenDisks[],
+  confirmed: readonly ConfirmedDisk[],
+): Verdict {
   const [first, ...more] = notConfirmed(chosen, confirmed)
   if (first === undefined) return yes
   return no(more.length === 0 ? first : `${first} (and ${more.length} more)`)

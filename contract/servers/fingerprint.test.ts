@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import { compareFingerprint, lastFingerprint } from './fingerprint.ts'
 
-const [first, second, third] = ['A', 'b', '9'].map((c) => `${c.repeat(42)}+=`) as [string, string, string]
-const line = (fingerprint: string) => `[talos] server certificate issued {"component": "controller-runtime", "fingerprint": "${fingerprint}"}`
+const [first, second, third] = ['A', 'b', '9'].map((c) => `${c.repeat(42)}+=`) as [
+  string,
+  string,
+  string,
+]
+const line = (fingerprint: string) =>
+  `[talos] server certificate issued {"component": "controller-runtime", "fingerprint": "${fingerprint}"}`
 
 test('of several fingerprints in a log, the last one counts', () => {
   expect(lastFingerprint([first, second, third].map(line).join('\n'))).toBe(third)
@@ -14,8 +19,14 @@ test('of several fingerprints in a log, the last one counts', () => {
 test('the result of comparing fingerprints is shown as a sentence', () => {
   const boot = [first, second].map(line).join('\n')
   expect(compareFingerprint(boot, second)).toMatchObject({ verdict: 'same' })
-  expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`newer fingerprint, ${second}`) as string })
-  expect(compareFingerprint(boot, third)).toMatchObject({ verdict: 'other', text: expect.stringContaining('belongs to another machine') as string })
+  expect(compareFingerprint(boot, first)).toMatchObject({
+    verdict: 'other',
+    text: expect.stringContaining(`newer fingerprint, ${second}`) as string,
+  })
+  expect(compareFingerprint(boot, third)).toMatchObject({
+    verdict: 'other',
+    text: expect.stringContaining('belongs to another machine') as string,
+  })
   expect(compareFingerprint('nothing', third)).toMatchObject({ verdict: 'none' })
   expect(compareFingerprint(first, null)).toMatchObject({ verdict: 'none' })
 })

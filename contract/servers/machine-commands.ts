@@ -1,9 +1,13 @@
 /**
- * Commands to a machine of a cluster, one row each. The API call and its route, the operation, the audit entry, the event, the console's action with its
- * dialog, and the CLI command follow from the row. `backend/src/domains/servers/contact/commanding.ts` has the call of Talos for each.
+ * Commands to a machine of a cluster, one row each. The API call and its route, the operation, the
+ * audit entry, the event, the console's action with its dialog, and the CLI command follow from the
+ * row. `backend/src/domains/servers/contact/commanding.ts` has the call of Talos for each.
  */
 
-/** How a command ends. The key is the key of the operation's second step, the value is that step's title. */
+/**
+ * How a command ends. The key is the key of the operation's second step, the value is that step's
+ * title.
+ */
 export const commandEnds = {
   back: (s: { readonly name: string }) => `${s.name} runs again`,
   off: (s: { readonly name: string }) => `${s.name} is off`,
@@ -13,7 +17,10 @@ export const commandEnds = {
 interface Row {
   /** Last part of the API's path; `server <verb>` in the CLI. */
   readonly verb: string
-  /** Label of the console's action; part of the titles of the operation ("Reboot calm-otter-101") and of its first step ("Tell calm-otter-101 to reboot"). */
+  /**
+   * Label of the console's action; part of the titles of the operation ("Reboot calm-otter-101")
+   * and of its first step ("Tell calm-otter-101 to reboot").
+   */
   readonly title: string
   /** Summary of the API call and of the CLI command. */
   readonly summary: string
@@ -29,7 +36,10 @@ interface Row {
   readonly question: (server: string) => string
   /** Text of the confirmation. */
   readonly consequence: string
-  /** The action is shown in red, and the server's name has to be typed. For commands that can't be undone from the console. */
+  /**
+   * The action is shown in red, and the server's name has to be typed. For commands that can't be
+   * undone from the console.
+   */
   readonly danger: boolean
 }
 
@@ -70,7 +80,8 @@ export const machineCommands = {
     begun: 'is restarting its kubelet',
     icon: 'refresh',
     question: (server: string) => `Restart the kubelet of ${server}?`,
-    consequence: 'Its pods keep running. The node may be NotReady until the kubelet is healthy again, in a few seconds.',
+    consequence:
+      'Its pods keep running. The node may be NotReady until the kubelet is healthy again, in a few seconds.',
     danger: false,
   },
 } as const satisfies Record<`server${string}`, Row>

@@ -10,18 +10,41 @@ const well = {
   kubernetes: { ready: true, reason: null, since: at },
 }
 const silent = { reachable: false, unreachable_since: at, reason: 'connection refused' }
-const dead = { ready: false, reason: 'NodeStatusUnknown: Kubelet stopped posting node status', since: at }
+const dead = {
+  ready: false,
+  reason: 'NodeStatusUnknown: Kubelet stopped posting node status',
+  since: at,
+}
 
 test('a server that answers and is Ready, or was never contacted, has no problem', () => {
   expect(troubleOf(well, minutesLater(1))).toBeNull()
-  expect(troubleOf({ ...well, status: 'maintenance', talos: { ...well.talos, reachable: null }, kubernetes: null }, minutesLater(1))).toBeNull()
+  expect(
+    troubleOf(
+      {
+        ...well,
+        status: 'maintenance',
+        talos: { ...well.talos, reachable: null },
+        kubernetes: null,
+      },
+      minutesLater(1),
+    ),
+  ).toBeNull()
 })
 
 test('a server that does not answer is unreachable with time and reason, whatever its status', () => {
-  const unreachable = { kind: 'unreachable', word: 'Unreachable', since: at, reason: 'connection refused' }
+  const unreachable = {
+    kind: 'unreachable',
+    word: 'Unreachable',
+    since: at,
+    reason: 'connection refused',
+  }
   expect(troubleOf({ ...well, talos: silent }, minutesLater(1))).toEqual(unreachable)
-  expect(troubleOf({ ...well, talos: silent, kubernetes: dead }, minutesLater(1))).toEqual(unreachable)
-  expect(troubleOf({ ...well, status: 'maintenance', talos: silent, kubernetes: null }, minutesLater(1))).toEqual(unreachable)
+  expect(troubleOf({ ...well, talos: silent, kubernetes: dead }, minutesLater(1))).toEqual(
+    unreachable,
+  )
+  expect(
+    troubleOf({ ...well, status: 'maintenance', talos: silent, kubernetes: null }, minutesLater(1)),
+  ).toEqual(unreachable)
   expect(troubleOf({ ...well, status: 'deleted', talos: silent }, minutesLater(1))).toBeNull()
 })
 
@@ -47,5 +70,7 @@ test('a server that installs or restarts during an operation is away, not unreac
   expect(contactStateOf(dark, minutesLater(16))).toBe('unreachable')
   expect(contactStateOf({ ...dark, operation_id: null }, minutesLater(1))).toBe('unreachable')
   expect(contactStateOf(well, minutesLater(1))).toBe('answers')
-  expect(contactStateOf({ ...well, talos: { ...well.talos, reachable: null } }, minutesLater(1))).toBe('unasked')
+  expect(
+    contactStateOf({ ...well, talos: { ...well.talos, reachable: null } }, minutesLater(1)),
+  ).toBe('unasked')
 })

@@ -12,20 +12,28 @@ export interface Trouble {
   reason: string | null
 }
 
-/** How long a machine may be silent during an operation before it counts as unreachable, in ms. Large servers take minutes to start. */
+/**
+ * How long a machine may be silent during an operation before it counts as unreachable, in ms.
+ * Large servers take minutes to start.
+ */
 const patienceMs = 15 * 60_000
 
-type Asked = Pick<Server, 'status' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> }
+type Asked = Pick<Server, 'status' | 'operation_id'> & {
+  talos: Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'>
+}
 type Watched = Asked & Pick<Server, 'kubernetes'>
 
 /**
- * Whether a server answers. `away`: the server doesn't answer because an operation installs or restarts it.
- * `unasked`: the server was not contacted yet.
+ * Whether a server answers. `away`: the server doesn't answer because an operation installs or
+ * restarts it. `unasked`: the server was not contacted yet.
  */
 export type ContactState = 'answers' | 'unreachable' | 'away' | 'unasked'
 
-const isExpected = ({ operation_id }: Pick<Server, 'operation_id'>, since: string | null, now: number): boolean =>
-  operation_id !== null && now - (since === null ? now : Date.parse(since)) < patienceMs
+const isExpected = (
+  { operation_id }: Pick<Server, 'operation_id'>,
+  since: string | null,
+  now: number,
+): boolean => operation_id !== null && now - (since === null ? now : Date.parse(since)) < patienceMs
 
 export function contactStateOf(server: Asked, now: number): ContactState {
   const { reachable, unreachable_since } = server.talos
@@ -35,14 +43,25 @@ export function contactStateOf(server: Asked, now: number): ContactState {
 }
 
 /**
- * The worst problem of a server, or null. An unreachable server has no further problems. A Kubernetes API that
- * doesn't answer is a problem of the cluster.
+ * The worst problem of a server, or null. An unreachable server has no further problems. A
+ * Kubernetes API that doesn't answer is a problem of the cluster.
  */
 export function troubleOf(server: Watched, now: number): Trouble | null {
   const { status, talos, kubernetes } = server
   const contact = contactStateOf(server, now)
   if (status === 'deleted' || contact === 'away') return null
-  if (contact === 'unreachable') return { kind: 'unreachable', word: 'Unreachable', since: talos.unreachable_since, reason: talos.reason }
+  if (contact === 'unreachable')
+    return {
+      kind: 'unreachable',
+      word: 'Unreachable',
+      since: talos.unreachable_since,
+      reason: talos.reason,
+    }
   if (kubernetes?.ready !== false || isExpected(server, kubernetes.since, now)) return null
-  return { kind: 'not_ready', word: 'Node NotReady', since: kubernetes.since, reason: kubernetes.reason }
+  return {
+    kind: 'not_ready',
+    word: 'Node NotReady',
+    since: kubernetes.since,
+    reason: kubernetes.reason,
+  }
 }

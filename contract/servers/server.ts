@@ -1,6 +1,7 @@
 /**
- * A server as returned by the API, and the list of servers. The API's paths call servers nodes. `status` is Steelyard's view (free, in a cluster, removed);
- * `stage` is Talos's name for what the machine is doing; `reachable` says whether the server answers. The three are independent.
+ * A server as returned by the API, and the list of servers. The API's paths call servers nodes.
+ * `status` is Steelyard's view (free, in a cluster, removed); `stage` is Talos's name for what the
+ * machine is doing; `reachable` says whether the server answers. The three are independent.
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
@@ -18,7 +19,17 @@ export const NodeType = z.enum(nodeTypes)
 export type NodeType = (typeof nodeTypes)[number]
 
 /** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown`. */
-const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
+const stages = [
+  'unknown',
+  'booting',
+  'installing',
+  'maintenance',
+  'running',
+  'rebooting',
+  'shutting_down',
+  'resetting',
+  'upgrading',
+] as const
 export type Stage = (typeof stages)[number]
 
 const text = z.optional(z.string())
@@ -29,19 +40,44 @@ const several = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item)
 const ServerDrift = z.object({
   /** When the change was first seen. */
   since: time,
-  /** Digest of the configuration that was seen. A decision contains the digest, so that it applies only to the configuration that the user has seen. */
+  /**
+   * Digest of the configuration that was seen. A decision contains the digest, so that it applies
+   * only to the configuration that the user has seen.
+   */
   seen: z.string(),
 })
 
-/** A server's hardware, as the specification defines it. Missing lists become empty; all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
+/**
+ * A server's hardware, as the specification defines it. Missing lists become empty; all fields but
+ * `id` are optional. Sizes in bytes, max_speed in MHz.
+ */
 export const Resources = z.object({
   node_addresses: several(z.string()),
   processors: several(
-    z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
+    z.object({
+      id: z.string(),
+      socket: text,
+      manufacturer: text,
+      product_name: text,
+      cpu_cores: amount,
+      thread_count: amount,
+      max_speed: amount,
+    }),
   ),
-  memory: several(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
+  memory: several(
+    z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text }),
+  ),
   disks: several(Disk),
-  interfaces: several(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
+  interfaces: several(
+    z.object({
+      id: z.string(),
+      link_state: z.optional(z.boolean()),
+      driver: text,
+      product: text,
+      vendor: text,
+      hardware_addr: text,
+    }),
+  ),
 })
 export type Resources = z.infer<typeof Resources>
 
@@ -58,11 +94,24 @@ export const eligibilityChecks = [
   'management_address',
   'name',
 ] as const
-export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
+export const Eligibility = z.object({
+  check: z.enum(eligibilityChecks),
+  ok: z.boolean(),
+  reason: z.nullable(z.string()),
+})
 export type Eligibility = z.infer<typeof Eligibility>
 
 /** Fields that a search matches, beside the name. */
-const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
+const searchedParts = [
+  'address',
+  'serial',
+  'id',
+  'uuid',
+  'cluster',
+  'mac',
+  'wwid',
+  'model',
+] as const
 export type SearchedPart = (typeof searchedParts)[number]
 const partWords: Readonly<Record<SearchedPart, string>> = {
   address: 'Address',
@@ -75,7 +124,8 @@ const partWords: Readonly<Record<SearchedPart, string>> = {
   model: 'Model',
 }
 /** Why a search found a server: "MAC b8:ce:f6:aa:7a:46". Null if its name matched. */
-export const matchedText = ({ matched }: Pick<ListedServer, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
+export const matchedText = ({ matched }: Pick<ListedServer, 'matched'>): string | null =>
+  matched ? `${partWords[matched.what]} ${matched.value}` : null
 
 const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
 
@@ -93,7 +143,10 @@ const shownOfIdentity = {
   state: z.enum(identityStates),
   uuid: z.nullable(z.string()),
   serial: z.nullable(z.string()),
-  /** In state `changed`: the other hardware that answered at the server's address, which the user may confirm instead. */
+  /**
+   * In state `changed`: the other hardware that answered at the server's address, which the user
+   * may confirm instead.
+   */
   seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
 }
 
@@ -108,7 +161,10 @@ export const ListedServer = z.object({
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
   /** The newest commitment of its capacity that was not removed. */
   capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.enum(ccStatuses) })),
-  /** The server's Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
+  /**
+   * The server's Kubernetes node as last seen; null outside of a cluster, and until the node was
+   * seen.
+   */
   kubernetes: z.nullable(
     z.object({
       /** null: the Kubernetes API does not answer, and `reason` explains why. */
@@ -118,7 +174,10 @@ export const ListedServer = z.object({
       since: time,
     }),
   ),
-  /** Maker and model, and sums over the hardware data; unknown values are null. `disk_bytes`: size of all disks together. */
+  /**
+   * Maker and model, and sums over the hardware data; unknown values are null. `disk_bytes`: size
+   * of all disks together.
+   */
   hardware: z.object({
     maker: z.nullable(z.string()),
     model: z.nullable(z.string()),
@@ -126,9 +185,15 @@ export const ListedServer = z.object({
     memory_bytes: z.nullable(z.number()),
     disk_bytes: z.nullable(z.number()),
   }),
-  /** Why the server can't join a cluster now: the reason of the first failed check. Null if it can join. */
+  /**
+   * Why the server can't join a cluster now: the reason of the first failed check. Null if it can
+   * join.
+   */
   ineligible: z.nullable(z.string()),
-  /** Set while the server's configuration differs from the one sent by Steelyard and no user has decided what to do; see `serverDrift`. */
+  /**
+   * Set while the server's configuration differs from the one sent by Steelyard and no user has
+   * decided what to do; see `serverDrift`.
+   */
   drift: z.optional(z.nullable(ServerDrift)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
@@ -145,15 +210,24 @@ export const Server = z.object({
   talos: z.object({
     ...shownOfTalos,
     schematic: z.nullable(z.string()),
-    /** The installed Talos. The server can join a cluster only with this version and on this disk. Null if no Talos is installed or if that is unknown. */
+    /**
+     * The installed Talos. The server can join a cluster only with this version and on this disk.
+     * Null if no Talos is installed or if that is unknown.
+     */
     installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
   }),
   identity: z.object({
     ...shownOfIdentity,
-    /** SHA-256 of the maintenance certificate's public key in base64, as the server's console prints it. */
+    /**
+     * SHA-256 of the maintenance certificate's public key in base64, as the server's console prints
+     * it.
+     */
     fingerprint: z.nullable(z.string()),
     since: time,
-    /** A note about the identity, such as other hardware at this address, or that this machine was a server that has been removed. */
+    /**
+     * A note about the identity, such as other hardware at this address, or that this machine was a
+     * server that has been removed.
+     */
     note: z.nullable(z.string()),
   }),
   resources: Resources,
@@ -166,27 +240,110 @@ const servers = list<ListedServer>()({
   nouns: ['server', 'servers'],
   columns: {
     name: { label: 'Name', sort: true, value: (s: ListedServer) => s.name },
-    datacenter: { label: 'Datacenter', sort: true, value: (s: ListedServer) => s.datacenter?.code ?? null },
+    datacenter: {
+      label: 'Datacenter',
+      sort: true,
+      value: (s: ListedServer) => s.datacenter?.code ?? null,
+    },
     cluster: { label: 'Cluster', sort: true, value: (s: ListedServer) => s.cluster?.name ?? null },
-    cc: { label: 'CC', kind: 'word', sort: true, value: (s: ListedServer) => s.capacity_commitment?.status ?? null },
+    cc: {
+      label: 'CC',
+      kind: 'word',
+      sort: true,
+      value: (s: ListedServer) => s.capacity_commitment?.status ?? null,
+    },
     type: { label: 'Node type', kind: 'word', sort: true, value: (s: ListedServer) => s.type },
     status: { label: 'Status', sort: true },
-    stage: { label: 'Stage', help: 'Stage that Talos reports', kind: 'word', sort: true, hidden: true, value: (s: ListedServer) => s.talos.stage },
-    maker: { label: 'Maker', sort: true, hidden: true, value: (s: ListedServer) => s.hardware.maker },
-    model: { label: 'Model', sort: true, hidden: true, value: (s: ListedServer) => s.hardware.model },
-    serial: { label: 'Serial', kind: 'mono', sort: true, hidden: true, value: (s: ListedServer) => s.identity.serial },
-    cores: { label: 'Cores', kind: 'number', sort: true, hidden: true, value: (s: ListedServer) => s.hardware.cores },
-    memory: { label: 'Memory', kind: 'memory', sort: true, hidden: true, value: (s: ListedServer) => s.hardware.memory_bytes },
-    disks: { label: 'Disks', help: 'Size of all disks together', kind: 'disk', sort: true, hidden: true, value: (s: ListedServer) => s.hardware.disk_bytes },
-    address: { label: 'Address', kind: 'mono', sort: true, hidden: true, value: (s: ListedServer) => s.nodeAddresses[0] ?? null },
-    talos_version: { label: 'Talos', kind: 'mono', sort: true, hidden: true, value: (s: ListedServer) => s.talos.version },
-    contact: { label: 'Last Talos connection', help: "Time of the last answer from this server's Talos API", sort: true },
-    created_at: { label: 'Registered', kind: 'time', sort: true, hidden: true, value: (s: ListedServer) => s.created_at },
+    stage: {
+      label: 'Stage',
+      help: 'Stage that Talos reports',
+      kind: 'word',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.talos.stage,
+    },
+    maker: {
+      label: 'Maker',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.hardware.maker,
+    },
+    model: {
+      label: 'Model',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.hardware.model,
+    },
+    serial: {
+      label: 'Serial',
+      kind: 'mono',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.identity.serial,
+    },
+    cores: {
+      label: 'Cores',
+      kind: 'number',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.hardware.cores,
+    },
+    memory: {
+      label: 'Memory',
+      kind: 'memory',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.hardware.memory_bytes,
+    },
+    disks: {
+      label: 'Disks',
+      help: 'Size of all disks together',
+      kind: 'disk',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.hardware.disk_bytes,
+    },
+    address: {
+      label: 'Address',
+      kind: 'mono',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.nodeAddresses[0] ?? null,
+    },
+    talos_version: {
+      label: 'Talos',
+      kind: 'mono',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.talos.version,
+    },
+    contact: {
+      label: 'Last Talos connection',
+      help: "Time of the last answer from this server's Talos API",
+      sort: true,
+    },
+    created_at: {
+      label: 'Registered',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.created_at,
+    },
   },
   filters: {
     status: { label: 'Status', help: 'Only servers with this status', choices: serverStatuses },
-    nodeType: { label: 'Node type', help: 'Only servers with this node type', choices: nodeTypes, flag: 'type', placeholder: 'TYPE' },
-    datacenter: { label: 'Datacenter', help: 'Only servers in this datacenter, by code or id', placeholder: 'CODE' },
+    nodeType: {
+      label: 'Node type',
+      help: 'Only servers with this node type',
+      choices: nodeTypes,
+      flag: 'type',
+      placeholder: 'TYPE',
+    },
+    datacenter: {
+      label: 'Datacenter',
+      help: 'Only servers in this datacenter, by code or id',
+      placeholder: 'CODE',
+    },
     reachable: {
       label: 'Contact',
       help: 'Only servers that answer (true), do not answer (false), or are offline during an operation (away)',
@@ -199,8 +356,16 @@ const servers = list<ListedServer>()({
       choices: { true: 'Confirmed', false: 'To confirm' },
       placeholder: 'WHETHER',
     },
-    cluster: { label: 'Cluster', help: 'Only servers of this cluster, by name or id', placeholder: 'NAME' },
-    cc: { label: 'CC', help: 'Only servers whose capacity commitment has this status, or that have none', choices: [...ccStatuses, 'none'] },
+    cluster: {
+      label: 'Cluster',
+      help: 'Only servers of this cluster, by name or id',
+      placeholder: 'NAME',
+    },
+    cc: {
+      label: 'CC',
+      help: 'Only servers whose capacity commitment has this status, or that have none',
+      choices: [...ccStatuses, 'none'],
+    },
     stage: { label: 'Stage', help: 'Only servers at this stage of Talos', choices: stages },
     eligible: {
       label: 'Cluster use',
@@ -222,4 +387,7 @@ export const serverList = listOperation(servers, Server, {
   more: { fields: z.optional(z.enum(['list'])) },
 })
 /** The list of servers with only the fields that lists show: a quarter of the bytes. */
-export const serverRows = variantOf(serverList, { query: { fields: z.literal('list') }, answer: pageOf(ListedServer) })
+export const serverRows = variantOf(serverList, {
+  query: { fields: z.literal('list') },
+  answer: pageOf(ListedServer),
+})

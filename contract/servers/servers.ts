@@ -15,16 +15,24 @@ export * from './server.ts'
 
 export const serverName = nameOf('Server')
 
-const calls = callsOf('server', '/v1/nodes', { read: 'servers:read', write: 'servers:write' }, Server)
+const calls = callsOf(
+  'server',
+  '/v1/nodes',
+  { read: 'servers:read', write: 'servers:write' },
+  Server,
+)
 export const serverGet = calls.get('One server with its hardware.')
 
 /** Maximum number of addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024
-/** Maximum number of entries of the list of addresses. Every list in a request body has this limit. */
+/**
+ * Maximum number of entries of the list of addresses. Every list in a request body has this limit.
+ */
 export const addressesListed = 1000
 
 export const serverAdd = operation('serverAdd', 'POST /v1/nodes', 'servers:write', {
-  summary: 'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
+  summary:
+    'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
   body: z
     .strictObject({
       addresses: z.optional(
@@ -32,29 +40,49 @@ export const serverAdd = operation('serverAdd', 'POST /v1/nodes', 'servers:write
           .array(z.string().check(z.trim(), z.maxLength(64)))
           .check(
             z.minLength(1, 'Enter at least one address'),
-            z.maxLength(addressesListed, `At most ${counted(addressesListed, 'address', 'addresses')} at once`),
+            z.maxLength(
+              addressesListed,
+              `At most ${counted(addressesListed, 'address', 'addresses')} at once`,
+            ),
           ),
       ),
       cidr: z.optional(z.string().check(z.trim(), z.maxLength(64))),
       datacenter_id: z.optional(z.nullable(z.uuid())),
     })
-    .check(z.refine((b) => (b.addresses === undefined) !== (b.cidr === undefined), { error: 'Give either addresses or a CIDR', path: ['addresses'] })),
+    .check(
+      z.refine((b) => (b.addresses === undefined) !== (b.cidr === undefined), {
+        error: 'Give either addresses or a CIDR',
+        path: ['addresses'],
+      }),
+    ),
   answer: begun,
   errors: ['dial_refused', 'not_found'],
 })
 
 export const serverUpdate = calls.update({
   summary: 'Rename a server or move it to another datacenter.',
-  body: z.strictObject({ name: z.optional(serverName), datacenter_id: z.optional(z.nullable(z.uuid())) }),
+  body: z.strictObject({
+    name: z.optional(serverName),
+    datacenter_id: z.optional(z.nullable(z.uuid())),
+  }),
   errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
 })
 
-export const serverConfirm = operation('serverConfirm', 'POST /v1/nodes/{id}/confirm', 'servers:write', {
-  summary: 'Confirm that the hardware shown belongs to this machine. Also ends an identity alarm.',
-  body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
-  answer: Server,
-  errors: ['identity_changed', 'conflict', 'stale'],
-})
+export const serverConfirm = operation(
+  'serverConfirm',
+  'POST /v1/nodes/{id}/confirm',
+  'servers:write',
+  {
+    summary:
+      'Confirm that the hardware shown belongs to this machine. Also ends an identity alarm.',
+    body: z.strictObject({
+      uuid: z.string().check(z.maxLength(64)),
+      serial: z.string().check(z.maxLength(256)),
+    }),
+    answer: Server,
+    errors: ['identity_changed', 'conflict', 'stale'],
+  },
+)
 
 export const serverRemove = operation('serverRemove', 'DELETE /v1/nodes/{id}', 'servers:write', {
   summary:
@@ -71,25 +99,33 @@ const commandCall = (kind: MachineCommand) =>
     errors: ['server_not_in_cluster', 'operation_running'],
   })
 /** The calls of the machine commands. */
-export const serverCommands = Object.fromEntries(machineCommandKinds.map((kind) => [kind, commandCall(kind)])) as Record<
-  MachineCommand,
-  ReturnType<typeof commandCall>
->
-/** Wipes STATE, EPHEMERAL and, unless they are to be kept, the workload disks. Talos stays installed. */
+export const serverCommands = Object.fromEntries(
+  machineCommandKinds.map((kind) => [kind, commandCall(kind)]),
+) as Record<MachineCommand, ReturnType<typeof commandCall>>
+/**
+ * Wipes STATE, EPHEMERAL and, unless they are to be kept, the workload disks. Talos stays
+ * installed.
+ */
 export const serverReset = operation('serverReset', 'POST /v1/nodes/{id}/reset', 'servers:write', {
-  summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
+  summary:
+    'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
   body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
   answer: begun,
   errors: ['server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
-export const serverTalosconfig = operation('serverTalosconfig', 'GET /v1/nodes/{id}/talosconfig', 'secrets:read', {
-  summary: 'A talosconfig for this server, created for this download and valid for 24 h.',
-  proof: true,
-  answer: z.string(),
-  media: 'application/yaml',
-  errors: ['server_not_in_cluster'],
-})
+export const serverTalosconfig = operation(
+  'serverTalosconfig',
+  'GET /v1/nodes/{id}/talosconfig',
+  'secrets:read',
+  {
+    summary: 'A talosconfig for this server, created for this download and valid for 24 h.',
+    proof: true,
+    answer: z.string(),
+    media: 'application/yaml',
+    errors: ['server_not_in_cluster'],
+  },
+)
 export const serverConfig = operation('serverConfig', 'GET /v1/nodes/{id}/config', 'servers:read', {
   summary: 'The merged machine configuration, secrets masked.',
   answer: z.string(),
@@ -98,7 +134,10 @@ export const serverConfig = operation('serverConfig', 'GET /v1/nodes/{id}/config
 export const serverLogs = operation('serverLogs', 'GET /v1/nodes/{id}/logs', 'servers:read', {
   summary: "A service's log; with `follow`, streamed until the client disconnects.",
   query: z.strictObject({
-    service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
+    service: z._default(
+      z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')),
+      'machined',
+    ),
     follow: z.optional(z.enum(['true', 'false'])),
     tail: z._default(wholeInQuery(1, 2000), 200),
   }),
@@ -120,14 +159,31 @@ export const ServerEvent = z.object({
 })
 export const serverEvents = operation('serverEvents', 'GET /v1/nodes/{id}/events', 'servers:read', {
   summary: "Events of a server: Steelyard's, and Talos's own while the server answers.",
-  answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
+  answer: z.object({
+    items: z.array(ServerEvent),
+    talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }),
+  }),
 })
 /** The Talos services of a server, for the log view's list. */
-export const serverServices = operation('serverServices', 'GET /v1/nodes/{id}/services', 'servers:read', {
-  summary: 'Talos services of a server and their state, read from the server now.',
-  answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
-  errors: ['server_unreachable', 'server_not_in_cluster', 'dial_refused'],
-})
+export const serverServices = operation(
+  'serverServices',
+  'GET /v1/nodes/{id}/services',
+  'servers:read',
+  {
+    summary: 'Talos services of a server and their state, read from the server now.',
+    answer: z.object({
+      items: z.array(
+        z.object({
+          id: z.string(),
+          state: z.string(),
+          healthy: z.nullable(z.boolean()),
+          message: z.nullable(z.string()),
+        }),
+      ),
+    }),
+    errors: ['server_unreachable', 'server_not_in_cluster', 'dial_refused'],
+  },
+)
 
 /** In maintenance mode Talos accepts only reads, a configuration and a disk wipe. */
 export const onlyInCluster = 'Talos allows this only once the server is in a cluster'
@@ -151,14 +207,28 @@ export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>
   return s.operation_id ? no('An operation on the server has not ended') : yes
 }
 
-/** The server's cluster, if available to the caller. Without it, the rules that depend on the cluster are checked only by the API. */
+/**
+ * The server's cluster, if available to the caller. Without it, the rules that depend on the
+ * cluster are checked only by the API.
+ */
 type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
 
-/** Whether a server may leave its cluster: the cluster must be ready or degraded, and at least one control plane must remain. */
-function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
-  if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, which also removes its servers from it`)
+/**
+ * Whether a server may leave its cluster: the cluster must be ready or degraded, and at least one
+ * control plane must remain.
+ */
+function canLeave(
+  s: Pick<Server, 'id' | 'name'>,
+  cluster: Pick<Cluster, 'name' | 'status' | 'servers'>,
+): Verdict {
+  if (cluster.status === 'deleting')
+    return no(
+      `The cluster ${cluster.name} is being deleted, which also removes its servers from it`,
+    )
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
-    return no(`The cluster ${cluster.name} is still being created: replace the server in the cluster, or cancel the creation`)
+    return no(
+      `The cluster ${cluster.name} is still being created: replace the server in the cluster, or cancel the creation`,
+    )
   const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
   return controlPlanes.length === 1 && controlPlanes[0]!.node_id === s.id
     ? no(`${s.name} is the only control plane of ${cluster.name}: delete the cluster instead`)
@@ -168,11 +238,15 @@ function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' 
 const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
 
 /**
- * Reset: the server leaves its cluster and is wiped. This rule doesn't check that etcd keeps its quorum: the API asks the control planes for that,
- * and a refusal says how many etcd members are healthy and needed.
+ * Reset: the server leaves its cluster and is wiped. This rule doesn't check that etcd keeps its
+ * quorum: the API asks the control planes for that, and a refusal says how many etcd members are
+ * healthy and needed.
  */
 export function canResetServer(
-  s: Known & Pick<Server, 'id' | 'name' | 'operation_id' | 'nodeAddresses'> & { talos: Pick<Server['talos'], 'reachable'> },
+  s: Known &
+    Pick<Server, 'id' | 'name' | 'operation_id' | 'nodeAddresses'> & {
+      talos: Pick<Server['talos'], 'reachable'>
+    },
   cluster?: Around,
 ): Verdict {
   if (s.status === 'deleted') return no(removed)
@@ -187,12 +261,18 @@ export function canResetServer(
       )
   }
   if (s.status !== 'ready') return no(onlyInCluster)
-  return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
+  return s.talos.reachable === false
+    ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`)
+    : yes
 }
 
-/** Removal by force: Steelyard forgets the server without contacting it and ends its operation. Outside of a cluster: a normal removal. */
+/**
+ * Removal by force: Steelyard forgets the server without contacting it and ends its operation.
+ * Outside of a cluster: a normal removal.
+ */
 export function canForceRemoveServer(
-  s: Known & Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
+  s: Known &
+    Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
   cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
 ): Verdict {
   if (!s.cluster || s.status === 'deleted') return canRemoveServer(s)
@@ -204,10 +284,14 @@ export function canForceRemoveServer(
 export function canControlServer(s: Known): Verdict {
   if (s.status === 'deleted') return no(removed)
   if (!s.cluster) return no(onlyInCluster)
-  return s.status === 'ready' ? yes : no(`The server does not run the configuration of ${s.cluster.name} yet`)
+  return s.status === 'ready'
+    ? yes
+    : no(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
-export function canConfirmServer(s: Pick<Server, 'status'> & { identity: Pick<Server['identity'], 'state'> }): Verdict {
+export function canConfirmServer(
+  s: Pick<Server, 'status'> & { identity: Pick<Server['identity'], 'state'> },
+): Verdict {
   if (s.status === 'deleted') return no(removed)
   return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
 }
@@ -217,32 +301,56 @@ const minorOf = (version: string): number => {
   return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
 }
 
-/** Talos reads configurations of its own and of older minor versions, so the machine must run at least the cluster's minor version. */
+/**
+ * Talos reads configurations of its own and of older minor versions, so the machine must run at
+ * least the cluster's minor version.
+ */
 export const canRunTalos = (runs: string, wanted: string): Verdict =>
-  minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
+  minorOf(runs) >= minorOf(wanted)
+    ? yes
+    : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
 
 /** An installed Talos is kept: the server joins with that version and on that disk (`/dev/sda`). */
-export function canKeepInstalled(installed: Server['talos']['installed'], version: string, disk?: string): Verdict {
+export function canKeepInstalled(
+  installed: Server['talos']['installed'],
+  version: string,
+  disk?: string,
+): Verdict {
   if (installed === null) return yes
   if (version !== installed.version) return no(installedElse(installed.version))
-  return disk === undefined || disk === installed.disk ? yes : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
+  return disk === undefined || disk === installed.disk
+    ? yes
+    : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
 }
 /** Why a machine on which this Talos version is installed can't join with another version. */
 export const installedElse = (version: string): string =>
   `Talos ${version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
 
-/** Whether a server can join; if not, the reason of the first failed check. With `talosVersion`, the running and the installed Talos are checked too. */
+/**
+ * Whether a server can join; if not, the reason of the first failed check. With `talosVersion`, the
+ * running and the installed Talos are checked too.
+ */
 export function canJoinCluster(
-  s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version' | 'installed'> },
+  s: Pick<Server, 'status' | 'eligibility'> & {
+    talos: Pick<Server['talos'], 'version' | 'installed'>
+  },
   talosVersion?: string,
 ): Verdict {
   if (s.status === 'deleted') return no(removed)
   const failed = s.eligibility.find((e) => !e.ok)
   if (failed) return no(failed.reason ?? `The check ${failed.check} failed`)
   if (talosVersion === undefined || s.talos.version === null) return yes
-  return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
+  return all(
+    canRunTalos(s.talos.version, talosVersion),
+    canKeepInstalled(s.talos.installed, talosVersion),
+  )
 }
 
-/** Whether a server's status may change from `from` to `to`. The status of a deleted server never changes. */
+/**
+ * Whether a server's status may change from `from` to `to`. The status of a deleted server never
+ * changes.
+ */
 export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
-  (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)
+  (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready')
+    ? yes
+    : no(`A server that is ${from} can't become ${to}`)

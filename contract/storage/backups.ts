@@ -1,6 +1,13 @@
-/** Steelyard's own backups in a store: the file of `steelyard backup`, written on request and by a schedule. The passphrase is in a file on Steelyard's machine. */
+/**
+ * Steelyard's own backups in a store: the file of `steelyard backup`, written on request and by a
+ * schedule. The passphrase is in a file on Steelyard's machine.
+ */
 import * as z from 'zod/mini'
-import { SnapshotSchedule, NewSnapshotSchedule, snapshotStatuses } from '../clusters/changes/snapshots.ts'
+import {
+  SnapshotSchedule,
+  NewSnapshotSchedule,
+  snapshotStatuses,
+} from '../clusters/changes/snapshots.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation } from '../operation.ts'
@@ -36,9 +43,17 @@ const backups = list<Backup>()({
     key: { label: 'File', kind: 'mono', value: (b: Backup) => b.key },
     made_by: { label: 'By', kind: 'word', value: (b: Backup) => b.made_by },
     reason: { label: 'Reason', value: (b: Backup) => b.reason },
-    created_at: { label: 'Begun', kind: 'time', sort: true, hidden: true, value: (b: Backup) => b.created_at },
+    created_at: {
+      label: 'Begun',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (b: Backup) => b.created_at,
+    },
   },
-  filters: { status: { label: 'Status', help: 'Only backups with this status', choices: snapshotStatuses } },
+  filters: {
+    status: { label: 'Status', help: 'Only backups with this status', choices: snapshotStatuses },
+  },
   order: '-created_at',
 })
 
@@ -49,11 +64,17 @@ export const canUseBackup = ({ status, reason }: Pick<Backup, 'status' | 'reason
   return no(status === 'taking' ? 'The backup is still being taken' : 'The backup is being removed')
 }
 
-const calls = callsOf('backup', '/v1/backups', { read: 'users:manage', write: 'users:manage' }, Backup)
+const calls = callsOf(
+  'backup',
+  '/v1/backups',
+  { read: 'users:manage', write: 'users:manage' },
+  Backup,
+)
 export const backupList = calls.list(backups, "Steelyard's own backups in stores, newest first.")
 export const backupGet = calls.get('One backup.')
 export const backupCreate = calls.create({
-  summary: 'Write a backup of Steelyard to a store, and read it back. The response arrives before the backup is complete.',
+  summary:
+    'Write a backup of Steelyard to a store, and read it back. The response arrives before the backup is complete.',
   body: z.strictObject({ store_id: z.uuid('Choose a store') }),
   errors: ['not_found', 'transition_refused'],
 })
@@ -62,24 +83,44 @@ export const backupRemove = operation('backupRemove', 'DELETE /v1/backups/{id}',
   proof: true,
   errors: ['stale'],
 })
-export const backupVerify = operation('backupVerify', 'POST /v1/backups/{id}/verify', 'users:manage', {
-  summary: 'Read a backup from its store as a whole, open it with the passphrase and check it.',
-  kept: true,
-  answer: Backup,
-  errors: ['transition_refused', 'store_refused'],
-})
+export const backupVerify = operation(
+  'backupVerify',
+  'POST /v1/backups/{id}/verify',
+  'users:manage',
+  {
+    summary: 'Read a backup from its store as a whole, open it with the passphrase and check it.',
+    kept: true,
+    answer: Backup,
+    errors: ['transition_refused', 'store_refused'],
+  },
+)
 
-export const backupScheduleGet = operation('backupScheduleGet', 'GET /v1/backup-schedule', 'users:manage', {
-  summary: 'The schedule of the backups of Steelyard; null if there is none.',
-  answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
-})
-export const backupScheduleSet = operation('backupScheduleSet', 'PUT /v1/backup-schedule', 'users:manage', {
-  summary: 'Set the schedule of the backups of Steelyard.',
-  body: NewSnapshotSchedule,
-  answer: SnapshotSchedule,
-  errors: ['stale', 'not_found', 'transition_refused'],
-})
-export const backupScheduleRemove = operation('backupScheduleRemove', 'DELETE /v1/backup-schedule', 'users:manage', {
-  summary: 'Remove the schedule of the backups of Steelyard. The backups stay.',
-  errors: ['stale', 'not_found'],
-})
+export const backupScheduleGet = operation(
+  'backupScheduleGet',
+  'GET /v1/backup-schedule',
+  'users:manage',
+  {
+    summary: 'The schedule of the backups of Steelyard; null if there is none.',
+    answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
+  },
+)
+export const backupScheduleSet = operation(
+  'backupScheduleSet',
+  'PUT /v1/backup-schedule',
+  'users:manage',
+  {
+    summary: 'Set the schedule of the backups of Steelyard.',
+    body: NewSnapshotSchedule,
+    answer: SnapshotSchedule,
+    errors: ['stale', 'not_found', 'transition_refused'],
+  },
+)
+export const backupScheduleRemove = operation(
+  'backupScheduleRemove',
+  'DELETE /v1/backup-schedule',
+  'users:manage',
+  {
+    summary: 'Remove the schedule of the backups of Steelyard. The backups stay.',
+    errors: ['stale', 'not_found'],
+  },
+)

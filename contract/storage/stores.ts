@@ -1,4 +1,7 @@
-/** Stores: places for snapshots of clusters and for Steelyard's own backups. A store is a folder on Steelyard's machine or a bucket of an S3-compatible service. */
+/**
+ * Stores: places for snapshots of clusters and for Steelyard's own backups. A store is a folder on
+ * Steelyard's machine or a bucket of an S3-compatible service.
+ */
 import * as z from 'zod/mini'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
@@ -42,14 +45,33 @@ const word = (what: string, most: number) =>
       z.regex(/^[\x21-\x7e]+$/, `The ${what} can't contain spaces`),
     )
 
-/** S3's rules for bucket names, without dots: the wildcard certificates of virtual-hosted buckets don't cover names with dots. */
-const bucket = z.string().check(z.trim(), z.regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'A bucket name has 3 to 63 lowercase letters, digits and hyphens'))
+/**
+ * S3's rules for bucket names, without dots: the wildcard certificates of virtual-hosted buckets
+ * don't cover names with dots.
+ */
+const bucket = z
+  .string()
+  .check(
+    z.trim(),
+    z.regex(
+      /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
+      'A bucket name has 3 to 63 lowercase letters, digits and hyphens',
+    ),
+  )
 const endpoint = z.string().check(
   z.trim(),
   z.maxLength(300),
-  z.refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && /^\/?$/.test(new URL(text).pathname) && !/[?#@]/.test(text), {
-    error: 'The endpoint is a URL without path, user name and query, such as https://s3.eu-central-1.amazonaws.com',
-  }),
+  z.refine(
+    (text) =>
+      URL.canParse(text) &&
+      /^https?:$/.test(new URL(text).protocol) &&
+      /^\/?$/.test(new URL(text).pathname) &&
+      !/[?#@]/.test(text),
+    {
+      error:
+        'The endpoint is a URL without path, user name and query, such as https://s3.eu-central-1.amazonaws.com',
+    },
+  ),
   z.overwrite((text) => (URL.canParse(text) ? new URL(text).origin : text)),
 )
 const prefix = z
@@ -62,7 +84,12 @@ const prefix = z
       'The prefix can contain letters, digits, dots, hyphens and underscores, and slashes between folders, such as steelyard/prod',
     ),
   )
-const secret = z.string().check(z.minLength(1, 'Enter the secret access key'), z.maxLength(500, 'The secret access key has at most 500 characters'))
+const secret = z
+  .string()
+  .check(
+    z.minLength(1, 'Enter the secret access key'),
+    z.maxLength(500, 'The secret access key has at most 500 characters'),
+  )
 
 const s3Fields = ['endpoint', 'region', 'bucket', 'access_key_id', 'secret_access_key'] as const
 
@@ -71,7 +98,15 @@ export const NewStore = z
     name: nameOf('Store'),
     kind: z.enum(storeKinds),
     /** Absolute path of a folder inside `STEELYARD_STORE_FOLDERS`. */
-    folder: z.optional(z.string().check(z.trim(), z.maxLength(500), z.regex(/^\/[^\0]*$/, 'The folder is an absolute path, such as /srv/steelyard'))),
+    folder: z.optional(
+      z
+        .string()
+        .check(
+          z.trim(),
+          z.maxLength(500),
+          z.regex(/^\/[^\0]*$/, 'The folder is an absolute path, such as /srv/steelyard'),
+        ),
+    ),
     endpoint: z.optional(endpoint),
     region: z.optional(word('region', 60)),
     bucket: z.optional(bucket),
@@ -84,18 +119,25 @@ export const NewStore = z
   })
   .check((context) => {
     const { value } = context
-    const wrong = (field: string, message: string) => void context.issues.push({ code: 'custom', path: [field], message, input: value })
+    const wrong = (field: string, message: string) =>
+      void context.issues.push({ code: 'custom', path: [field], message, input: value })
     if (value.kind === 'folder') {
       if (value.folder === undefined) wrong('folder', 'Enter the folder')
-      for (const field of s3Fields) if (value[field] !== undefined) wrong(field, 'A store of kind folder does not have this field')
+      for (const field of s3Fields)
+        if (value[field] !== undefined)
+          wrong(field, 'A store of kind folder does not have this field')
       return
     }
     if (value.folder !== undefined) wrong('folder', 'Only a store of kind folder has a folder')
-    for (const field of s3Fields) if (value[field] === undefined) wrong(field, 'Required for a store of kind s3')
+    for (const field of s3Fields)
+      if (value[field] === undefined) wrong(field, 'Required for a store of kind s3')
   })
 export type NewStore = z.infer<typeof NewStore>
 
-/** A change of the place moves no files: they must be at the new place already. A folder can't be changed. */
+/**
+ * A change of the place moves no files: they must be at the new place already. A folder can't be
+ * changed.
+ */
 export const StoreChange = z.strictObject({
   name: z.optional(nameOf('Store')),
   endpoint: z.optional(endpoint),
@@ -115,24 +157,59 @@ const stores = list<Store>()({
     name: { label: 'Name', sort: true, value: (s: Store) => s.name },
     kind: { label: 'Kind', value: (s: Store) => (s.kind === 's3' ? 'S3' : 'Folder') },
     place: { label: 'Place', kind: 'mono', value: (s: Store) => storePlace(s) },
-    verified_at: { label: 'Verified', help: 'When a file was last written and read back', kind: 'time', sort: true, value: (s: Store) => s.verified_at },
+    verified_at: {
+      label: 'Verified',
+      help: 'When a file was last written and read back',
+      kind: 'time',
+      sort: true,
+      value: (s: Store) => s.verified_at,
+    },
     problem: { label: 'Problem', value: (s: Store) => s.problem },
-    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (s: Store) => s.created_at },
+    created_at: {
+      label: 'Created',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (s: Store) => s.created_at,
+    },
   },
-  filters: { kind: { label: 'Kind', help: 'Only stores of this kind', choices: { folder: 'Folder', s3: 'S3' } } },
+  filters: {
+    kind: {
+      label: 'Kind',
+      help: 'Only stores of this kind',
+      choices: { folder: 'Folder', s3: 'S3' },
+    },
+  },
   order: 'name',
 })
 
 /** `/srv/steelyard`, or `https://s3.example.com/bucket/prefix`. */
-export const storePlace = ({ folder, endpoint: url, bucket: name, prefix: start }: Pick<Store, 'folder' | 'endpoint' | 'bucket' | 'prefix'>): string =>
+export const storePlace = ({
+  folder,
+  endpoint: url,
+  bucket: name,
+  prefix: start,
+}: Pick<Store, 'folder' | 'endpoint' | 'bucket' | 'prefix'>): string =>
   folder ?? `${url}/${name}${start === '' ? '' : `/${start}`}`
 
-/** Users who can read clusters can read stores. Only admins can change stores, because Steelyard connects to the endpoint and writes to the folder. */
-const calls = callsOf('store', '/v1/stores', { read: 'clusters:read', write: 'users:manage' }, Store)
-export const storeList = calls.list(stores, 'Stores for snapshots and backups. The secret access key is never returned.')
+/**
+ * Users who can read clusters can read stores. Only admins can change stores, because Steelyard
+ * connects to the endpoint and writes to the folder.
+ */
+const calls = callsOf(
+  'store',
+  '/v1/stores',
+  { read: 'clusters:read', write: 'users:manage' },
+  Store,
+)
+export const storeList = calls.list(
+  stores,
+  'Stores for snapshots and backups. The secret access key is never returned.',
+)
 export const storeGet = calls.get('One store.')
 export const storeCreate = calls.create({
-  summary: 'Add a store. A small file is written, read back and removed first; a store that fails this test is not added.',
+  summary:
+    'Add a store. A small file is written, read back and removed first; a store that fails this test is not added.',
   body: NewStore,
   errors: ['name_taken', 'store_refused', 'dial_refused'],
 })
@@ -142,7 +219,10 @@ export const storeUpdate = calls.update({
   body: StoreChange,
   errors: ['stale', 'name_taken', 'store_refused', 'dial_refused', 'store_in_use'],
 })
-export const storeRemove = calls.remove('Remove a store that no schedule and no snapshot uses. Files in it stay.', ['stale', 'store_in_use'])
+export const storeRemove = calls.remove(
+  'Remove a store that no schedule and no snapshot uses. Files in it stay.',
+  ['stale', 'store_in_use'],
+)
 export const storeTest = operation('storeTest', 'POST /v1/stores/{id}/test', 'users:manage', {
   summary: 'Write a small file to the store, read it back and remove it.',
   kept: true,

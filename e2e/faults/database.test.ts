@@ -15,7 +15,11 @@ let call: Caller
 beforeAll(async () => {
   // The machines of the third test are slow, so that their creation outlasts several crashes.
   const slow = { slowness: 40 }
-  site = await openSite({ servers: 13, seed: 'database', special: { 9: slow, 10: slow, 11: slow, 12: slow } })
+  site = await openSite({
+    servers: 13,
+    seed: 'database',
+    special: { 9: slow, 10: slow, 11: slow, 12: slow },
+  })
   program = await site.start()
   call = await signIn(program.url)
 })
@@ -44,7 +48,9 @@ test('a creation continues by itself after a temporary outage of the database', 
   const statuses = new Set<number>()
   let retryAfter: string | null = null
   let isAlive = true
-  while ((await Promise.race([outage.then(() => 'over'), pause(150).then(() => 'going on')])) !== 'over') {
+  while (
+    (await Promise.race([outage.then(() => 'over'), pause(150).then(() => 'going on')])) !== 'over'
+  ) {
     const answer = await fetch(`${program.url}/readyz`).catch((error: unknown) => {
       throw new Error(`The program does not answer:\n${program.log()}`, { cause: error })
     })
@@ -62,7 +68,9 @@ test('everything that was acknowledged survives a kill of the database', async (
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'acknowledged', nodes)
   process.kill(databaseOf(site.folder).pid, 'SIGKILL')
-  expect((await patiently(() => call(clusterGet, { params: { id: cluster.id } }))).name).toBe('acknowledged')
+  expect((await patiently(() => call(clusterGet, { params: { id: cluster.id } }))).name).toBe(
+    'acknowledged',
+  )
   const end = await ended(call, operation.id, 90_000)
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
@@ -96,14 +104,23 @@ test("if the escrow file can't be written, the creation shows path and reason, a
   renameSync(escrow, aside)
   writeFileSync(escrow, 'a file where the folder should be')
   const { cluster, operation } = await create(call, site, 'blocked', nodes)
-  const sentence = new RegExp(`^The escrow file ${escrow}/${cluster.id}\\.bin can't be written: a file is in the way`)
-  const metric = async () => /^steelyard_escrow_failing (\d+)$/m.exec(await (await fetch(`${program.url}/metrics`)).text())?.[1]
+  const sentence = new RegExp(
+    `^The escrow file ${escrow}/${cluster.id}\\.bin can't be written: a file is in the way`,
+  )
+  const metric = async () =>
+    /^steelyard_escrow_failing (\d+)$/m.exec(
+      await (await fetch(`${program.url}/metrics`)).text(),
+    )?.[1]
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
   for (const until = Date.now() + 30_000; (await look()).reason?.match(sentence) == null;) {
-    if (Date.now() > until) throw new Error(`It doesn't say why it does not move: ${JSON.stringify(await look())}`)
+    if (Date.now() > until)
+      throw new Error(`It doesn't say why it does not move: ${JSON.stringify(await look())}`)
     await pause(100)
   }
-  expect((await look()).steps.find((s) => s.key === 'secrets')).toMatchObject({ status: 'running', reason: expect.stringMatching(sentence) as string })
+  expect((await look()).steps.find((s) => s.key === 'secrets')).toMatchObject({
+    status: 'running',
+    reason: expect.stringMatching(sentence) as string,
+  })
   expect(await metric()).toBe('1')
   unlinkSync(escrow)
   renameSync(aside, escrow)

@@ -4,7 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { freeBlock } from '../free-block.ts'
 import { longTests } from '../../tools/testing/length.ts'
-import { admin, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './processes.ts'
+import {
+  admin,
+  home,
+  outsideEnvironment,
+  processesOf,
+  startProgram,
+  temporaryFolder,
+} from './processes.ts'
 
 /** `npm start`, `npm run serve`, and the program as a service manager starts it. */
 const commands = {
@@ -44,21 +51,32 @@ function begin(command: keyof typeof commands, folder: string, offset: number): 
         if (words.includes('Steelyard is ready at')) resolve()
       })
   })
-  const ended = new Promise<number | NodeJS.Signals>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)))
+  const ended = new Promise<number | NodeJS.Signals>((resolve) =>
+    child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)),
+  )
   return { child, ready: Promise.race([ready, ended]), ended, words: () => words }
 }
 
-/** Command lines of the processes that still run a minute after the program has ended; normally none. */
+/**
+ * Command lines of the processes that still run a minute after the program has ended; normally
+ * none.
+ */
 async function leftBehind(folder: string): Promise<string[]> {
-  for (const until = Date.now() + 60_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
+  for (const until = Date.now() + 60_000; Date.now() < until; await pause(50))
+    if (processesOf(folder).length === 0) return []
   return processesOf(folder)
 }
 
 /**
- * Starts the program and ends it by a signal, at different moments of the start. Returns a sentence per problem, such as a process that still runs.
- * All starts use the same data folder. With `fresh`, each start gets an empty folder, in which the program first creates the database.
+ * Starts the program and ends it by a signal, at different moments of the start. Returns a sentence
+ * per problem, such as a process that still runs. All starts use the same data folder. With
+ * `fresh`, each start gets an empty folder, in which the program first creates the database.
  */
-async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
+async function tryMoments(
+  command: keyof typeof commands,
+  moments: number,
+  { fresh }: { fresh: boolean },
+): Promise<string[]> {
   const wrong: string[] = []
   const offset = await freeBlock(1)
   const kept = temporaryFolder()
@@ -78,22 +96,29 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
     run.child.kill(signal)
     await run.ended
     const left = await leftBehind(folder)
-    if (left.length > 0) wrong.push(`${commands[command].join(' ')} after ${afterMs} ms and ${signal}: ${left.join('; ')}\n${run.words()}`)
+    if (left.length > 0)
+      wrong.push(
+        `${commands[command].join(' ')} after ${afterMs} ms and ${signal}: ${left.join('; ')}\n${run.words()}`,
+      )
     if (fresh) own.remove()
   }
   if (!fresh) {
     // The data is intact after all these interrupted starts.
     const program = await startProgram(`${kept.folder}/data`)
     const { status } = await fetch(`${program.url}/readyz`)
-    if (status !== 200) wrong.push(`The database that ${moments} ends have left: /readyz answers ${status}`)
+    if (status !== 200)
+      wrong.push(`The database that ${moments} ends have left: /readyz answers ${status}`)
     await program.stop()
   }
   kept.remove()
   return wrong
 }
 
-// Number of moments per command and, as `fresh`, with an empty folder. A long run tries 30 moments in all.
-const moments = longTests ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
+// Number of moments per command and, as `fresh`, with an empty folder. A long run tries 30 moments
+// in all.
+const moments = longTests
+  ? { demo: 5, serve: 5, program: 16, fresh: 4 }
+  : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
 test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
   const wrong = await Promise.all([

@@ -20,14 +20,23 @@ test('an operation whose run ends the process twice waits for a user, who resume
   expect(await Promise.race([first.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
   // Continues at once, and is killed again.
   const second = await site.start(doomed)
-  expect(await Promise.race([second.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
+  expect(await Promise.race([second.ended, pause(90_000).then(() => 'not reached')])).toBe(
+    'SIGKILL',
+  )
 
   const third = await site.start(doomed)
   const call = await signIn(third.url)
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
   let shown = await look()
-  for (const until = Date.now() + 30_000; shown.halted !== true && Date.now() < until; await pause(100)) shown = await look()
-  const why = expect.stringMatching(/^Steelyard ended twice in a row while it worked on this.* Resume the operation/) as string
+  for (
+    const until = Date.now() + 30_000;
+    shown.halted !== true && Date.now() < until;
+    await pause(100)
+  )
+    shown = await look()
+  const why = expect.stringMatching(
+    /^Steelyard ended twice in a row while it worked on this.* Resume the operation/,
+  ) as string
   expect(shown).toMatchObject({ halted: true, status: 'waiting', reason: why, ended_at: null })
   expect(shown.steps).toContainEqual(expect.objectContaining({ reason: why }))
   // Nothing tries again: neither time nor another start.
@@ -37,13 +46,19 @@ test('an operation whose run ends the process twice waits for a user, who resume
 
   const mended = await site.start()
   const after = await signIn(mended.url)
-  expect(await patiently(() => after(operationGet, { params: { id: operation.id } }))).toMatchObject({ halted: true, status: 'waiting' })
+  expect(
+    await patiently(() => after(operationGet, { params: { id: operation.id } })),
+  ).toMatchObject({ halted: true, status: 'waiting' })
   const { operations } = await after(operationResume, { params: { id: operation.id } })
-  expect(operations).toEqual([expect.objectContaining({ id: operation.id, status: 'running', reason: null })])
+  expect(operations).toEqual([
+    expect.objectContaining({ id: operation.id, status: 'running', reason: null }),
+  ])
   const end = await ended(after, operation.id)
   expect(end.halted).toBeUndefined()
   expect(await findings(after, site, cluster.id, nodes, end)).toEqual([])
-  await expect(after(operationResume, { params: { id: operation.id } })).rejects.toThrow('transition_refused')
+  await expect(after(operationResume, { params: { id: operation.id } })).rejects.toThrow(
+    'transition_refused',
+  )
   await mended.kill()
 })
 
@@ -56,12 +71,18 @@ test('a halted operation can be cancelled and resumed, which ends it', async () 
   for (let round = 0; round < 2; round++) {
     const program = await site.start(doomed)
     operation ??= (await create(await signIn(program.url), site, 'given-up', nodes)).operation
-    expect(await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
+    expect(await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])).toBe(
+      'SIGKILL',
+    )
   }
   const program = await site.start()
   const call = await signIn(program.url)
   const params = { id: operation!.id }
-  for (const until = Date.now() + 30_000; (await call(operationGet, { params })).halted !== true && Date.now() < until;) await pause(100)
+  for (
+    const until = Date.now() + 30_000;
+    (await call(operationGet, { params })).halted !== true && Date.now() < until;
+  )
+    await pause(100)
   await call(operationCancel, { params })
   expect(await call(operationGet, { params })).toMatchObject({ halted: true, status: 'cancelling' })
   await call(operationResume, { params })

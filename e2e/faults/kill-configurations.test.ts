@@ -1,6 +1,13 @@
-/** Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint, workload disks. */
+/**
+ * Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint,
+ * workload disks.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import {
+  clusterChange,
+  type ClusterChangeInput,
+  clusterPlan,
+} from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
@@ -10,7 +17,11 @@ import type { Program } from './processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const withDisks = { hardware: 'gigabyte-r152', contents: { nvme1n1: 'ext4' } }
-const site = await openSite({ servers: 2, seed: 'kill-configurations', special: { 1: withDisks, 2: withDisks } })
+const site = await openSite({
+  servers: 2,
+  seed: 'kill-configurations',
+  special: { 1: withDisks, 2: withDisks },
+})
 afterAll(() => site.stop())
 
 let program: Program = await site.start()
@@ -20,79 +31,140 @@ let cluster: Cluster
 
 beforeAll(async () => {
   nodes = await site.take(call, 2)
-  const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i === 0 ? ('control_plane' as const) : ('worker' as const) }))
+  const servers = nodes.map(({ id }, i) => ({
+    node_id: id,
+    role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+  }))
   const versions = { talos_version: 'v1.13.9', kubernetes_version: '1.35.1' }
-  const made = await call(clusterCreate, { body: { name: 'killed', datacenter_id: site.datacenterId, servers, ...versions } })
+  const made = await call(clusterCreate, {
+    body: { name: 'killed', datacenter_id: site.datacenterId, servers, ...versions },
+  })
   expect((await ended(call, made.operation.id)).status).toBe('done')
   cluster = made.cluster
 }, 120_000)
 
-/** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
+/**
+ * Starts the change with a program that is killed at `point`, and follows it to its end with the
+ * next program.
+ */
 async function changed(point: string, change: ClusterChangeInput): Promise<void> {
-  const { disks } = await patiently(() => call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
+  const { disks } = await patiently(() =>
+    call(clusterPlan, { params: { id: cluster.id }, body: { change } }),
+  )
   const confirmed_disks = disks.flatMap((d) => d.by ?? [])
-  const killed = await killedAt(point, { program, start: (settings) => site.start(settings), clusterId: cluster.id, change, confirmed_disks })
+  const killed = await killedAt(point, {
+    program,
+    start: (settings) => site.start(settings),
+    clusterId: cluster.id,
+    change,
+    confirmed_disks,
+  })
   ;({ program, call } = killed)
   const end = await ended(call, killed.operation.id, 90_000)
   expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })
-  for (const node of nodes) expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({ operation_id: null, drift: null })
+  for (const node of nodes)
+    expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({
+      operation_id: null,
+      drift: null,
+    })
 }
 
 const patchesOf = async (node: Server) =>
-  (await patiently(() => call(patchList, { params: { id: node.id } }))).items.filter((p) => !p.read_only).map((p) => p.body)
-const countersOf = async (node: Server) => (await site.simulator.counters()).servers.find((s) => s.uuid.toLowerCase() === node.identity.uuid)!
+  (await patiently(() => call(patchList, { params: { id: node.id } }))).items
+    .filter((p) => !p.read_only)
+    .map((p) => p.body)
+const countersOf = async (node: Server) =>
+  (await site.simulator.counters()).servers.find(
+    (s) => s.uuid.toLowerCase() === node.identity.uuid,
+  )!
 const now = () => patiently(() => call(clusterGet, { params: { id: cluster.id } }))
 
 test.each([
   ['before a configuration is sent', 'configure:before', '1'],
   ['after a configuration was sent', 'configure:after', '2'],
-])('a change of patches interrupted by kill −9 %s ends with the patch on every server, sent once', { timeout: 180_000 }, async (_name, point, value) => {
-  const body = `machine:\n  sysctls:\n    kernel.panic: "${value}"\n`
-  const before = await Promise.all(nodes.map(countersOf))
-  await changed(point, { kind: 'configure', patches: [{ name: 'panic', body }] })
-  for (const node of nodes) expect(await patchesOf(node)).toEqual([body])
-  expect((await Promise.all(nodes.map(countersOf))).map((c, i) => [c.applies - before[i]!.applies, c.boots - before[i]!.boots])).toEqual([
-    [1, 0],
-    [1, 0],
-  ])
-})
+])(
+  'a change of patches interrupted by kill −9 %s ends with the patch on every server, sent once',
+  { timeout: 180_000 },
+  async (_name, point, value) => {
+    const body = `machine:\n  sysctls:\n    kernel.panic: "${value}"\n`
+    const before = await Promise.all(nodes.map(countersOf))
+    await changed(point, { kind: 'configure', patches: [{ name: 'panic', body }] })
+    for (const node of nodes) expect(await patchesOf(node)).toEqual([body])
+    expect(
+      (await Promise.all(nodes.map(countersOf))).map((c, i) => [
+        c.applies - before[i]!.applies,
+        c.boots - before[i]!.boots,
+      ]),
+    ).toEqual([
+      [1, 0],
+      [1, 0],
+    ])
+  },
+)
 
 test.each([
   ['after the node was cordoned', 'cordon:after', 'a'],
   ['before the node is uncordoned', 'uncordon:before', 'b'],
-])('a change that restarts a server, interrupted by kill −9 %s, restarts the server once', { timeout: 180_000 }, async (_name, point, value) => {
-  const body = `machine:\n  udev:\n    rules:\n      - ACTION=="add", ENV{X}="${value}"\n`
-  const worker = nodes[1]!
-  const { boots } = await countersOf(worker)
-  await changed(point, { kind: 'configure', patches: [{ name: 'devices', body }], node_ids: [worker.id] })
-  expect((await countersOf(worker)).boots).toBe(boots + 1)
-})
+])(
+  'a change that restarts a server, interrupted by kill −9 %s, restarts the server once',
+  { timeout: 180_000 },
+  async (_name, point, value) => {
+    const body = `machine:\n  udev:\n    rules:\n      - ACTION=="add", ENV{X}="${value}"\n`
+    const worker = nodes[1]!
+    const { boots } = await countersOf(worker)
+    await changed(point, {
+      kind: 'configure',
+      patches: [{ name: 'devices', body }],
+      node_ids: [worker.id],
+    })
+    expect((await countersOf(worker)).boots).toBe(boots + 1)
+  },
+)
 
 test.each([
   ['after an image was configured', 'configure:after', '1.35.2'],
   ['before the manifests are applied', 'manifests:before', '1.35.3'],
   ['after the manifests were applied', 'manifests:after', '1.35.4'],
-])('an upgrade of Kubernetes interrupted by kill −9 %s ends with every program upgraded', { timeout: 180_000 }, async (_name, point, version) => {
-  await changed(point, { kind: 'upgradeKubernetes', version })
-  expect((await now()).kubernetes_version).toBe(version)
-})
+])(
+  'an upgrade of Kubernetes interrupted by kill −9 %s ends with every program upgraded',
+  { timeout: 180_000 },
+  async (_name, point, version) => {
+    await changed(point, { kind: 'upgradeKubernetes', version })
+    expect((await now()).kubernetes_version).toBe(version)
+  },
+)
 
-test('a change of the endpoint interrupted by kill −9 ends with the new endpoint', { timeout: 180_000 }, async () => {
-  const { endpoint } = await now()
-  const virtual = new URL(endpoint).hostname.replace(/\d+\.\d+$/, '255.77')
-  await changed('configure:after', { kind: 'endpoint', endpoint: virtual, virtual_ip: true })
-  expect(await now()).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true })
-})
+test(
+  'a change of the endpoint interrupted by kill −9 ends with the new endpoint',
+  { timeout: 180_000 },
+  async () => {
+    const { endpoint } = await now()
+    const virtual = new URL(endpoint).hostname.replace(/\d+\.\d+$/, '255.77')
+    await changed('configure:after', { kind: 'endpoint', endpoint: virtual, virtual_ip: true })
+    expect(await now()).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true })
+  },
+)
 
-test('a wipe of a workload disk interrupted by kill −9 ends with the disk removed', { timeout: 180_000 }, async () => {
-  const worker = nodes[1]!
-  const disk = worker.resources.disks.find((d) => d.content !== 'empty')
-  const change = (more: object): ClusterChangeInput => ({ kind: 'disks', node_id: worker.id, ...more })
-  const params = { id: cluster.id }
-  const add = change({ add: [disk!.id] })
-  const plan = await call(clusterPlan, { params, body: { change: add } })
-  const { operation } = await call(clusterChange, { params, body: { change: add, confirmed_disks: plan.disks.flatMap((d) => d.by ?? []) } })
-  expect((await ended(call, operation.id)).status).toBe('done')
-  await changed('wipe:after', change({ remove: [disk!.id], wipe: true }))
-  expect((await now()).servers.find((s) => s.node_id === worker.id)!.workload_disks).toEqual([])
-})
+test(
+  'a wipe of a workload disk interrupted by kill −9 ends with the disk removed',
+  { timeout: 180_000 },
+  async () => {
+    const worker = nodes[1]!
+    const disk = worker.resources.disks.find((d) => d.content !== 'empty')
+    const change = (more: object): ClusterChangeInput => ({
+      kind: 'disks',
+      node_id: worker.id,
+      ...more,
+    })
+    const params = { id: cluster.id }
+    const add = change({ add: [disk!.id] })
+    const plan = await call(clusterPlan, { params, body: { change: add } })
+    const { operation } = await call(clusterChange, {
+      params,
+      body: { change: add, confirmed_disks: plan.disks.flatMap((d) => d.by ?? []) },
+    })
+    expect((await ended(call, operation.id)).status).toBe('done')
+    await changed('wipe:after', change({ remove: [disk!.id], wipe: true }))
+    expect((await now()).servers.find((s) => s.node_id === worker.id)!.workload_disks).toEqual([])
+  },
+)

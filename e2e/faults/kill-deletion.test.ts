@@ -24,17 +24,25 @@ for (const [number, { name, node, when }] of points.entries()) {
     const doomed = await site.start({ FAILPOINT: `reset/${nodes[node]!.id}:${when}` })
     call = await signIn(doomed.url)
     const deletion = await call(clusterDelete, { params: { id: cluster.id } })
-    expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
+    expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe(
+      'SIGKILL',
+    )
 
     program = await site.start()
     call = await signIn(program.url)
     const end = await ended(call, deletion.operation.id, 90_000)
-    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({ status: 'done', open: [] })
+    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({
+      status: 'done',
+      open: [],
+    })
     for (const { id } of nodes) {
       const server = await patiently(() => call(serverGet, { params: { id } }))
       expect(server).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
     }
     const machines = await site.simulator.servers()
-    for (const { identity } of nodes) expect(machines.find((m) => m.uuid.toLowerCase() === identity.uuid)!.stage).toBe('maintenance')
+    for (const { identity } of nodes)
+      expect(machines.find((m) => m.uuid.toLowerCase() === identity.uuid)!.stage).toBe(
+        'maintenance',
+      )
   })
 }

@@ -1,7 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
+import {
+  clusterSubnetsAssign,
+  type Subnet,
+  subnetCreate,
+  subnetGet,
+} from '#contract/network/subnets.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import type { Program } from './processes.ts'
 import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
@@ -22,24 +27,40 @@ beforeAll(async () => {
 
 /** Pools of the simulated cluster, by name. */
 const pools = async () => {
-  const { pools: held } = await site.simulator.ask<{ pools: { name: string; spec: { disabled?: boolean } }[] }>('GET', `/clusters/${cluster.name}`)
+  const { pools: held } = await site.simulator.ask<{
+    pools: { name: string; spec: { disabled?: boolean } }[]
+  }>('GET', `/clusters/${cluster.name}`)
   return Object.fromEntries(held.map((p) => [p.name, p.spec.disabled === true]))
 }
 const look = (subnet: Subnet) => patiently(() => call(subnetGet, { params: { id: subnet.id } }))
 const assign = (subnets: readonly Subnet[], force = false) =>
-  patiently(() => call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: subnets.map((s) => s.id), force } }))
+  patiently(() =>
+    call(clusterSubnetsAssign, {
+      params: { id: cluster.id },
+      body: { subnet_ids: subnets.map((s) => s.id), force },
+    }),
+  )
 const add = (): Promise<Subnet> => {
   const n = ++net
-  return patiently(() => call(subnetCreate, { body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: site.datacenterId } }))
+  return patiently(() =>
+    call(subnetCreate, {
+      body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: site.datacenterId },
+    }),
+  )
 }
 
-/** Runs `act` with a program that is killed at `point`. Then starts the program again and returns the operation after it has ended. */
+/**
+ * Runs `act` with a program that is killed at `point`. Then starts the program again and returns
+ * the operation after it has ended.
+ */
 async function killedAt(point: string, act: () => ReturnType<typeof assign>) {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })
   call = await signIn(doomed.url)
   const { operation } = await act()
-  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
+  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe(
+    'SIGKILL',
+  )
   program = await site.start()
   call = await signIn(program.url)
   return ended(call, operation.id)
@@ -50,8 +71,15 @@ test.each(['pool:before', 'pool:after', 'announce:before', 'announce:after'])(
   async (point) => {
     const subnet = await add()
     const end = await killedAt(point, () => assign([subnet]))
-    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({ status: 'done', open: [] })
-    expect(await look(subnet)).toMatchObject({ status: 'active', reason: null, clusters: [{ id: cluster.id }] })
+    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({
+      status: 'done',
+      open: [],
+    })
+    expect(await look(subnet)).toMatchObject({
+      status: 'active',
+      reason: null,
+      clusters: [{ id: cluster.id }],
+    })
     expect(await pools()).toEqual({ [`subnet-${subnet.id}`]: false })
     await ended(call, (await assign([], true)).operation.id)
     expect(await pools()).toEqual({})

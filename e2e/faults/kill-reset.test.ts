@@ -13,7 +13,10 @@ let program: Program = await site.start()
 let call: Caller = await signIn(program.url)
 let nodes: readonly Server[] = []
 let cluster: Cluster
-/** Numbers of control planes and workers that are still in the cluster. Every case removes one server. */
+/**
+ * Numbers of control planes and workers that are still in the cluster. Every case removes one
+ * server.
+ */
 const left = { control_planes: 3, workers: 5 }
 
 beforeAll(async () => {
@@ -28,7 +31,8 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
   for (const end = Date.now() + 45_000; ;) {
     const value = await ask()
     if (is(value)) return value
-    if (Date.now() > end) throw new Error(`Not so within 45 s: ${JSON.stringify(value).slice(0, 1500)}`)
+    if (Date.now() > end)
+      throw new Error(`Not so within 45 s: ${JSON.stringify(value).slice(0, 1500)}`)
     await pause(100)
   }
 }
@@ -39,7 +43,9 @@ const killedAt = async <T>(point: string, act: () => Promise<T>): Promise<T> => 
   const doomed = await site.start({ FAILPOINT: point })
   call = await signIn(doomed.url)
   const answer = await act()
-  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
+  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe(
+    'SIGKILL',
+  )
   program = await site.start()
   call = await signIn(program.url)
   return answer
@@ -58,18 +64,35 @@ const staysReady = async () => {
 test.each([
   { name: 'before the reset of a worker', node: 7, effect: 'reset', when: 'before' },
   { name: 'after the reset of a worker', node: 6, effect: 'reset', when: 'after' },
-  { name: 'before the removal of the Kubernetes node', node: 5, effect: 'forget-node', when: 'before' },
-])('a reset interrupted by kill −9 $name ends with the server free and the cluster ready', async ({ node, effect, when }) => {
-  const server = nodes[node]!
-  const { operation } = await killedAt(`${effect}/${server.id}:${when}`, () => call(serverReset, { params: { id: server.id }, body: {} }))
-  const end = await ended(call, operation.id)
-  expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({ status: 'done', open: [] })
-  expect(await serverOf(server)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
-  const { servers } = await site.simulator.counters()
-  expect(servers.find((s) => s.uuid.toLowerCase() === server.identity.uuid)!.resets).toBe(1)
-  left.workers--
-  await staysReady()
-})
+  {
+    name: 'before the removal of the Kubernetes node',
+    node: 5,
+    effect: 'forget-node',
+    when: 'before',
+  },
+])(
+  'a reset interrupted by kill −9 $name ends with the server free and the cluster ready',
+  async ({ node, effect, when }) => {
+    const server = nodes[node]!
+    const { operation } = await killedAt(`${effect}/${server.id}:${when}`, () =>
+      call(serverReset, { params: { id: server.id }, body: {} }),
+    )
+    const end = await ended(call, operation.id)
+    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({
+      status: 'done',
+      open: [],
+    })
+    expect(await serverOf(server)).toMatchObject({
+      status: 'maintenance',
+      cluster: null,
+      operation_id: null,
+    })
+    const { servers } = await site.simulator.counters()
+    expect(servers.find((s) => s.uuid.toLowerCase() === server.identity.uuid)!.resets).toBe(1)
+    left.workers--
+    await staysReady()
+  },
+)
 
 test('if kill −9 interrupts a forced removal after the call to etcd, the removal is completed later, and the other members keep a majority', async () => {
   const server = nodes[2]!
@@ -78,7 +101,9 @@ test('if kill −9 interrupts a forced removal after the call to etcd, the remov
     () => serverOf(server),
     (s) => s.talos.reachable === false,
   )
-  await killedAt(`forget-member/${server.id}:after`, () => call(serverRemove, { params: { id: server.id }, query: { force: 'true' } }))
+  await killedAt(`forget-member/${server.id}:after`, () =>
+    call(serverRemove, { params: { id: server.id }, query: { force: 'true' } }),
+  )
   expect(await serverOf(server)).toMatchObject({ status: 'deleted', cluster: null })
   left.control_planes--
   await staysReady()
@@ -86,9 +111,15 @@ test('if kill −9 interrupts a forced removal after the call to etcd, the remov
 
 test('if the reset of a control plane was sent before a kill −9, the control plane leaves etcd and is free', async () => {
   const server = nodes[1]!
-  const { operation } = await killedAt(`reset/${server.id}:after`, () => call(serverReset, { params: { id: server.id }, body: {} }))
+  const { operation } = await killedAt(`reset/${server.id}:after`, () =>
+    call(serverReset, { params: { id: server.id }, body: {} }),
+  )
   expect((await ended(call, operation.id)).status).toBe('done')
-  expect(await serverOf(server)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+  expect(await serverOf(server)).toMatchObject({
+    status: 'maintenance',
+    cluster: null,
+    operation_id: null,
+  })
   left.control_planes--
   await staysReady()
 })

@@ -1,7 +1,9 @@
 /**
- * Writes with an `Idempotency-Key` while the program is killed with −9. Each request is sent again, with the same key, to the next process. The next process
- * has to respond, with the first response if there was one, and the write must have happened exactly once. It must not say that the request is still running
- * (409), because the process that ran it is dead. A long run kills the program ten times, `npm test` three times; each time 24 calls are sent.
+ * Writes with an `Idempotency-Key` while the program is killed with −9. Each request is sent again,
+ * with the same key, to the next process. The next process has to respond, with the first response
+ * if there was one, and the write must have happened exactly once. It must not say that the request
+ * is still running (409), because the process that ran it is dead. A long run kills the program ten
+ * times, `npm test` three times; each time 24 calls are sent.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -26,7 +28,9 @@ afterAll(async () => {
   remove()
 })
 const { accessToken } = await apiClient(program.url).call(authorize, { body: admin })
-const first = await apiClient(program.url, accessToken).call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+const first = await apiClient(program.url, accessToken).call(datacenterCreate, {
+  body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
+})
 
 interface Write {
   readonly operation: Operation
@@ -37,20 +41,50 @@ interface Write {
 const write = (kill: number, i: number): Write => {
   const n = kill * callsAtOnce + i
   const key = `key-${n}`
-  const letters = [26 * 26, 26, 1].map((of) => String.fromCharCode(65 + (Math.floor(n / of) % 26))).join('')
-  if (i % 3 === 0) return { operation: datacenterCreate, key, body: { country_code: 'DE', city_code: letters, city_name: key } }
+  const letters = [26 * 26, 26, 1]
+    .map((of) => String.fromCharCode(65 + (Math.floor(n / of) % 26)))
+    .join('')
+  if (i % 3 === 0)
+    return {
+      operation: datacenterCreate,
+      key,
+      body: { country_code: 'DE', city_code: letters, city_name: key },
+    }
   if (i % 3 === 1) return { operation: joinTokenCreate, key, body: { name: key } }
-  return { operation: subnetCreate, key, body: { name: key, cidr: `10.${100 + Math.floor(n / 256)}.${n % 256}.0/24`, datacenter_id: first.id } }
+  return {
+    operation: subnetCreate,
+    key,
+    body: {
+      name: key,
+      cidr: `10.${100 + Math.floor(n / 256)}.${n % 256}.0/24`,
+      datacenter_id: first.id,
+    },
+  }
 }
-async function send({ operation, key, body }: Write): Promise<{ status: number; text: string; retryAfter: string | null }> {
+async function send({
+  operation,
+  key,
+  body,
+}: Write): Promise<{ status: number; text: string; retryAfter: string | null }> {
   const answer = await fetch(program.url + operation.path, {
     method: operation.method,
-    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', 'idempotency-key': key },
+    headers: {
+      authorization: `Bearer ${accessToken}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
     body: JSON.stringify(body),
   })
-  return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
+  return {
+    status: answer.status,
+    text: await answer.text(),
+    retryAfter: answer.headers.get('retry-after'),
+  }
 }
-/** Retries requests that get the response "try later", as a client does, but not those that are said to be running. */
+/**
+ * Retries requests that get the response "try later", as a client does, but not those that are said
+ * to be running.
+ */
 async function sendAgain(one: Write): Promise<{ status: number; text: string }> {
   for (;;) {
     const { status, text, retryAfter } = await send(one)
@@ -59,7 +93,10 @@ async function sendAgain(one: Write): Promise<{ status: number; text: string }> 
   }
 }
 
-/** Points at which the program is killed: key stored but nothing done; committed but no response sent. Undefined: a random time. */
+/**
+ * Points at which the program is killed: key stored but nothing done; committed but no response
+ * sent. Undefined: a random time.
+ */
 const points = ['claim:after', 'answer:after', undefined]
 
 test(`calls repeated with the same key after kill −9 are done once: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
@@ -84,8 +121,10 @@ test(`calls repeated with the same key after kill −9 are done once: ${kills * 
     const once = await Promise.all(writes.map(sendAgain))
     for (const [i, { operation, key }] of writes.entries()) {
       const [was, now, again] = [before[i], after[i]!, once[i]!]
-      if (now.status !== operation.status) wrong.push(`${key} (${operation.name}, ${point}): ${now.status} ${now.text}`)
-      if (was?.status === operation.status && was.text !== now.text) wrong.push(`${key}: another answer than the first`)
+      if (now.status !== operation.status)
+        wrong.push(`${key} (${operation.name}, ${point}): ${now.status} ${now.text}`)
+      if (was?.status === operation.status && was.text !== now.text)
+        wrong.push(`${key}: another answer than the first`)
       if (again.text !== now.text) wrong.push(`${key}: another answer the next time`)
     }
   }

@@ -1,7 +1,9 @@
 /**
- * The whole life of a cluster: it is created, grows, loses a control plane, is patched and upgraded, its secrets are rotated, a snapshot is taken, and the
- * cluster is restored after the loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its progress, and is gone for a day in
- * the upgrade of Talos. The workload's data and identity must be the same at the end. `FAULT_SEEDS=7` replays a seed.
+ * The whole life of a cluster: it is created, grows, loses a control plane, is patched and
+ * upgraded, its secrets are rotated, a snapshot is taken, and the cluster is restored after the
+ * loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its
+ * progress, and is gone for a day in the upgrade of Talos. The workload's data and identity must be
+ * the same at the end. `FAULT_SEEDS=7` replays a seed.
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +16,13 @@ import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import { type Body, kubernetesAt, placeWorkload, type UserKubernetes, workloadPath } from './testing/kubernetes.ts'
+import {
+  type Body,
+  kubernetesAt,
+  placeWorkload,
+  type UserKubernetes,
+  workloadPath,
+} from './testing/kubernetes.ts'
 import { longTests } from '../../tools/testing/length.ts'
 import { seeded } from './testing/points.ts'
 import { databaseOf, type Program, type SimulatedCluster } from './processes.ts'
@@ -32,14 +40,28 @@ let nodes: Server[]
 let id: string
 
 /** The servers of the restore boot the Talos version that the cluster has by then. */
-const newer = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [12 + i, { talos: 'v1.13.9' }]))
+const newer = Object.fromEntries(
+  Array.from({ length: 6 }, (_, i) => [12 + i, { talos: 'v1.13.9' }]),
+)
 const storage = () => ({ STEELYARD_STORE_FOLDERS: storeFolder() })
 const random = seeded(seed)
 
 /** Tables with the progress of operations. Their times tell how long something has lasted. */
-const timed = ['operation', 'operation_step', 'effect', 'cluster_server', 'cluster_server_config', 'talos_upgrade', 'cluster_recovery', 'snapshot']
+const timed = [
+  'operation',
+  'operation_step',
+  'effect',
+  'cluster_server',
+  'cluster_server_config',
+  'talos_upgrade',
+  'cluster_recovery',
+  'snapshot',
+]
 
-/** Moves the progress a day into the past, as if Steelyard had not run for a day. The machines end what they do: three seconds are ten minutes for them. */
+/**
+ * Moves the progress a day into the past, as if Steelyard had not run for a day. The machines end
+ * what they do: three seconds are ten minutes for them.
+ */
 async function passDay(): Promise<void> {
   await pause(3_000)
   const database = new Client({ connectionString: databaseOf(site.folder).url })
@@ -61,7 +83,8 @@ async function restart(isAway = false): Promise<void> {
   call = await signIn(program.url)
 }
 
-const isOver = ({ status }: Operation['steps'][number]): boolean => status === 'done' || status === 'skipped'
+const isOver = ({ status }: Operation['steps'][number]): boolean =>
+  status === 'done' || status === 'skipped'
 
 interface How {
   /** Number of kills. */
@@ -70,39 +93,61 @@ interface How {
   readonly isAway?: boolean
 }
 
-/** Kills the program at seeded points of the operation's progress, each while the operation runs, and returns the ended operation. */
-async function killed({ id: operationId, steps }: Operation, { times = kills.usual, isAway = false }: How = {}): Promise<Operation> {
-  const points = Array.from({ length: times }, () => Math.floor(random() * steps.length)).toSorted((a, b) => a - b)
+/**
+ * Kills the program at seeded points of the operation's progress, each while the operation runs,
+ * and returns the ended operation.
+ */
+async function killed(
+  { id: operationId, steps }: Operation,
+  { times = kills.usual, isAway = false }: How = {},
+): Promise<Operation> {
+  const points = Array.from({ length: times }, () => Math.floor(random() * steps.length)).toSorted(
+    (a, b) => a - b,
+  )
   const killedAt: number[] = []
   const until = Date.now() + withinMs - 60_000
   for (const point of points) {
     const look = () => patiently(() => call(operationGet, { params: { id: operationId } }))
-    for (let now = await look(); !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until; now = await look()) await pause(20)
+    for (
+      let now = await look();
+      !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until;
+      now = await look()
+    )
+      await pause(20)
     killedAt.push(Date.now())
     await restart(isAway && point === points.at(-1))
   }
   const end = await ended(call, operationId, until - Date.now())
   const keys = points.map((point) => steps[point]!.key)
-  expect({ keys, missed: killedAt.filter((at) => Date.parse(end.ended_at!) < at) }).toEqual({ keys, missed: [] })
+  expect({ keys, missed: killedAt.filter((at) => Date.parse(end.ended_at!) < at) }).toEqual({
+    keys,
+    missed: [],
+  })
   return end
 }
 
 /** Changes the cluster, and kills the program meanwhile. */
 async function change(wanted: ClusterChangeInput, how?: How): Promise<Operation> {
-  const { operation } = await patiently(() => call(clusterChange, { params: { id }, body: { change: wanted } }))
+  const { operation } = await patiently(() =>
+    call(clusterChange, { params: { id }, body: { change: wanted } }),
+  )
   return killed(operation, how)
 }
 
 const cluster = () => patiently(() => call(clusterGet, { params: { id } }))
 
 async function settled(): Promise<void> {
-  await expect.poll(async () => ({ ...(await cluster()) }), { timeout: 60_000 }).toMatchObject({ status: 'ready', reason: null })
+  await expect
+    .poll(async () => ({ ...(await cluster()) }), { timeout: 60_000 })
+    .toMatchObject({ status: 'ready', reason: null })
 }
 
 async function addressOf({ identity }: Server): Promise<string> {
-  return (await site.simulator.servers()).find((m) => m.uuid.toLowerCase() === identity.uuid)!.address
+  return (await site.simulator.servers()).find((m) => m.uuid.toLowerCase() === identity.uuid)!
+    .address
 }
-const powerOff = ({ identity }: Server) => site.simulator.ask('POST', `/servers/${identity.uuid}/power-off`)
+const powerOff = ({ identity }: Server) =>
+  site.simulator.ask('POST', `/servers/${identity.uuid}/power-off`)
 const storeFolder = (): string => `${site.folder}-store`
 
 async function api(): Promise<UserKubernetes> {
@@ -117,10 +162,16 @@ interface Kept {
   /** The workload that counts, as the simulator sees it. */
   readonly counting: Omit<SimulatedCluster['workloads'][number], 'serial'>
 }
-/** Counts of the workload when it was last looked at. A count that is lost would make it smaller. */
+/**
+ * Counts of the workload when it was last looked at. A count that is lost would make it smaller.
+ */
 let counts = 0
-const uidOf = (object: Body | undefined): unknown => (object?.['metadata'] as Body | undefined)?.['uid']
-/** Values that no change may alter: the identity of the cluster, and the data and identity of the workload. */
+const uidOf = (object: Body | undefined): unknown =>
+  (object?.['metadata'] as Body | undefined)?.['uid']
+/**
+ * Values that no change may alter: the identity of the cluster, and the data and identity of the
+ * workload.
+ */
 async function kept(): Promise<Kept> {
   const kubernetes = await api()
   const { workloads } = await site.simulator.cluster('life')
@@ -147,16 +198,22 @@ beforeAll(async () => {
 }, withinMs)
 afterAll(() => site.stop())
 
-const servers = (from: number, to: number, role: 'control_plane' | 'worker') => nodes.slice(from, to).map((n) => ({ node_id: n.id, role }))
+const servers = (from: number, to: number, role: 'control_plane' | 'worker') =>
+  nodes.slice(from, to).map((n) => ({ node_id: n.id, role }))
 
 test('a cluster of 3 + 3 is created with a workload', { timeout: withinMs }, async () => {
-  const made = await create(call, site, 'life', nodes.slice(0, 6), { talos_version: 'v1.12.11', kubernetes_version: '1.34.2' })
+  const made = await create(call, site, 'life', nodes.slice(0, 6), {
+    talos_version: 'v1.12.11',
+    kubernetes_version: '1.34.2',
+  })
   id = made.cluster.id
   expect(await killed(made.operation)).toMatchObject({ status: 'done' })
   await placeWorkload(await api())
   await site.simulator.ask('POST', '/clusters/life/workloads', { replicas: 3, min_available: 2 })
   const runs = { ledger: { entries: '4711' }, counting: { isIntact: true, ready: 3 } }
-  await expect.poll(async () => (before = await kept()), { timeout: 30_000 }).toMatchObject({ identity: expect.any(String) as string, ...runs })
+  await expect
+    .poll(async () => (before = await kept()), { timeout: 30_000 })
+    .toMatchObject({ identity: expect.any(String) as string, ...runs })
 })
 
 test('it grows to 5 + 5', { timeout: withinMs }, async () => {
@@ -168,7 +225,9 @@ test('it grows to 5 + 5', { timeout: withinMs }, async () => {
 
 test('a dead control plane is replaced', { timeout: withinMs }, async () => {
   await powerOff(nodes[1]!)
-  expect(await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id: nodes[10]!.id } })).toMatchObject({ status: 'done' })
+  expect(
+    await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id: nodes[10]!.id } }),
+  ).toMatchObject({ status: 'done' })
   await settled()
   expect((await cluster()).servers.map((s) => s.node_id)).toContain(nodes[10]!.id)
 })
@@ -181,40 +240,76 @@ const changes: readonly {
   readonly how?: How
 }[] = [
   { title: 'is patched', wanted: async () => ({ kind: 'configure', patches: [patch] }) },
-  { title: 'gets an extension', wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }) },
+  {
+    title: 'gets an extension',
+    wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }),
+  },
   {
     title: 'gets a newer Talos',
     wanted: async () => ({ kind: 'upgradeTalos', version: 'v1.13.9' }),
     after: { talos_version: 'v1.13.9' },
     how: { isAway: true },
   },
-  { title: 'gets a newer Kubernetes', wanted: async () => ({ kind: 'upgradeKubernetes', version: '1.35.4' }), after: { kubernetes_version: '1.35.4' } },
-  { title: 'gets another endpoint', wanted: async () => ({ kind: 'endpoint', endpoint: await addressOf(nodes[2]!) }) },
-  { title: 'gets a new authority of the Talos API', wanted: async () => ({ kind: 'rotate', what: 'talos_ca' }), how: { times: kills.long } },
-  { title: 'gets a new authority of the Kubernetes API', wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }), how: { times: kills.long } },
+  {
+    title: 'gets a newer Kubernetes',
+    wanted: async () => ({ kind: 'upgradeKubernetes', version: '1.35.4' }),
+    after: { kubernetes_version: '1.35.4' },
+  },
+  {
+    title: 'gets another endpoint',
+    wanted: async () => ({ kind: 'endpoint', endpoint: await addressOf(nodes[2]!) }),
+  },
+  {
+    title: 'gets a new authority of the Talos API',
+    wanted: async () => ({ kind: 'rotate', what: 'talos_ca' }),
+    how: { times: kills.long },
+  },
+  {
+    title: 'gets a new authority of the Kubernetes API',
+    wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }),
+    how: { times: kills.long },
+  },
 ]
 
-test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, async ({ wanted, after = {}, how }) => {
-  expect(await change(await wanted(), how)).toMatchObject({ status: 'done' })
-  await settled()
-  expect(await cluster()).toMatchObject(after)
-  await keepsAll()
-})
+test.each(changes)(
+  'it $title, and keeps its workload',
+  { timeout: withinMs },
+  async ({ wanted, after = {}, how }) => {
+    expect(await change(await wanted(), how)).toMatchObject({ status: 'done' })
+    await settled()
+    expect(await cluster()).toMatchObject(after)
+    await keepsAll()
+  },
+)
 
 test('etcd was bootstrapped once and never lost its quorum, and no disruption budget was broken', async () => {
   const { clusters } = await site.simulator.counters()
-  expect(clusters).toEqual([expect.objectContaining({ name: 'life', etcdMade: 1, quorumLosses: 0, budgetBreaches: 0 })])
+  expect(clusters).toEqual([
+    expect.objectContaining({ name: 'life', etcdMade: 1, quorumLosses: 0, budgetBreaches: 0 }),
+  ])
 })
 
-test('after the loss of all its servers it is restored on others from its snapshot, with its workload', { timeout: withinMs }, async () => {
-  const store = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/life` } })
-  await keepsAll()
-  expect(await change({ kind: 'snapshot', store_id: store.id })).toMatchObject({ status: 'done' })
-  const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
-  for (const { node_id } of (await cluster()).servers) await powerOff(nodes.find((n) => n.id === node_id)!)
-  const joining = [...servers(11, 14, 'control_plane'), ...servers(14, 17, 'worker')]
-  expect(await change({ kind: 'restore', snapshot_id: snapshot!.id, servers: joining }, { times: kills.long })).toMatchObject({ status: 'done' })
-  await settled()
-  expect(await cluster()).toMatchObject({ control_planes: 3, workers: 3 })
-  await keepsAll()
-})
+test(
+  'after the loss of all its servers it is restored on others from its snapshot, with its workload',
+  { timeout: withinMs },
+  async () => {
+    const store = await call(storeCreate, {
+      body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/life` },
+    })
+    await keepsAll()
+    expect(await change({ kind: 'snapshot', store_id: store.id })).toMatchObject({ status: 'done' })
+    const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
+    for (const { node_id } of (await cluster()).servers)
+      await powerOff(nodes.find((n) => n.id === node_id)!)
+    const joining = [...servers(11, 14, 'control_plane'), ...servers(14, 17, 'worker')]
+    expect(
+      await change(
+        { kind: 'restore', snapshot_id: snapshot!.id, servers: joining },
+        { times: kills.long },
+      ),
+    ).toMatchObject({ status: 'done' })
+    await settled()
+    expect(await cluster()).toMatchObject({ control_planes: 3, workers: 3 })
+    await keepsAll()
+  },
+)

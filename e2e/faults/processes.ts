@@ -1,10 +1,20 @@
 /**
- * The program and the simulator as separate processes, as in production: the program is killed with −9, the servers and the database
- * live on. Tests use only the API and the control socket of the simulator.
+ * The program and the simulator as separate processes, as in production: the program is killed with
+ * −9, the servers and the database live on. Tests use only the API and the control socket of the
+ * simulator.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +28,10 @@ const node = join(home, 'node_modules/.bin/node')
 /** The first user of every installation. */
 export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
 
-/** Processes that were started here and still run. They end with this process, so that a failed test leaves nothing behind. */
+/**
+ * Processes that were started here and still run. They end with this process, so that a failed test
+ * leaves nothing behind.
+ */
 const children = new Set<ChildProcess>()
 const folders = new Set<string>()
 process.once('exit', () => {
@@ -53,11 +66,15 @@ export interface Running {
 export const outsideEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).filter(
-      (entry): entry is [string, string] => !/^(STEELYARD_|DATABASE_URL|FAILPOINT|VITEST|NODE_OPTIONS|npm_|HOST$|PORT$)/.test(entry[0]),
+      (entry): entry is [string, string] =>
+        !/^(STEELYARD_|DATABASE_URL|FAILPOINT|VITEST|NODE_OPTIONS|npm_|HOST$|PORT$)/.test(entry[0]),
     ),
   )
 
-/** Command lines of the processes that name the folder in their arguments or environment: program, simulator, database, npm. */
+/**
+ * Command lines of the processes that name the folder in their arguments or environment: program,
+ * simulator, database, npm.
+ */
 export function processesOf(folder: string): string[] {
   if (process.platform !== 'linux')
     return execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8' })
@@ -67,8 +84,12 @@ export function processesOf(folder: string): string[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        const [command, environment] = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
-        return `${command}${environment}`.includes(folder) ? [`${pid} ${command!.replaceAll('\0', ' ').trim()}`] : []
+        const [command, environment] = ['cmdline', 'environ'].map((name) =>
+          readFileSync(`/proc/${pid}/${name}`, 'utf8'),
+        )
+        return `${command}${environment}`.includes(folder)
+          ? [`${pid} ${command!.replaceAll('\0', ' ').trim()}`]
+          : []
       } catch {
         // The process has ended meanwhile, or belongs to another user.
         return []
@@ -76,17 +97,37 @@ export function processesOf(folder: string): string[] {
     })
 }
 
-/** Starts a program and waits until it reports that it is ready. Rejects with the program's last lines if the program ends before that. */
-export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
-  const child = spawn(node, [...args], { cwd: home, env: { ...outsideEnvironment(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+/**
+ * Starts a program and waits until it reports that it is ready. Rejects with the program's last
+ * lines if the program ends before that.
+ */
+export async function start(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  ready: RegExp,
+): Promise<Running> {
+  const child = spawn(node, [...args], {
+    cwd: home,
+    env: { ...outsideEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   children.add(child)
   child.once('exit', () => children.delete(child))
   const words: string[] = []
-  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (text) => words.push(text) > 400 && words.shift())
-  const ended = new Promise<NodeJS.Signals | number>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)))
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (text) => words.push(text) > 400 && words.shift())
+  const ended = new Promise<NodeJS.Signals | number>((resolve) =>
+    child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)),
+  )
   const line = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (text) => ready.test(text) && resolve(text))
-    void ended.then((how) => reject(new Error(`${args.join(' ')} ended (${how}) before it was ready:\n${words.slice(-20).join('\n')}`)))
+    void ended.then((how) =>
+      reject(
+        new Error(
+          `${args.join(' ')} ended (${how}) before it was ready:\n${words.slice(-20).join('\n')}`,
+        ),
+      ),
+    )
   })
   return { child, line, ended, log: () => words.join('\n') }
 }
@@ -122,7 +163,10 @@ interface Counters {
 export interface SimulatedCluster {
   /** The UID of the namespace kube-system. */
   readonly uid: string
-  /** Workloads that count. `isIntact`: the chain of hashes in their data belongs to the identity and the number of counts. */
+  /**
+   * Workloads that count. `isIntact`: the chain of hashes in their data belongs to the identity and
+   * the number of counts.
+   */
   readonly workloads: readonly {
     readonly name: string
     readonly identity: string
@@ -153,20 +197,43 @@ export interface SiteOptions {
   talos?: readonly string[]
 }
 
-export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {
-  // Each simulator gets its own block of addresses, so that fleets of several processes don't collide.
+export async function startSimulator(
+  folder: string,
+  options: SiteOptions & { speed: number },
+): Promise<SimulatorProcess> {
+  // Each simulator gets its own block of addresses, so that fleets of several processes don't
+  // collide.
   const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
-  writeFileSync(scenario, JSON.stringify({ special: {}, talos: ['v1.13.9'], ...options, datacenters: ['PL-POZ-1'] }))
+  writeFileSync(
+    scenario,
+    JSON.stringify({ special: {}, talos: ['v1.13.9'], ...options, datacenters: ['PL-POZ-1'] }),
+  )
   const data = join(folder, 'simulator')
-  const running = await start(['simulator/src/main.ts', '--scenario', scenario, '--data', data, '--subnet-offset', offset], {}, /^Simulator is ready/)
+  const running = await start(
+    ['simulator/src/main.ts', '--scenario', scenario, '--data', data, '--subnet-offset', offset],
+    {},
+    /^Simulator is ready/,
+  )
   const ask = <T>(method: string, path: string, body?: unknown): Promise<T> =>
     new Promise((resolve, reject) => {
-      const asked = request({ socketPath: join(data, 'control.sock'), method, path, headers: { 'content-type': 'application/json' } }, (answer) => {
-        let text = ''
-        answer.setEncoding('utf8').on('data', (part: string) => (text += part))
-        answer.on('end', () => (answer.statusCode === 200 ? resolve(JSON.parse(text) as T) : reject(new Error(`${method} ${path}: ${text}`))))
-      })
+      const asked = request(
+        {
+          socketPath: join(data, 'control.sock'),
+          method,
+          path,
+          headers: { 'content-type': 'application/json' },
+        },
+        (answer) => {
+          let text = ''
+          answer.setEncoding('utf8').on('data', (part: string) => (text += part))
+          answer.on('end', () =>
+            answer.statusCode === 200
+              ? resolve(JSON.parse(text) as T)
+              : reject(new Error(`${method} ${path}: ${text}`)),
+          )
+        },
+      )
       asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
     })
   return {
@@ -193,24 +260,45 @@ export interface Program {
   stop(): Promise<NodeJS.Signals | number>
 }
 
-/** Private keys of certificate authorities, made once per machine, so that no test waits for RSA-4096. For tests only. */
+/**
+ * Private keys of certificate authorities, made once per machine, so that no test waits for
+ * RSA-4096. For tests only.
+ */
 export function keysFile(): string {
   const file = join(tmpdir(), `steelyard-fault-keys-${userInfo().uid}.json`)
   if (existsSync(file)) return file
   const pem = (type: 'ed25519' | 'ec' | 'rsa') => {
     if (type === 'ed25519')
-      return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY')
-    if (type === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' })
-    return generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
+      return generateKeyPairSync('ed25519')
+        .privateKey.export({ type: 'pkcs8', format: 'pem' })
+        .replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY')
+    if (type === 'ec')
+      return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+        type: 'sec1',
+        format: 'pem',
+      })
+    return generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({
+      type: 'pkcs1',
+      format: 'pem',
+    })
   }
-  const keys = { os: pem('ed25519'), etcd: pem('ec'), k8s: pem('ec'), k8sAggregator: pem('ec'), k8sServiceAccount: pem('rsa') }
+  const keys = {
+    os: pem('ed25519'),
+    etcd: pem('ec'),
+    k8s: pem('ec'),
+    k8sAggregator: pem('ec'),
+    k8sServiceAccount: pem('rsa'),
+  }
   const own = `${file}.${process.pid}`
   writeFileSync(own, JSON.stringify(keys), { mode: 0o600 })
   renameSync(own, file)
   return file
 }
 
-export async function startProgram(folder: string, more: Readonly<Record<string, string>> = {}): Promise<Program> {
+export async function startProgram(
+  folder: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Program> {
   const environment = {
     PORT: '0',
     STEELYARD_DATA: folder,
@@ -222,7 +310,11 @@ export async function startProgram(folder: string, more: Readonly<Record<string,
     LOG_LEVEL: 'warn',
     ...more,
   }
-  const running = await start(['backend/dist/main.js', 'serve'], environment, /^Steelyard is ready at /)
+  const running = await start(
+    ['backend/dist/main.js', 'serve'],
+    environment,
+    /^Steelyard is ready at /,
+  )
   const end = async (signal: NodeJS.Signals) => {
     running.child.kill(signal)
     return running.ended
@@ -251,18 +343,28 @@ export function temporaryFolder(): { folder: string; remove: () => void } {
   }
 }
 
-/** Socket folder and process id of the embedded database (PostgreSQL's `postmaster.pid`: line 1 is the process, line 5 the folder). */
+/**
+ * Socket folder and process id of the embedded database (PostgreSQL's `postmaster.pid`: line 1 is
+ * the process, line 5 the folder).
+ */
 export function databaseOf(dataFolder: string): { pid: number; url: string } {
   const file = join(dataFolder, 'postgres', 'postmaster.pid')
   if (!existsSync(file)) throw new Error(`No database runs in ${dataFolder}`)
   const [line, , , , socket] = readFileSync(file, 'utf8').split('\n')
   const pid = Number(line)
-  // PostgreSQL creates the file before it writes it. `process.kill(0)` would end the whole test run, which is its process group.
+  // PostgreSQL creates the file before it writes it. `process.kill(0)` would end the whole test
+  // run, which is its process group.
   if (!(pid > 0)) throw new Error(`The database in ${dataFolder} is starting`)
-  return { pid, url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}` }
+  return {
+    pid,
+    url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}`,
+  }
 }
 
-/** Ends the database that a killed program has left running, without a checkpoint, because the data folder is removed afterwards. */
+/**
+ * Ends the database that a killed program has left running, without a checkpoint, because the data
+ * folder is removed afterwards.
+ */
 export async function endDatabase(dataFolder: string): Promise<void> {
   const file = join(dataFolder, 'postgres', 'postmaster.pid')
   // The server removes the file when its own processes have ended.

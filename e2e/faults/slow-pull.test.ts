@@ -1,6 +1,7 @@
 /**
- * A creation on a slow registry, in real time: the image of etcd is pulled for 20 s, and for three minutes in a long run. Each Bootstrap call would begin the
- * pull again, so one call must do, also when Steelyard is killed with −9 in the middle.
+ * A creation on a slow registry, in real time: the image of etcd is pulled for 20 s, and for three
+ * minutes in a long run. Each Bootstrap call would begin the pull again, so one call must do, also
+ * when Steelyard is killed with −9 in the middle.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,7 +14,15 @@ const speed = 20
 const fault = { kind: 'slow-pull', image: '/etcd:', ms: pullMs * speed }
 
 let site: Site
-beforeAll(async () => void (site = await openSite({ servers: 2, seed: 'slow-pull', speed, special: { 1: { faults: [fault] }, 2: {} } })))
+beforeAll(
+  async () =>
+    void (site = await openSite({
+      servers: 2,
+      seed: 'slow-pull',
+      speed,
+      special: { 1: { faults: [fault] }, 2: {} },
+    })),
+)
 afterAll(() => site.stop())
 
 test(
@@ -25,19 +34,34 @@ test(
     const nodes = await site.take(call, 2)
     const { cluster, operation } = await create(call, site, 'slow', nodes)
     const reason = async (caller: typeof call) =>
-      (await patiently(() => caller(operationGet, { params: { id: operation.id } }))).steps.find((s) => s.key === 'bootstrap')!.reason ?? ''
+      (await patiently(() => caller(operationGet, { params: { id: operation.id } }))).steps.find(
+        (s) => s.key === 'bootstrap',
+      )!.reason ?? ''
     const until = async (caller: typeof call) => {
-      for (let said = ''; !said.includes('is being pulled'); said = await reason(caller)) await pause(50)
+      for (let said = ''; !said.includes('is being pulled'); said = await reason(caller))
+        await pause(50)
     }
     await until(call)
     await program.kill()
     const next = await signIn((await site.start()).url)
     await until(next)
-    expect(await reason(next)).toContain(`etcd's image registry.k8s.io/etcd:v3.6.12 is being pulled on ${nodes[0]!.name}`)
-    expect(await findings(next, site, cluster.id, nodes, await ended(next, operation.id, pullMs + 90_000))).toEqual([])
+    expect(await reason(next)).toContain(
+      `etcd's image registry.k8s.io/etcd:v3.6.12 is being pulled on ${nodes[0]!.name}`,
+    )
+    expect(
+      await findings(
+        next,
+        site,
+        cluster.id,
+        nodes,
+        await ended(next, operation.id, pullMs + 90_000),
+      ),
+    ).toEqual([])
     const { clusters } = await site.simulator.counters()
-    expect(clusters.filter(({ name }) => name === 'slow').map(({ bootstrapCalls, etcdMade }) => ({ bootstrapCalls, etcdMade }))).toEqual([
-      { bootstrapCalls: 1, etcdMade: 1 },
-    ])
+    expect(
+      clusters
+        .filter(({ name }) => name === 'slow')
+        .map(({ bootstrapCalls, etcdMade }) => ({ bootstrapCalls, etcdMade })),
+    ).toEqual([{ bootstrapCalls: 1, etcdMade: 1 }])
   },
 )

@@ -2,7 +2,11 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Snapshot, snapshotList, snapshotScheduleSet } from '#contract/clusters/changes/snapshots.ts'
+import {
+  type Snapshot,
+  snapshotList,
+  snapshotScheduleSet,
+} from '#contract/clusters/changes/snapshots.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
@@ -50,12 +54,16 @@ const expectOnce = async (nodes: readonly Server[]) => {
 
 test('two processes create clusters concurrently, and every step is done once', async () => {
   const groups = [await site.take(call, 4), await site.take(call, 4), await site.take(call, 4)]
-  const creations = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
+  const creations = await Promise.all(
+    groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)),
+  )
   const owners = new Set<string>()
   const made = new AbortController()
   const sampling = (async () => {
     while (!made.signal.aborted && owners.size < 2) {
-      const { rows } = await database.query<{ owner: string }>(`select distinct owner from wake_up where owner is not null and queue like 'cluster%'`)
+      const { rows } = await database.query<{ owner: string }>(
+        `select distinct owner from wake_up where owner is not null and queue like 'cluster%'`,
+      )
       for (const { owner } of rows) owners.add(owner)
       await pause(10)
     }
@@ -71,7 +79,8 @@ test('two processes create clusters concurrently, and every step is done once', 
   expect(owners.size).toBe(2)
 })
 
-const snapshots = async (): Promise<Snapshot[]> => (await call(snapshotList, { query: { sort: 'created_at', per_page: 100 } })).items
+const snapshots = async (): Promise<Snapshot[]> =>
+  (await call(snapshotList, { query: { sort: 'created_at', per_page: 100 } })).items
 /** Makes the schedule due, as if an hour had passed since its last turn. */
 async function turn(): Promise<void> {
   await database.query(`update snapshot_schedule set begun_for = begun_for - interval '1 hour'`)
@@ -84,22 +93,35 @@ const storedFiles = (): string[] =>
     .map((entry) => entry.name)
     .toSorted()
 /** The files that the snapshots name. */
-const named = (kept: readonly Snapshot[]): string[] => kept.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).toSorted()
+const named = (kept: readonly Snapshot[]): string[] =>
+  kept.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).toSorted()
 
 test('a schedule takes one snapshot per turn, and no file is removed twice', async () => {
-  const { id: store_id } = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/disk` } })
-  await call(snapshotScheduleSet, { params: { id: saved }, body: { store_id, every_hours: 1, at_hour: 0, keep_count: 2, keep_days: null } })
+  const { id: store_id } = await call(storeCreate, {
+    body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/disk` },
+  })
+  await call(snapshotScheduleSet, {
+    params: { id: saved },
+    body: { store_id, every_hours: 1, at_hour: 0, keep_count: 2, keep_days: null },
+  })
   const taken: string[] = []
   for (let turns = 1; turns <= 4; turns++) {
     await turn()
-    const newest = async () => (await snapshots()).filter((s) => s.status === 'ready' && !taken.includes(s.id))
+    const newest = async () =>
+      (await snapshots()).filter((s) => s.status === 'ready' && !taken.includes(s.id))
     await expect.poll(newest, { timeout: 30_000 }).toHaveLength(1)
     taken.push((await newest())[0]!.id)
   }
-  await expect.poll(async () => (await snapshots()).map((s) => s.id), { timeout: 30_000 }).toEqual(taken.slice(2))
-  const { rows } = await database.query<{ made: string }>(`select count(*)::int as made from snapshot`)
+  await expect
+    .poll(async () => (await snapshots()).map((s) => s.id), { timeout: 30_000 })
+    .toEqual(taken.slice(2))
+  const { rows } = await database.query<{ made: string }>(
+    `select count(*)::int as made from snapshot`,
+  )
   expect(rows[0]!.made).toBe(4)
-  const { rows: removals } = await database.query<{ attempts: number }>(`select attempts from effect where queue = 'snapshot' and name like 'remove/%'`)
+  const { rows: removals } = await database.query<{ attempts: number }>(
+    `select attempts from effect where queue = 'snapshot' and name like 'remove/%'`,
+  )
   expect(removals.map((r) => r.attempts)).toEqual([1, 1])
   expect(storedFiles()).toEqual(named(await snapshots()))
 })
@@ -108,7 +130,10 @@ test('a schedule takes one snapshot per turn, and no file is removed twice', asy
 async function holdsSomething(): Promise<void> {
   const name = readFileSync(`${site.folder}/process-id`, 'utf8').trim()
   for (let tries = 0; tries < 2_000; tries++) {
-    const { rows } = await database.query(`select 1 from wake_up where owner = $1 and queue like 'cluster%'`, [name])
+    const { rows } = await database.query(
+      `select 1 from wake_up where owner = $1 and queue like 'cluster%'`,
+      [name],
+    )
     if (rows.length > 0) return
     await pause(2)
   }
@@ -120,7 +145,8 @@ test('a process that is paused for longer than its lease loses its objects, and 
   const { cluster, operation } = await create(call, site, 'paused', nodes)
   await holdsSomething()
   process.kill(first.pid, 'SIGSTOP')
-  // Keep the first program paused for longer than its lease (15 s), even if the operation ends earlier.
+  // Keep the first program paused for longer than its lease (15 s), even if the operation ends
+  // earlier.
   const [end] = await Promise.all([ended(call, operation.id, 90_000), pause(20_000)])
   process.kill(first.pid, 'SIGCONT')
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
@@ -146,9 +172,12 @@ test('after kill −9 of one process during a creation and a snapshot, the other
   expect(Date.now() - from).toBeLessThan(45_000)
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 
-  // The turn gave one snapshot, the oldest one left, and the file of the interrupted attempt is gone.
+  // The turn gave one snapshot, the oldest one left, and the file of the interrupted attempt is
+  // gone.
   const kept = async () => (await snapshots()).filter((s) => s.status === 'ready')
-  await expect.poll(async () => (await snapshots()).map((s) => s.status), { timeout: 30_000 }).toEqual(['ready', 'ready'])
+  await expect
+    .poll(async () => (await snapshots()).map((s) => s.status), { timeout: 30_000 })
+    .toEqual(['ready', 'ready'])
   expect((await kept())[0]!.id).toBe(before[1]!.id)
   await expect.poll(storedFiles, { timeout: 30_000 }).toEqual(named(await kept()))
 })

@@ -1,10 +1,14 @@
 /** What screens wait for and press. */
 import type { Page } from 'playwright-core'
 
-export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
-export const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
-export const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
-export const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
+export const heading = (page: Page, name: string | RegExp) =>
+  page.getByRole('heading', { level: 1, name }).waitFor()
+export const table = (page: Page, name: string) =>
+  page.getByRole('table', { name, exact: true }).waitFor()
+export const dialog = (page: Page, name: string | RegExp) =>
+  page.getByRole('dialog', { name }).waitFor()
+export const press = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name }).first().click()
 
 /** Chooses an item of the menu of a row. */
 export async function rowAction(page: Page, row: string, item: string): Promise<void> {

@@ -17,12 +17,14 @@ export const changeScreens: readonly Screen[] = [
   {
     name: 'cluster-health-troubled',
     path: (w) => `/infra/clusters/${w.troubled.id}?tab=health`,
-    ready: (page, { troubled }) => page.getByRole('list', { name: `Health of ${troubled.name}` }).waitFor(),
+    ready: (page, { troubled }) =>
+      page.getByRole('list', { name: `Health of ${troubled.name}` }).waitFor(),
   },
   {
     name: 'cluster-pods',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=pods`,
-    ready: (page, { ready }) => page.getByRole('table', { name: `Pods of ${ready.name}`, exact: true }).waitFor(),
+    ready: (page, { ready }) =>
+      page.getByRole('table', { name: `Pods of ${ready.name}`, exact: true }).waitFor(),
   },
   {
     name: 'cluster-changes-menu',
@@ -34,7 +36,11 @@ export const changeScreens: readonly Screen[] = [
       await page.getByRole('menuitem', { name: 'Defragment etcd' }).waitFor()
     },
   },
-  { name: 'change-defragment', path: (w) => `/infra/clusters/${w.ready.id}/change/defragment`, ready: plan },
+  {
+    name: 'change-defragment',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/defragment`,
+    ready: plan,
+  },
   {
     name: 'change-refused',
     path: (w) => `/infra/clusters/${w.waiting.id}/change/defragment`,
@@ -186,7 +192,11 @@ export const changeScreens: readonly Screen[] = [
       await page.getByRole('dialog', { name: `Snapshots of ${ready.name}` }).waitFor()
     },
   },
-  { name: 'stores', path: '/admin/stores', ready: (page) => page.getByRole('table', { name: 'Stores', exact: true }).waitFor() },
+  {
+    name: 'stores',
+    path: '/admin/stores',
+    ready: (page) => page.getByRole('table', { name: 'Stores', exact: true }).waitFor(),
+  },
   {
     name: 'store-edit',
     path: '/admin/stores',
@@ -196,13 +206,20 @@ export const changeScreens: readonly Screen[] = [
       await page.getByRole('dialog', { name: 'Edit disk' }).waitFor()
     },
   },
-  { name: 'backups', path: '/admin/backups', ready: (page) => page.getByRole('heading', { name: 'No backups yet' }).waitFor() },
+  {
+    name: 'backups',
+    path: '/admin/backups',
+    ready: (page) => page.getByRole('heading', { name: 'No backups yet' }).waitFor(),
+  },
   {
     name: 'backup-take',
     path: '/admin/backups',
     async ready(page) {
       await press(page, 'Take a backup')
-      await page.getByRole('dialog', { name: 'Take a backup of Steelyard' }).getByRole('button', { name: 'Take backup' }).click()
+      await page
+        .getByRole('dialog', { name: 'Take a backup of Steelyard' })
+        .getByRole('button', { name: 'Take backup' })
+        .click()
       await page.getByText('Choose a store', { exact: true }).last().waitFor()
     },
   },
@@ -231,7 +248,10 @@ export const changeScreens: readonly Screen[] = [
     path: '/admin/stores',
     async ready(page) {
       await press(page, 'Add store')
-      await page.getByRole('dialog', { name: 'Add store' }).getByRole('button', { name: 'Add store' }).click()
+      await page
+        .getByRole('dialog', { name: 'Add store' })
+        .getByRole('button', { name: 'Add store' })
+        .click()
       await page.getByText('Enter the access key id').waitFor()
     },
   },

@@ -1,16 +1,27 @@
-/** Screens of clusters: their list, their creation, the page of a cluster, and its key and offer. */
+/**
+ * Screens of clusters: their list, their creation, the page of a cluster, and its key and offer.
+ */
 import type { Page } from 'playwright-core'
 import { dialog, nowhere, press, rowAction, table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
-/** Goes through the steps of creating a cluster, up to `step`. `full`: name of a server with content on its disks, which joins the cluster. */
-async function creating(page: Page, step: 'servers' | 'review' | 'question', full: string): Promise<void> {
+/**
+ * Goes through the steps of creating a cluster, up to `step`. `full`: name of a server with content
+ * on its disks, which joins the cluster.
+ */
+async function creating(
+  page: Page,
+  step: 'servers' | 'review' | 'question',
+  full: string,
+): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('poz-looks-01')
   const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
   await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(site)
   await press(page, 'Choose servers')
   await page.getByText(/eligible in PL-POZ-1/).waitFor()
-  const chosen = page.getByRole('region', { name: 'Servers' }).getByRole('group', { name: /^Role of / })
+  const chosen = page
+    .getByRole('region', { name: 'Servers' })
+    .getByRole('group', { name: /^Role of / })
   // If there is a saved draft, the servers are chosen already.
   const choose = page.getByRole('button', { name: /^Choose \d$/ })
   await chosen.first().or(choose).first().waitFor()
@@ -33,8 +44,16 @@ async function creating(page: Page, step: 'servers' | 'review' | 'question', ful
 
 export const clusterScreens: readonly Screen[] = [
   { name: 'clusters', path: '/infra/clusters', ready: (page) => table(page, 'Clusters') },
-  { name: 'clusters-no-match', path: '/infra/clusters?q=nothing-is-called-so', ready: (page) => page.getByText('No cluster matches these filters.').waitFor() },
-  { name: 'create-cluster', path: '/infra/clusters/create', ready: (page) => page.getByRole('button', { name: 'Choose servers' }).waitFor() },
+  {
+    name: 'clusters-no-match',
+    path: '/infra/clusters?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No cluster matches these filters.').waitFor(),
+  },
+  {
+    name: 'create-cluster',
+    path: '/infra/clusters/create',
+    ready: (page) => page.getByRole('button', { name: 'Choose servers' }).waitFor(),
+  },
   {
     name: 'create-cluster-problems',
     path: '/infra/clusters/create',
@@ -46,7 +65,11 @@ export const clusterScreens: readonly Screen[] = [
       await page.getByLabel('Pod CIDR').fill('10.244.0.0/16')
     },
   },
-  { name: 'create-cluster-servers', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'servers', server.name) },
+  {
+    name: 'create-cluster-servers',
+    path: '/infra/clusters/create',
+    ready: (page, { server }) => creating(page, 'servers', server.name),
+  },
   {
     name: 'create-cluster-new-patch',
     path: '/infra/clusters/create',
@@ -58,10 +81,26 @@ export const clusterScreens: readonly Screen[] = [
       await dialog(page, /^The same new patch for/)
     },
   },
-  { name: 'create-cluster-review', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'review', server.name) },
-  { name: 'create-cluster-without-patch', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'question', server.name) },
-  { name: 'cluster', path: (w) => `/infra/clusters/${w.ready.id}`, ready: (page, { ready }) => table(page, `Servers of ${ready.name}`) },
-  { name: 'cluster-timeline', path: (w) => `/infra/clusters/${w.ready.id}?tab=timeline`, ready: (page) => page.getByText(/^done in/).waitFor() },
+  {
+    name: 'create-cluster-review',
+    path: '/infra/clusters/create',
+    ready: (page, { server }) => creating(page, 'review', server.name),
+  },
+  {
+    name: 'create-cluster-without-patch',
+    path: '/infra/clusters/create',
+    ready: (page, { server }) => creating(page, 'question', server.name),
+  },
+  {
+    name: 'cluster',
+    path: (w) => `/infra/clusters/${w.ready.id}`,
+    ready: (page, { ready }) => table(page, `Servers of ${ready.name}`),
+  },
+  {
+    name: 'cluster-timeline',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=timeline`,
+    ready: (page) => page.getByText(/^done in/).waitFor(),
+  },
   {
     name: 'cluster-timeline-waiting',
     path: (w) => `/infra/clusters/${w.waiting.id}`,
@@ -114,7 +153,9 @@ export const clusterScreens: readonly Screen[] = [
     path: (w) => `/infra/clusters/${w.ready.id}?tab=keys`,
     async ready(page) {
       await press(page, 'Update resources')
-      await page.getByText('The offer has the resources that the servers of the cluster have now.').waitFor()
+      await page
+        .getByText('The offer has the resources that the servers of the cluster have now.')
+        .waitFor()
     },
   },
   {
@@ -122,7 +163,9 @@ export const clusterScreens: readonly Screen[] = [
     path: '/infra/clusters',
     async ready(page, { ready }) {
       await rowAction(page, ready.name, 'Show cluster key')
-      await page.getByRole('button', { name: new RegExp(`Copy address of ${ready.name}`) }).waitFor()
+      await page
+        .getByRole('button', { name: new RegExp(`Copy address of ${ready.name}`) })
+        .waitFor()
       await page.getByRole('button', { name: `Set access address of ${ready.name}` }).waitFor()
     },
   },
@@ -132,11 +175,17 @@ export const clusterScreens: readonly Screen[] = [
     async ready(page, { waiting }) {
       await press(page, 'Actions')
       await page.getByRole('menuitem', { name: 'Show the keys of all new clusters' }).click()
-      await page.getByRole('button', { name: new RegExp(`Copy address of ${waiting.name}`) }).waitFor()
+      await page
+        .getByRole('button', { name: new RegExp(`Copy address of ${waiting.name}`) })
+        .waitFor()
       await page.getByText('Looking for Offers').first().waitFor()
     },
   },
-  { name: 'cluster-not-found', path: `/infra/clusters/${nowhere}`, ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor() },
+  {
+    name: 'cluster-not-found',
+    path: `/infra/clusters/${nowhere}`,
+    ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor(),
+  },
   {
     name: 'cluster-delete',
     path: '/infra/clusters',

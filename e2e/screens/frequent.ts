@@ -1,4 +1,7 @@
-/** Names of the screens that `npm test` opens, at 375 and 1280 px: those that people use often, and one of each kind. `npm run test:all` opens every screen. */
+/**
+ * Names of the screens that `npm test` opens, at 375 and 1280 px: those that people use often, and
+ * one of each kind. `npm run test:all` opens every screen.
+ */
 export const frequent: readonly string[] = [
   'home-signed-out',
   'sign-in',

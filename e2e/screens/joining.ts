@@ -16,11 +16,20 @@ export interface JoiningWorld {
   worker: { id: string; name: string }
 }
 
-/** `twin`: a free server; a second machine gets the same UUID. `worker`: a worker of the ready cluster. */
-export async function furnishJoining({ call, simulator }: Installation, twin: Server, worker: Server): Promise<JoiningWorld> {
+/**
+ * `twin`: a free server; a second machine gets the same UUID. `worker`: a worker of the ready
+ * cluster.
+ */
+export async function furnishJoining(
+  { call, simulator }: Installation,
+  twin: Server,
+  worker: Server,
+): Promise<JoiningWorld> {
   const [factory, token, spent] = await Promise.all([
     call(imageFactoryGet, {}),
-    call(joinTokenCreate, { body: { name: 'rack-7', datacenter_id: twin.datacenter!.id, max_uses: 10 } }),
+    call(joinTokenCreate, {
+      body: { name: 'rack-7', datacenter_id: twin.datacenter!.id, max_uses: 10 },
+    }),
     call(joinTokenCreate, { body: { name: 'rack-6', lifetime_hours: null } }),
   ])
   const image = await call(imageCreate, {
@@ -33,11 +42,21 @@ export async function furnishJoining({ call, simulator }: Installation, twin: Se
     },
   })
   await simulator('/boot', { kernel_command_line: image.kernel_command_line })
-  await simulator('/boot', { kernel_command_line: image.kernel_command_line, uuid: twin.identity.uuid, serial: 'SAME-BOARD' })
+  await simulator('/boot', {
+    kernel_command_line: image.kernel_command_line,
+    uuid: twin.identity.uuid,
+    serial: 'SAME-BOARD',
+  })
   await call(joinTokenRevoke, { params: { id: spent.id } })
-  await until('one has joined', async () => (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some((a) => a.result === 'joined'))
+  await until('one has joined', async () =>
+    (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some(
+      (a) => a.result === 'joined',
+    ),
+  )
   const doubted = await until('two machines have the same UUID', async () =>
-    (await call(serverList, { query: {} })).items.find((s) => s.id === twin.id && s.identity.state === 'changed'),
+    (await call(serverList, { query: {} })).items.find(
+      (s) => s.id === twin.id && s.identity.state === 'changed',
+    ),
   )
   return { image: { id: image.id, tokenName: token.name }, doubted, worker }
 }
@@ -89,14 +108,19 @@ export const joiningScreens: readonly Screen[] = [
       await press(page, 'Generate')
       await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
       await page.getByText(/^Line 1: /).waitFor()
-      // The page has scrolled to the first error, which has the focus. Scroll back to the top, so that the header doesn't partly cover an element.
+      // The page has scrolled to the first error, which has the focus. Scroll back to the top, so
+      // that the header doesn't partly cover an element.
       await page.evaluate('scrollTo(0, 0)')
     },
   },
   {
     name: 'prepare-image-generated',
     path: (w) => `/infra/servers/prepare-image?image=${w.image.id}`,
-    ready: (page) => page.getByRole('region', { name: 'Generated image' }).getByText('Confirmed by the image factory').waitFor(),
+    ready: (page) =>
+      page
+        .getByRole('region', { name: 'Generated image' })
+        .getByText('Confirmed by the image factory')
+        .waitFor(),
   },
   {
     name: 'prepare-image-used-again',
@@ -122,7 +146,11 @@ export const joiningScreens: readonly Screen[] = [
         .waitFor()
     },
   },
-  { name: 'join-tokens', path: '/infra/servers/join-tokens', ready: (page) => table(page, 'Join tokens') },
+  {
+    name: 'join-tokens',
+    path: '/infra/servers/join-tokens',
+    ready: (page) => table(page, 'Join tokens'),
+  },
   {
     name: 'join-tokens-row-open',
     path: '/infra/servers/join-tokens',
@@ -187,9 +215,12 @@ export const joiningScreens: readonly Screen[] = [
     name: 'servers-assign-some',
     path: '/infra/servers',
     async ready(page, { server, worker }) {
-      for (const { name } of [server, worker]) await page.getByRole('checkbox', { name: `Select ${name}` }).check()
+      for (const { name } of [server, worker])
+        await page.getByRole('checkbox', { name: `Select ${name}` }).check()
       // On narrow screens this action is in the menu of the selection.
-      const assign = page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Assign datacenter' })
+      const assign = page
+        .getByRole('region', { name: 'Selection' })
+        .getByRole('button', { name: 'Assign datacenter' })
       if (await assign.isVisible()) await assign.click()
       else {
         await press(page, 'More for the selection')

@@ -6,7 +6,9 @@ import { press, table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
 export interface MarketplaceWorld {
-  /** An active commitment, of a server in the ready cluster. `draft`: one without price and times. */
+  /**
+   * An active commitment, of a server in the ready cluster. `draft`: one without price and times.
+   */
   commitment: { id: string; name: string }
   draft: { id: string; name: string }
 }
@@ -31,7 +33,10 @@ export async function furnishMarketplace(
   })
   await call(ccUpdate, { params: { id: committed.id }, body: { status: 'waiting_start' } })
   const draft = await call(ccCreate, { body: { node_id: other.id } })
-  await until('the commitment has started', async () => (await call(ccGet, { params: { id: committed.id } })).status === 'active')
+  await until(
+    'the commitment has started',
+    async () => (await call(ccGet, { params: { id: committed.id } })).status === 'active',
+  )
   const named = ({ id, server: { name } }: CapacityCommitment) => ({ id, name })
   return { commitment: named(committed), draft: named(draft) }
 }
@@ -101,7 +106,11 @@ export const marketplaceScreens: readonly Screen[] = [
       await page.getByRole('dialog', { name: /^Mark as failed/ }).waitFor()
     },
   },
-  { name: 'marketplace-cc-draft', path: (w) => `/marketplace/ccs/${w.draft.id}`, ready: (page) => page.getByText(/^Created for /).waitFor() },
+  {
+    name: 'marketplace-cc-draft',
+    path: (w) => `/marketplace/ccs/${w.draft.id}`,
+    ready: (page) => page.getByText(/^Created for /).waitFor(),
+  },
   {
     name: 'marketplace-cc-not-found',
     path: '/marketplace/ccs/00000000-0000-4000-8000-000000000000',

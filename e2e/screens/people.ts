@@ -3,16 +3,30 @@ import { dialog, nowhere, press, table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
 export const peopleScreens: readonly Screen[] = [
-  { name: 'invitation-over', path: '/auth/invite#used', signedOut: true, ready: (page) => page.getByText(/^This invitation was accepted already/).waitFor() },
+  {
+    name: 'invitation-over',
+    path: '/auth/invite#used',
+    signedOut: true,
+    ready: (page) => page.getByText(/^This invitation was accepted already/).waitFor(),
+  },
   {
     name: 'provider-return-problem',
     path: '/auth/callback?state=sign-in.unknown&error=access_denied',
     signedOut: true,
-    ready: (page) => page.getByRole('heading', { level: 1, name: 'You are not signed in' }).waitFor(),
+    ready: (page) =>
+      page.getByRole('heading', { level: 1, name: 'You are not signed in' }).waitFor(),
   },
 
-  { name: 'profile', path: '/profile', ready: (page) => page.getByRole('heading', { name: 'Appearance' }).waitFor() },
-  { name: 'profile-security', path: '/profile?tab=security', ready: (page) => page.getByRole('heading', { name: 'Passkeys' }).waitFor() },
+  {
+    name: 'profile',
+    path: '/profile',
+    ready: (page) => page.getByRole('heading', { name: 'Appearance' }).waitFor(),
+  },
+  {
+    name: 'profile-security',
+    path: '/profile?tab=security',
+    ready: (page) => page.getByRole('heading', { name: 'Passkeys' }).waitFor(),
+  },
   {
     name: 'profile-authenticator',
     path: '/profile?tab=security',
@@ -21,8 +35,16 @@ export const peopleScreens: readonly Screen[] = [
       await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
     },
   },
-  { name: 'profile-sessions', path: '/profile?tab=sessions', ready: (page) => table(page, 'Sessions') },
-  { name: 'profile-tokens', path: '/profile?tab=tokens', ready: (page) => page.getByText('No API tokens yet').waitFor() },
+  {
+    name: 'profile-sessions',
+    path: '/profile?tab=sessions',
+    ready: (page) => table(page, 'Sessions'),
+  },
+  {
+    name: 'profile-tokens',
+    path: '/profile?tab=tokens',
+    ready: (page) => page.getByText('No API tokens yet').waitFor(),
+  },
   {
     name: 'profile-token-dialog',
     path: '/profile?tab=tokens',
@@ -33,7 +55,11 @@ export const peopleScreens: readonly Screen[] = [
   },
 
   { name: 'admin-users', path: '/admin/users', ready: (page) => table(page, 'Users') },
-  { name: 'admin-users-no-match', path: '/admin/users?q=nothing-is-called-so', ready: (page) => page.getByText('No user matches these filters.').waitFor() },
+  {
+    name: 'admin-users-no-match',
+    path: '/admin/users?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No user matches these filters.').waitFor(),
+  },
   {
     name: 'admin-user-menu',
     path: '/admin/users',
@@ -68,13 +94,29 @@ export const peopleScreens: readonly Screen[] = [
       await dialog(page, 'Add a user')
     },
   },
-  { name: 'admin-invitations', path: '/admin/invitations', ready: (page) => page.getByText('No open invitations').waitFor() },
-  { name: 'admin-waitlist', path: '/admin/waitlist', ready: (page) => page.getByText('Nobody is waiting').waitFor() },
+  {
+    name: 'admin-invitations',
+    path: '/admin/invitations',
+    ready: (page) => page.getByText('No open invitations').waitFor(),
+  },
+  {
+    name: 'admin-waitlist',
+    path: '/admin/waitlist',
+    ready: (page) => page.getByText('Nobody is waiting').waitFor(),
+  },
   { name: 'admin-sessions', path: '/admin/sessions', ready: (page) => table(page, 'Sessions') },
-  { name: 'admin-tokens', path: '/admin/tokens', ready: (page) => page.getByText('No API tokens yet').waitFor() },
+  {
+    name: 'admin-tokens',
+    path: '/admin/tokens',
+    ready: (page) => page.getByText('No API tokens yet').waitFor(),
+  },
 
   { name: 'operations', path: '/operations', ready: (page) => table(page, 'Operations') },
-  { name: 'operations-no-match', path: '/operations?q=nothing-is-called-so', ready: (page) => page.getByText('No operation matches these filters.').waitFor() },
+  {
+    name: 'operations-no-match',
+    path: '/operations?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No operation matches these filters.').waitFor(),
+  },
   {
     name: 'operation-waiting',
     path: '/operations?status=open',
@@ -91,9 +133,17 @@ export const peopleScreens: readonly Screen[] = [
         .waitFor()
     },
   },
-  { name: 'operation-not-found', path: `/operations/${nowhere}`, ready: (page) => page.getByText('There is no such operation').waitFor() },
+  {
+    name: 'operation-not-found',
+    path: `/operations/${nowhere}`,
+    ready: (page) => page.getByText('There is no such operation').waitFor(),
+  },
   { name: 'audit', path: '/audit', ready: (page) => table(page, 'Entries') },
-  { name: 'audit-no-match', path: '/audit?q=nothing-is-called-so', ready: (page) => page.getByText('No entry matches these filters.').waitFor() },
+  {
+    name: 'audit-no-match',
+    path: '/audit?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No entry matches these filters.').waitFor(),
+  },
   {
     name: 'audit-entry-open',
     path: '/audit?action=cluster.created',

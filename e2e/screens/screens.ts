@@ -1,4 +1,7 @@
-/** Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its picture. */
+/**
+ * Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its
+ * picture.
+ */
 import type { Page } from 'playwright-core'
 import { write } from '../browser.ts'
 import { dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
@@ -19,13 +22,21 @@ export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld {
   unconfirmed: { id: string; name: string }
   /** A removed server. */
   removed: { id: string; name: string }
-  /** `ready`: a ready cluster. `waiting`: a cluster that waits for a server that no longer answers. */
+  /**
+   * `ready`: a ready cluster. `waiting`: a cluster that waits for a server that no longer answers.
+   */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
-  /** `unwiped`: failed, because a server's disk got content after the server was chosen. `troubled`: a cluster with a server that doesn't accept a patch. */
+  /**
+   * `unwiped`: failed, because a server's disk got content after the server was chosen. `troubled`:
+   * a cluster with a server that doesn't accept a patch.
+   */
   unwiped: { id: string; name: string }
   troubled: { id: string; name: string }
-  /** `drifted`: a server of the ready cluster whose configuration was changed outside of Steelyard. `talosconfig`: of the ready cluster. */
+  /**
+   * `drifted`: a server of the ready cluster whose configuration was changed outside of Steelyard.
+   * `talosconfig`: of the ready cluster.
+   */
   drifted: { id: string; name: string }
   talosconfig: string
 }
@@ -41,14 +52,32 @@ export interface Screen {
   only?: number
   /** Errors that the page may log here. */
   mayLog?: RegExp
-  /** The screen's menu closes when the window is resized, so the screen is opened again at each width. */
+  /**
+   * The screen's menu closes when the window is resized, so the screen is opened again at each
+   * width.
+   */
   anew?: true
 }
 
 export const screens: readonly Screen[] = [
-  { name: 'home-signed-out', path: '/', signedOut: true, ready: (page) => page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor() },
-  { name: 'sign-in', path: '/auth/login', signedOut: true, ready: (page) => heading(page, 'Sign in to your account') },
-  { name: 'sign-in-problem', path: '/auth/login?error=session_expired', signedOut: true, ready: (page) => page.getByRole('alert').first().waitFor() },
+  {
+    name: 'home-signed-out',
+    path: '/',
+    signedOut: true,
+    ready: (page) => page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor(),
+  },
+  {
+    name: 'sign-in',
+    path: '/auth/login',
+    signedOut: true,
+    ready: (page) => heading(page, 'Sign in to your account'),
+  },
+  {
+    name: 'sign-in-problem',
+    path: '/auth/login?error=session_expired',
+    signedOut: true,
+    ready: (page) => page.getByRole('alert').first().waitFor(),
+  },
   {
     name: 'sign-in-errors',
     path: '/auth/login',
@@ -74,10 +103,19 @@ export const screens: readonly Screen[] = [
     async ready(page) {
       await page.getByLabel('New password', { exact: true }).fill('Grace is my name')
       await press(page, 'Set password')
-      await page.getByText('Choose a password that does not contain the part of the email address before the @').waitFor()
+      await page
+        .getByText(
+          'Choose a password that does not contain the part of the email address before the @',
+        )
+        .waitFor()
     },
   },
-  { name: 'set-password-over', path: '/auth/reset#used', signedOut: true, ready: (page) => page.getByText(/^This link was used already/).waitFor() },
+  {
+    name: 'set-password-over',
+    path: '/auth/reset#used',
+    signedOut: true,
+    ready: (page) => page.getByText(/^This link was used already/).waitFor(),
+  },
   {
     name: 'waitlist',
     path: '/',
@@ -87,7 +125,12 @@ export const screens: readonly Screen[] = [
       await dialog(page, 'Join waitlist')
     },
   },
-  { name: 'not-found-signed-out', path: '/nothing/here', signedOut: true, ready: (page) => heading(page, 'Page Not Found') },
+  {
+    name: 'not-found-signed-out',
+    path: '/nothing/here',
+    signedOut: true,
+    ready: (page) => heading(page, 'Page Not Found'),
+  },
 
   { name: 'overview', path: '/', ready: (page) => table(page, 'Capacity per datacenter') },
   {
@@ -144,11 +187,16 @@ export const screens: readonly Screen[] = [
   },
 
   { name: 'servers', path: '/infra/servers', ready: (page) => table(page, 'Servers') },
-  { name: 'servers-no-match', path: '/infra/servers?q=nothing-is-called-so', ready: (page) => page.getByText('No server matches these filters.').waitFor() },
+  {
+    name: 'servers-no-match',
+    path: '/infra/servers?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No server matches these filters.').waitFor(),
+  },
   {
     name: 'servers-deleted',
     path: '/infra/servers?status=deleted',
-    ready: (page, { removed }) => page.getByRole('link', { name: removed.name, exact: true }).waitFor(),
+    ready: (page, { removed }) =>
+      page.getByRole('link', { name: removed.name, exact: true }).waitFor(),
   },
   {
     name: 'servers-row-open',
@@ -175,7 +223,11 @@ export const screens: readonly Screen[] = [
       await page.getByRole('region', { name: 'Selection' }).waitFor()
     },
   },
-  { name: 'servers-add', path: '/infra/servers?add=new', ready: (page) => dialog(page, 'Add servers by address') },
+  {
+    name: 'servers-add',
+    path: '/infra/servers?add=new',
+    ready: (page) => dialog(page, 'Add servers by address'),
+  },
   {
     name: 'server-rename',
     path: '/infra/servers',
@@ -210,7 +262,11 @@ export const screens: readonly Screen[] = [
     },
   },
 
-  { name: 'server', path: (w) => `/infra/servers/${w.server.id}`, ready: (page) => table(page, 'Patches') },
+  {
+    name: 'server',
+    path: (w) => `/infra/servers/${w.server.id}`,
+    ready: (page) => table(page, 'Patches'),
+  },
   {
     name: 'server-hardware',
     path: (w) => `/infra/servers/${w.server.id}?tab=hardware`,
@@ -219,7 +275,11 @@ export const screens: readonly Screen[] = [
       await page.getByText('Ceph OSD').first().waitFor()
     },
   },
-  { name: 'server-events', path: (w) => `/infra/servers/${w.server.id}?tab=events`, ready: (page) => page.getByText('server.confirmed').first().waitFor() },
+  {
+    name: 'server-events',
+    path: (w) => `/infra/servers/${w.server.id}?tab=events`,
+    ready: (page) => page.getByText('server.confirmed').first().waitFor(),
+  },
   {
     name: 'server-logs',
     path: (w) => `/infra/servers/${w.server.id}?tab=logs`,
@@ -230,14 +290,21 @@ export const screens: readonly Screen[] = [
     path: (w) => `/infra/servers/${w.unconfirmed.id}`,
     ready: (page) => page.getByText('This server has not been confirmed yet.').waitFor(),
   },
-  { name: 'server-not-found', path: `/infra/servers/${nowhere}`, ready: (page) => page.getByText(`Server ${nowhere} not found`).waitFor() },
+  {
+    name: 'server-not-found',
+    path: `/infra/servers/${nowhere}`,
+    ready: (page) => page.getByText(`Server ${nowhere} not found`).waitFor(),
+  },
   {
     name: 'patch-create',
     path: (w) => `/infra/servers/${w.server.id}/create-patch`,
     async ready(page) {
       await page.getByRole('textbox', { name: 'Name' }).fill('disk-tuning')
       await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "1"\n')
-      await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('vm.swappiness').waitFor()
+      await page
+        .getByRole('group', { name: 'Merged configuration before and after' })
+        .getByText('vm.swappiness')
+        .waitFor()
     },
   },
   {
@@ -258,11 +325,18 @@ export const screens: readonly Screen[] = [
     path: (w) => `/infra/servers/${w.server.id}/create-patch`,
     async ready(page) {
       await page.getByRole('textbox', { name: 'Name' }).fill('storage-net')
-      await write(page, 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\naddresses:\n  - address: 10.20.14.37/22\n')
+      await write(
+        page,
+        'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\naddresses:\n  - address: 10.20.14.37/22\n',
+      )
       await page.getByText('Saving makes the server ineligible').waitFor()
     },
   },
-  { name: 'patch-read-only', path: (w) => `/infra/servers/${w.server.id}/patches/static-system`, ready: (page) => page.getByText('Read only').waitFor() },
+  {
+    name: 'patch-read-only',
+    path: (w) => `/infra/servers/${w.server.id}/patches/static-system`,
+    ready: (page) => page.getByText('Read only').waitFor(),
+  },
   {
     name: 'server-drift',
     path: (world) => `/infra/servers/${world.drifted.id}`,
@@ -281,7 +355,11 @@ export const screens: readonly Screen[] = [
     path: (world) => `/infra/clusters/${world.ready.id}`,
     ready: (page) => page.getByRole('button', { name: 'Keep the changes' }).waitFor(),
   },
-  { name: 'cluster-import', path: '/infra/clusters/import', ready: (page) => page.getByRole('button', { name: 'Look at the cluster' }).waitFor() },
+  {
+    name: 'cluster-import',
+    path: '/infra/clusters/import',
+    ready: (page) => page.getByRole('button', { name: 'Look at the cluster' }).waitFor(),
+  },
   {
     name: 'cluster-import-found',
     path: '/infra/clusters/import',

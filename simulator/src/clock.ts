@@ -9,8 +9,9 @@ export const MAX_SPEED = 10_000
 export type Clock = ReturnType<typeof createClock>
 
 /**
- * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time. Instants (certificates, events, logs) are real, because clients
- * compare them with their own clock. `wall` is injected so that tests can stop the wall clock.
+ * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time.
+ * Instants (certificates, events, logs) are real, because clients compare them with their own
+ * clock. `wall` is injected so that tests can stop the wall clock.
  */
 export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => {
   let speed = initialSpeed
@@ -29,7 +30,8 @@ export const createClock = (initialSpeed = 1, wall: () => number = Date.now) => 
     },
     /** Changes the speed immediately, also for sleeps in progress. */
     setSpeed(next: number): void {
-      if (!(next >= MIN_SPEED && next <= MAX_SPEED)) throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
+      if (!(next >= MIN_SPEED && next <= MAX_SPEED))
+        throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
       anchorSimulated = elapsed()
       anchorReal = performance.now()
       speed = next

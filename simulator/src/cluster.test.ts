@@ -6,9 +6,13 @@ test('three control planes and two workers become a cluster, with one etcd and f
   const { bundle, controlPlanes, workers } = await cluster(simulator, 3, 2)
   const client = await openSecure(controlPlanes[1]!, bundle)
   const members = await client.etcdMembers()
-  expect(members.map(({ hostname }) => hostname).toSorted()).toEqual(controlPlanes.map(({ hostname }) => hostname).toSorted())
+  expect(members.map(({ hostname }) => hostname).toSorted()).toEqual(
+    controlPlanes.map(({ hostname }) => hostname).toSorted(),
+  )
   expect(members.every(({ learner }) => !learner)).toBe(true)
-  expect(simulator.servers.map(({ disk }) => disk.state.counters.bootstraps)).toEqual([1, 0, 0, 0, 0])
+  expect(simulator.servers.map(({ disk }) => disk.state.counters.bootstraps)).toEqual([
+    1, 0, 0, 0, 0,
+  ])
   expect(simulator.servers.map(({ disk }) => disk.state.counters.installs)).toEqual([1, 1, 1, 1, 1])
   expect((await client.kubeconfig()).includes('admin@blue-fox')).toBe(true)
   const worker = await openSecure(workers[0]!, bundle)

@@ -6,13 +6,26 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readIdentity } from '#talos/client/inventory.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
-import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
+import {
+  cluster,
+  configFor,
+  dataFolder,
+  fleet,
+  give,
+  openMaintenance,
+  openSecure,
+  rack,
+  secrets,
+  until,
+} from './testing/fleet.ts'
 
 test('the fault `refuse` refuses connections at once until it ends', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'refuse', for_ms: 10_000 })
-  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
+  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({
+    kind: 'unreachable',
+  })
   await until('the fault is over', () => machine!.disk.state.faults.length === 0)
   expect((await readCertificate({ host: machine!.plan.address })).mode).toBe('maintenance')
 })
@@ -21,7 +34,9 @@ test('the fault `hang` accepts connections and never answers', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'hang' })
-  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 200 })).rejects.toMatchObject({ kind: 'timeout' })
+  await expect(
+    readCertificate({ host: machine!.plan.address }, { timeoutMs: 200 }),
+  ).rejects.toMatchObject({ kind: 'timeout' })
   await clearFaults(machine!)
   await expect(readCertificate({ host: machine!.plan.address })).resolves.toBeDefined()
 })
@@ -30,7 +45,9 @@ test('the fault `drip` sends one byte per second', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'drip' })
-  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 400 })).rejects.toMatchObject({ kind: 'timeout' })
+  await expect(
+    readCertificate({ host: machine!.plan.address }, { timeoutMs: 400 }),
+  ).rejects.toMatchObject({ kind: 'timeout' })
 })
 
 test('the fault `garbage` answers with bytes that are not TLS', async () => {
@@ -40,7 +57,9 @@ test('the fault `garbage` answers with bytes that are not TLS', async () => {
   const socket = connect(50_000, machine!.plan.address)
   const [data] = (await once(socket, 'data')) as [Buffer]
   expect(data.toString()).toContain('garbage')
-  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 1000 })).rejects.toBeInstanceOf(TalosError)
+  await expect(
+    readCertificate({ host: machine!.plan.address }, { timeoutMs: 1000 }),
+  ).rejects.toBeInstanceOf(TalosError)
 })
 
 test("the fault `identity` changes UUID and serial number when the machine reaches the fault's stage", async () => {
@@ -54,13 +73,19 @@ test("the fault `identity` changes UUID and serial number when the machine reach
 })
 
 test('a server that vanishes during its installation stays off until power-on', async () => {
-  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
+  const simulator = await fleet({
+    scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }),
+  })
   const [machine] = simulator.servers
   // The power may fail before the response arrives.
-  await Promise.allSettled([give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))])
+  await Promise.allSettled([
+    give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address)),
+  ])
   await until('it is gone', () => !machine!.isOn)
   expect(machine!.disk.state.counters.applies).toBe(1)
-  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
+  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({
+    kind: 'unreachable',
+  })
   machine!.lifecycle.powerOn()
   await until('it is back, with nothing on its disk', () => machine!.stage.stage === 'maintenance')
   expect(machine!.disk.state.installed).toBeNull()
@@ -71,14 +96,19 @@ test('a configuration is applied even if its reply is lost', async () => {
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)
   await expect(
-    client.applyConfiguration(configFor(await secrets(), machine!, 'control_plane', machine!.plan.address), { mode: 'auto' }),
+    client.applyConfiguration(
+      configFor(await secrets(), machine!, 'control_plane', machine!.plan.address),
+      { mode: 'auto' },
+    ),
   ).rejects.toBeInstanceOf(TalosError)
   await until('it installs', () => machine!.disk.state.counters.installs === 1)
   expect(machine!.disk.state.counters.applies).toBe(1)
 })
 
 test('the fault `close-after-apply` closes the connection right after the reply', async () => {
-  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'close-after-apply' }] } }) })
+  const simulator = await fleet({
+    scenario: rack(1, { 1: { faults: [{ kind: 'close-after-apply' }] } }),
+  })
   const [machine] = simulator.servers
   await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
   await until('it installs', () => machine!.disk.state.counters.installs === 1)
@@ -121,19 +151,36 @@ test('the cluster continues if one control plane loses power', async () => {
 
 test('failures are found in the kernel log and in events even if many API calls were logged', async () => {
   const simulator = await fleet({
-    scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
+    scenario: {
+      ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }),
+      talos: ['v1.13.9', 'v1.12.11'],
+    },
   })
   const bundle = await secrets()
   for (const machine of simulator.servers) {
     await give(machine, configFor(bundle, machine, 'control_plane', machine.plan.address))
-    await until('it tries again', () => machine.journal.kernelLines.since(0).filter((line) => line.includes('msg=fetch failed')).length > 1)
+    await until(
+      'it tries again',
+      () =>
+        machine.journal.kernelLines.since(0).filter((line) => line.includes('msg=fetch failed'))
+          .length > 1,
+    )
     const client = await openSecure(machine, bundle, ['os:reader'])
     for (let calls = 0; calls < 60; calls++) await client.services()
     const { reason, lines } = await readTrouble(client)
-    expect(reason).toMatch(/^failed to pull image ".*": failed to resolve image: dial tcp: i\/o timeout$/)
+    expect(reason).toMatch(
+      /^failed to pull image ".*": failed to resolve image: dial tcp: i\/o timeout$/,
+    )
     expect(lines.join('\n')).not.toContain('ServiceList')
-    const own = Buffer.concat(await Array.fromAsync(client.logs({ service: 'machined', tail: 10 }))).toString()
-    expect(own).toMatch(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d\.\d{6} machined OK \[\/machine\.MachineService\/\w+\] [\d.]+ms \w+ Success \(.*\)$/m)
-    await expect(Array.fromAsync(client.logs({ service: 'nothing' }))).rejects.toMatchObject({ kind: 'not_found', message: 'log "nothing" was not registered' })
+    const own = Buffer.concat(
+      await Array.fromAsync(client.logs({ service: 'machined', tail: 10 })),
+    ).toString()
+    expect(own).toMatch(
+      /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d\.\d{6} machined OK \[\/machine\.MachineService\/\w+\] [\d.]+ms \w+ Success \(.*\)$/m,
+    )
+    await expect(Array.fromAsync(client.logs({ service: 'nothing' }))).rejects.toMatchObject({
+      kind: 'not_found',
+      message: 'log "nothing" was not registered',
+    })
   }
 })

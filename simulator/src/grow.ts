@@ -21,7 +21,10 @@ export interface GrowParts {
   drop: (machine: Machine) => void
 }
 
-/** Changes a running fleet: boots machines outside of the scenario and moves machines to other addresses. */
+/**
+ * Changes a running fleet: boots machines outside of the scenario and moves machines to other
+ * addresses.
+ */
 export class Growth {
   readonly #parts: GrowParts
   /** Runs changes one after another, because each searches for free addresses. */
@@ -31,30 +34,46 @@ export class Growth {
     this.#parts = parts
   }
 
-  /** Boots new machines, all at once. Resolves when the machines are on. Rejects with `GrowError` if 127.20.0.0/16 has no free addresses left. */
+  /**
+   * Boots new machines, all at once. Resolves when the machines are on. Rejects with `GrowError` if
+   * 127.20.0.0/16 has no free addresses left.
+   */
   boot(wish: BootOptions): Promise<Machine[]> {
     return this.#oneByOne(async () => {
       const { booted, defaultPlace, add } = this.#parts
       const free = await this.#free(wish.count, wish.datacenter ?? null)
-      const machines = booted.add(wish, this.#schematicOf(wish.kernel_command_line), free, defaultPlace).map(add)
+      const machines = booted
+        .add(wish, this.#schematicOf(wish.kernel_command_line), free, defaultPlace)
+        .map(add)
       for (const machine of machines) machine.lifecycle.begin()
       return machines
     })
   }
 
-  /** Assigns the given address, or the next free one, from the next boot on. Returns the address. Rejects with `GrowError` if it isn't available. */
+  /**
+   * Assigns the given address, or the next free one, from the next boot on. Returns the address.
+   * Rejects with `GrowError` if it isn't available.
+   */
   move(machine: Machine, address?: string): Promise<string> {
     return this.#oneByOne(async () => {
       const { subnetOffset } = this.#parts.world
-      const wanted = address === undefined ? (await this.#free(1, machine.plan.place.code))[0] : spotOf(address, subnetOffset)
-      if (!wanted) throw new GrowError(`${address} is no address in 127.20.0.0/16 that a server may have`)
-      if (address !== undefined && !(await this.#isFree(wanted))) throw new GrowError(`${address} is taken`)
+      const wanted =
+        address === undefined
+          ? (await this.#free(1, machine.plan.place.code))[0]
+          : spotOf(address, subnetOffset)
+      if (!wanted)
+        throw new GrowError(`${address} is no address in 127.20.0.0/16 that a server may have`)
+      if (address !== undefined && !(await this.#isFree(wanted)))
+        throw new GrowError(`${address} is taken`)
       machine.disk.change((state) => (state.spot = wanted))
       return addressAt(wanted, subnetOffset)
     })
   }
 
-  /** Removes a machine outside of the scenario. Rejects with `GrowError` if the machine belongs to the scenario. */
+  /**
+   * Removes a machine outside of the scenario. Rejects with `GrowError` if the machine belongs to
+   * the scenario.
+   */
   remove(machine: Machine): Promise<void> {
     return this.#oneByOne(async () => {
       if (!machine.plan.boot) throw new GrowError(`${machine.plan.name} belongs to the scenario`)
@@ -65,7 +84,10 @@ export class Growth {
     })
   }
 
-  /** Moves machines outside of the scenario if a scenario with more servers now uses their addresses. */
+  /**
+   * Moves machines outside of the scenario if a scenario with more servers now uses their
+   * addresses.
+   */
   async giveWay(): Promise<void> {
     const taken = new Set<string>()
     for (const machine of this.#parts.world.machines) {
@@ -118,7 +140,9 @@ export class Growth {
       // The address is used by another simulation.
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') return false
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRNOTAVAIL')
-        throw new GrowError(`This system doesn't have the address ${address}; "sudo ifconfig lo0 alias ${address} up" adds it, and the like the next ones`)
+        throw new GrowError(
+          `This system doesn't have the address ${address}; "sudo ifconfig lo0 alias ${address} up" adds it, and the like the next ones`,
+        )
       throw cause
     }
   }
@@ -128,7 +152,11 @@ export class Growth {
     const parts = new Set(line.split(/\s+/))
     const made = this.#parts
       .schematics()
-      .filter(({ extraKernelArgs: own }) => own.length > 0 && own.every((argument) => argument.startsWith('-') || parts.has(argument)))
+      .filter(
+        ({ extraKernelArgs: own }) =>
+          own.length > 0 &&
+          own.every((argument) => argument.startsWith('-') || parts.has(argument)),
+      )
     return made.at(-1)?.id ?? null
   }
 }

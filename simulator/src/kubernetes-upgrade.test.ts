@@ -14,7 +14,13 @@ test('after a restart of the kubelet, the machine and its node become ready agai
   expect(worker!.stage.ready).toBe(false)
   await until('the machine is ready', () => worker!.stage.ready && worker!.nodeReady)
   const events = worker!.services.get('kubelet')!.events.map(({ state }) => state)
-  expect(events.slice(events.indexOf('Stopping'))).toEqual(['Stopping', 'Finished', 'Preparing', 'Starting', 'Running'])
+  expect(events.slice(events.indexOf('Stopping'))).toEqual([
+    'Stopping',
+    'Finished',
+    'Preparing',
+    'Starting',
+    'Running',
+  ])
 })
 
 test('a new kubelet image in the configuration restarts the kubelet, and the node reports the new version', async () => {
@@ -22,7 +28,8 @@ test('a new kubelet image in the configuration restarts the kubelet, and the nod
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [worker] = workers
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
-  const version = async (): Promise<unknown> => (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body.status
+  const version = async (): Promise<unknown> =>
+    (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body.status
   await edit(worker!, bundle, /kubelet:v1\.36\.3/g, 'kubelet:v1.36.2')
   expect(await version()).toMatchObject({ nodeInfo: { kubeletVersion: 'v1.36.3' } })
   await until('the new kubelet is ready', () => worker!.stage.ready)
@@ -43,13 +50,20 @@ test('a kubelet that is newer than the API server does not become ready until th
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
   await edit(machine!, bundle, /:v1\.36\.3/g, ':v1.35.4')
-  await until('Kubernetes 1.35 runs', () => machine!.stage.ready && machine!.staticPods.get('kube-apiserver')?.image.endsWith('v1.35.4') === true)
+  await until(
+    'Kubernetes 1.35 runs',
+    () =>
+      machine!.stage.ready &&
+      machine!.staticPods.get('kube-apiserver')?.image.endsWith('v1.35.4') === true,
+  )
   await edit(machine!, bundle, 'kubelet:v1.35.4', 'kubelet:v1.36.3')
   await until('the kubelet is refused', () =>
     machine!.journal
       .logLines('kubelet')!
       .since(0)
-      .some((line) => line.includes('kubelet v1.36.3 must not be newer than kube-apiserver v1.35.4')),
+      .some((line) =>
+        line.includes('kubelet v1.36.3 must not be newer than kube-apiserver v1.35.4'),
+      ),
   )
   expect(machine!.nodeReady).toBe(false)
   await edit(machine!, bundle, 'kube-apiserver:v1.35.4', 'kube-apiserver:v1.36.3')
@@ -61,7 +75,8 @@ test('static pods follow the images of the configuration, and a missing image st
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   const [machine, other] = controlPlanes
   const ask = await as(bundle, other!.plan.address)
-  const pod = async (): Promise<Record<string, unknown>> => (await ask('GET', `${PODS}/kube-apiserver-${machine!.hostname}`)).body
+  const pod = async (): Promise<Record<string, unknown>> =>
+    (await ask('GET', `${PODS}/kube-apiserver-${machine!.hostname}`)).body
   const own = await as(bundle, machine!.plan.address)
   await edit(machine!, bundle, 'kube-apiserver:v1.36.3', 'kube-apiserver:v1.36.2')
   await until('the API server has stopped', () => !machine!.apiServerUp)
@@ -75,14 +90,28 @@ test('static pods follow the images of the configuration, and a missing image st
   await addFault(machine!, { kind: 'image-missing', image: 'kube-apiserver:v1.36.1' })
   const client = await openSecure(machine!, bundle)
   await edit(machine!, bundle, 'kube-apiserver:v1.36.2', 'kube-apiserver:v1.36.1')
-  await until('the pull fails', () => machine!.staticPods.get('kube-apiserver')?.isPullFailing === true)
-  expect(await pod()).toMatchObject({ status: { phase: 'Pending', containerStatuses: [{ ready: false, state: { waiting: { reason: 'ImagePullBackOff' } } }] } })
-  expect(machine!.stage.unmet).toContainEqual({ name: 'staticPods', reason: `kube-system/kube-apiserver-${machine!.hostname} pending` })
+  await until(
+    'the pull fails',
+    () => machine!.staticPods.get('kube-apiserver')?.isPullFailing === true,
+  )
+  expect(await pod()).toMatchObject({
+    status: {
+      phase: 'Pending',
+      containerStatuses: [{ ready: false, state: { waiting: { reason: 'ImagePullBackOff' } } }],
+    },
+  })
+  expect(machine!.stage.unmet).toContainEqual({
+    name: 'staticPods',
+    reason: `kube-system/kube-apiserver-${machine!.hostname} pending`,
+  })
   await clearFaults(machine!)
   await until('the image is there', () => machine!.apiServerUp && machine!.stage.ready)
   await addFault(machine!, { kind: 'pod-crash', image: 'kube-apiserver:v1.36.3' })
   await edit(machine!, bundle, 'kube-apiserver:v1.36.1', 'kube-apiserver:v1.36.3')
-  await until('it ends after its start', () => machine!.staticPods.get('kube-apiserver')?.isCrashing === true)
+  await until(
+    'it ends after its start',
+    () => machine!.staticPods.get('kube-apiserver')?.isCrashing === true,
+  )
   const { items } = await client.list(resources.staticPod)
   expect(items.find(({ id }) => id.includes('apiserver'))!.spec.podStatus).toMatchObject({
     containerStatuses: [{ ready: false, state: { waiting: { reason: 'CrashLoopBackOff' } } }],

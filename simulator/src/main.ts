@@ -5,7 +5,10 @@ import { readScenario, ScenarioError } from './fleet/scenario.ts'
 import { startSimulator } from './start.ts'
 import { help, table } from './text.ts'
 
-/** The command line of the simulator: runs a fleet until a signal, or sends a command to a running one. */
+/**
+ * The command line of the simulator: runs a fleet until a signal, or sends a command to a running
+ * one.
+ */
 
 // The servers keep running after the reader of the output has exited.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
@@ -30,18 +33,24 @@ const parse = (): ReturnType<typeof parseArgs> => {
     return parseArgs({ allowPositionals: true, strict: true, options })
   } catch (cause) {
     const [sentence = ''] = cause instanceof Error ? cause.message.split('. ') : []
-    throw new ScenarioError(`${sentence}: npm run simulate -- --help shows what there is`, { cause })
+    throw new ScenarioError(`${sentence}: npm run simulate -- --help shows what there is`, {
+      cause,
+    })
   }
 }
 
 const number = (name: string, value: unknown): number | undefined => {
   if (typeof value !== 'string') return undefined
   const parsed = Number(value)
-  if (value.trim() === '' || !Number.isFinite(parsed)) throw new ScenarioError(`--${name} takes a number, not "${value}"`)
+  if (value.trim() === '' || !Number.isFinite(parsed))
+    throw new ScenarioError(`--${name} takes a number, not "${value}"`)
   return parsed
 }
 
-const dataDir = (given: unknown): string => (typeof given === 'string' ? resolve(given) : resolve(process.env.STEELYARD_DATA ?? '.steelyard', 'simulator'))
+const dataDir = (given: unknown): string =>
+  typeof given === 'string'
+    ? resolve(given)
+    : resolve(process.env.STEELYARD_DATA ?? '.steelyard', 'simulator')
 
 const serve = async (values: Record<string, unknown>): Promise<void> => {
   const servers = number('servers', values.servers)
@@ -58,7 +67,9 @@ const serve = async (values: Record<string, unknown>): Promise<void> => {
     ...(factoryPort !== undefined && { factoryPort }),
     ...(typeof values.seed === 'string' && { seed: values.seed }),
   })
-  print(`Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}, image factory ${simulator.factory.url}`)
+  print(
+    `Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}, image factory ${simulator.factory.url}`,
+  )
   await new Promise<void>((stop) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
   })
@@ -71,33 +82,50 @@ const bootWish = (values: Record<string, unknown>): object => {
   const slowness = number('slowness', values.slowness)
   const version = values['talos-version']
   const given = (names: string[], prefix = '') =>
-    Object.fromEntries(names.flatMap((name) => (values[prefix + name] === undefined ? [] : [[name, values[prefix + name]]])))
+    Object.fromEntries(
+      names.flatMap((name) =>
+        values[prefix + name] === undefined ? [] : [[name, values[prefix + name]]],
+      ),
+    )
   return {
     kernel_command_line: values['boot-with'],
     ...(count !== undefined && { count }),
     ...(slowness !== undefined && { slowness }),
-    ...(typeof version === 'string' && { talos: version.startsWith('v') ? version : `v${version}` }),
+    ...(typeof version === 'string' && {
+      talos: version.startsWith('v') ? version : `v${version}`,
+    }),
     ...given(['datacenter', 'schematic', 'hardware', 'uuid', 'serial']),
     announce: given(['uuid', 'serial', 'mac'], 'announce-'),
     ...(values['never-answer'] === true && { faults: [{ kind: 'refuse', port: 'apid' }] }),
   }
 }
 
-const command = async (values: Record<string, unknown>, [name = '', ...rest]: string[]): Promise<void> => {
+const command = async (
+  values: Record<string, unknown>,
+  [name = '', ...rest]: string[],
+): Promise<void> => {
   const socket = resolve(dataDir(values.data), 'control.sock')
   const [which, ...more] = rest
-  const show = (answer: unknown, hidden: readonly string[] = []): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer, hidden))
+  const show = (answer: unknown, hidden: readonly string[] = []): void =>
+    print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer, hidden))
   if (typeof values['boot-with'] === 'string') {
-    if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has removed its ${…} variables')
-    // Without --datacenter the simulator chooses one. Steelyard takes the datacenter from the join token, so the simulator's choice isn't shown.
-    return show(await ask(socket, 'POST', '/boot', bootWish(values)), values.datacenter === undefined ? ['datacenter'] : [])
+    if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with']))
+      say('Put the command line into single quotes: the shell has removed its ${…} variables')
+    // Without --datacenter the simulator chooses one. Steelyard takes the datacenter from the join
+    // token, so the simulator's choice isn't shown.
+    return show(
+      await ask(socket, 'POST', '/boot', bootWish(values)),
+      values.datacenter === undefined ? ['datacenter'] : [],
+    )
   }
   const server = (): string => {
     if (which === undefined) throw new ScenarioError(`${name} needs the name of a server`)
     return `/servers/${encodeURIComponent(which)}`
   }
-  if (name === 'servers' || name === 'counters' || name === 'datacenters' || name === 'clusters') return show(await ask(socket, 'GET', `/${name}`))
-  if (name === 'power-on' || name === 'power-off') return show(await ask(socket, 'POST', `${server()}/${name}`))
+  if (name === 'servers' || name === 'counters' || name === 'datacenters' || name === 'clusters')
+    return show(await ask(socket, 'GET', `/${name}`))
+  if (name === 'power-on' || name === 'power-off')
+    return show(await ask(socket, 'POST', `${server()}/${name}`))
   if (name === 'factory')
     return show(
       which === undefined
@@ -107,8 +135,20 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
           : await ask(socket, 'POST', '/factory/fault', fault(rest)),
     )
   if (name === 'speed')
-    return show(which === undefined ? await ask(socket, 'GET', '/speed') : await ask(socket, 'PUT', '/speed', { speed: number('speed', which) }))
-  if (name === 'move') return show(await ask(socket, 'POST', `${server()}/move`, more[0] === undefined ? {} : { address: more[0] }))
+    return show(
+      which === undefined
+        ? await ask(socket, 'GET', '/speed')
+        : await ask(socket, 'PUT', '/speed', { speed: number('speed', which) }),
+    )
+  if (name === 'move')
+    return show(
+      await ask(
+        socket,
+        'POST',
+        `${server()}/move`,
+        more[0] === undefined ? {} : { address: more[0] },
+      ),
+    )
   if (name === 'remove') return show(await ask(socket, 'DELETE', server()))
   if (name === 'clear-faults') return show(await ask(socket, 'DELETE', `${server()}/fault`))
   if (name === 'fault') return show(await ask(socket, 'POST', `${server()}/fault`, fault(more)))
@@ -137,7 +177,9 @@ const unreachable = (cause: unknown): string | null => {
   if (cause.code !== 'EADDRNOTAVAIL') return null
   return [
     `This system doesn't have the address ${String(cause.address)}. Simulated servers need 127.20.0.0/16; these lines add what twelve of them use:`,
-    ...[1, 2].map((block) => `  for i in $(seq 1 8); do sudo ifconfig lo0 alias 127.20.${block}.$i up; done`),
+    ...[1, 2].map(
+      (block) => `  for i in $(seq 1 8); do sudo ifconfig lo0 alias 127.20.${block}.$i up; done`,
+    ),
   ].join('\n')
 }
 

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 export type Random = ReturnType<typeof seeded>
 
 /**
- * A deterministic random source: the same seed gives the same fleet, byte for byte, on every machine. mulberry32 over a hashed seed: not for secrets, only for
- * hardware and faults that must be reproducible.
+ * A deterministic random source: the same seed gives the same fleet, byte for byte, on every
+ * machine. mulberry32 over a hashed seed: not for secrets, only for hardware and faults that must
+ * be reproducible.
  */
 export const seeded = (seed: string) => {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0)

@@ -16,7 +16,10 @@ import { openMaintenance, openSecured, renewSecured } from './wire/apid.ts'
 import type { World } from './world.ts'
 
 export interface SimulatorOptions {
-  /** Folder of the persistent state: disks, clusters, counters. Starting again with the same folder continues the same fleet. */
+  /**
+   * Folder of the persistent state: disks, clusters, counters. Starting again with the same folder
+   * continues the same fleet.
+   */
   dataDir: string
   /** Number of servers, as an alternative to a whole scenario. Default: twelve. */
   servers?: number
@@ -24,9 +27,14 @@ export interface SimulatorOptions {
   seed?: string
   /** Speed relative to the wall clock: 1 for demonstrations, 50 for tests. */
   speed?: number
-  /** Added to the third byte of every address, so that fleets of several processes don't collide. */
+  /**
+   * Added to the third byte of every address, so that fleets of several processes don't collide.
+   */
   subnetOffset?: number
-  /** Port of the image factory on 127.0.0.1. Default: the last one used in this folder, or a free one. */
+  /**
+   * Port of the image factory on 127.0.0.1. Default: the last one used in this folder, or a free
+   * one.
+   */
   factoryPort?: number
   /** Wall clock in milliseconds since 1970, for tests. */
   now?: () => number
@@ -35,12 +43,16 @@ export interface SimulatorOptions {
 
 export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 
-/** Maximum number of servers that start at the same time, so that thousands of sockets don't flood the system's queue. */
+/**
+ * Maximum number of servers that start at the same time, so that thousands of sockets don't flood
+ * the system's queue.
+ */
 const BATCH = 200
 
 /**
- * Starts simulated servers in this process. Resolves when every unconfigured server with power answers in maintenance.
- * Rejects with `ScenarioError`, or with the system's error if an address isn't available.
+ * Starts simulated servers in this process. Resolves when every unconfigured server with power
+ * answers in maintenance. Rejects with `ScenarioError`, or with the system's error if an address
+ * isn't available.
  */
 export const startSimulator = async (options: SimulatorOptions) => {
   const scenario = parseScenario({
@@ -75,7 +87,9 @@ export const startSimulator = async (options: SimulatorOptions) => {
     byIndex.set(plan.index, machine)
     byName.set(plan.name, machine)
     machine.onStage = (stage) => {
-      faultsAt(machine, stage).catch((cause: unknown) => world.say(`${plan.name}: ${String(cause)}`))
+      faultsAt(machine, stage).catch((cause: unknown) =>
+        world.say(`${plan.name}: ${String(cause)}`),
+      )
     }
     machines.push(machine)
     return machine
@@ -100,7 +114,10 @@ export const startSimulator = async (options: SimulatorOptions) => {
     servers: machines as readonly Machine[],
     /** Finds a server by name, address or UUID. Throws if no server matches. */
     server(which: string): Machine {
-      const found = machines.find(({ plan, disk }) => plan.name === which || plan.address === which || disk.identity.uuid === which)
+      const found = machines.find(
+        ({ plan, disk }) =>
+          plan.name === which || plan.address === which || disk.identity.uuid === which,
+      )
       if (!found) throw new Error(`There is no simulated server ${which}`)
       return found
     },
@@ -116,7 +133,10 @@ export const startSimulator = async (options: SimulatorOptions) => {
       if (!factory) throw new Error('The image factory has not started yet')
       return factory
     },
-    /** Boots machines outside of the scenario, all at once. Resolves when the machines are on. These machines persist across restarts of the simulator. */
+    /**
+     * Boots machines outside of the scenario, all at once. Resolves when the machines are on. These
+     * machines persist across restarts of the simulator.
+     */
     boot: (wish: z.input<typeof bootSchema>) => growth.boot(bootSchema.parse(wish)),
     /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns the address. */
     move: (machine: Machine, address?: string) => growth.move(machine, address),
@@ -132,9 +152,13 @@ export const startSimulator = async (options: SimulatorOptions) => {
   // Open the control socket first, because it also serves as the lock of the folder.
   const control = await openControl(simulator)
   try {
-    factory = await startFactory({ file: join(dataDir, 'factory.json'), ...(options.factoryPort !== undefined && { port: options.factoryPort }) })
+    factory = await startFactory({
+      file: join(dataDir, 'factory.json'),
+      ...(options.factoryPort !== undefined && { port: options.factoryPort }),
+    })
     await growth.giveWay()
-    for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
+    for (let at = 0; at < machines.length; at += BATCH)
+      await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
   } catch (cause) {
     await simulator.stop()
     throw cause
@@ -142,12 +166,17 @@ export const startSimulator = async (options: SimulatorOptions) => {
   return simulator
 }
 
-/** Whether the folder already contains this fleet. Throws if it contains a fleet with another seed, because the disks would be in the wrong servers. */
+/**
+ * Whether the folder already contains this fleet. Throws if it contains a fleet with another seed,
+ * because the disks would be in the wrong servers.
+ */
 const continueFleet = (dataDir: string, scenario: Scenario): boolean => {
   const path = join(dataDir, 'fleet.json')
   const stored = readState(path) as { seed: string } | null
   if (stored && stored.seed !== scenario.seed)
-    throw new Error(`${dataDir} holds a fleet made with the seed "${stored.seed}"; use another folder for the seed "${scenario.seed}"`)
+    throw new Error(
+      `${dataDir} holds a fleet made with the seed "${stored.seed}"; use another folder for the seed "${scenario.seed}"`,
+    )
   if (!stored) writeState(path, { seed: scenario.seed })
   return stored !== null
 }

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /**
- * Writes the state of an object to its file. A killed simulator leaves either the whole old state or the whole new state.
- * Files contain secrets of simulated clusters, so only the owner of the files may read them.
+ * Writes the state of an object to its file. A killed simulator leaves either the whole old state
+ * or the whole new state. Files contain secrets of simulated clusters, so only the owner of the
+ * files may read them.
  */
 export const writeState = (path: string, value: unknown): void => {
   const temporary = `${path}.${process.pid}.tmp`
@@ -16,7 +17,10 @@ export const readState = (path: string): unknown => {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
-    throw new Error(`The state in ${path} can't be read; remove it to give that object a fresh start`, { cause })
+    throw new Error(
+      `The state in ${path} can't be read; remove it to give that object a fresh start`,
+      { cause },
+    )
   }
 }
 

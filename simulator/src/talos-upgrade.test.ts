@@ -12,13 +12,18 @@ import type { Machine } from './machine/machine.ts'
 const IMAGE = 'factory.talos.dev/metal-installer'
 const old = (servers: number): object => ({ ...rack(servers), talos: ['v1.13.8'] })
 
-const calls = async (machine: Machine, bundle: SecretsBundle) => createClient(MachineService, await rawTransport(machine.plan.address, bundle))
-const imageOf = (machine: Machine, version: string): string => `${IMAGE}/${machine.schematic}:${version}`
+const calls = async (machine: Machine, bundle: SecretsBundle) =>
+  createClient(MachineService, await rawTransport(machine.plan.address, bundle))
+const imageOf = (machine: Machine, version: string): string =>
+  `${IMAGE}/${machine.schematic}:${version}`
 
 const backAfter = async (machine: Machine, act: () => Promise<unknown>): Promise<void> => {
   const { bootId } = machine
   await act()
-  await until('the machine is back', () => machine.bootId !== bootId && machine.stage.stage === 'running' && machine.stage.ready)
+  await until(
+    'the machine is back',
+    () => machine.bootId !== bootId && machine.stage.stage === 'running' && machine.stage.ready,
+  )
 }
 
 test('an upgrade drains the node, reboots into the new version and uncordons the node; a rollback boots the old version', async () => {
@@ -27,16 +32,24 @@ test('an upgrade drains the node, reboots into the new version and uncordons the
   const [worker] = workers
   expect(worker!.talosVersion).toBe('v1.13.8')
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
-  await expect((await calls(worker!, bundle)).rollback({})).rejects.toThrow('previous UKI not found')
-  await backAfter(worker!, async () => (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9') }))
+  await expect((await calls(worker!, bundle)).rollback({})).rejects.toThrow(
+    'previous UKI not found',
+  )
+  await backAfter(worker!, async () =>
+    (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9') }),
+  )
   expect((await (await openSecure(worker!, bundle)).version()).tag).toBe('v1.13.9')
-  const { metadata, spec, status } = (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body as {
+  const { metadata, spec, status } = (await ask('GET', `/api/v1/nodes/${worker!.hostname}`))
+    .body as {
     metadata: object
     spec: { unschedulable?: boolean }
     status: object
   }
   expect(spec.unschedulable).toBeUndefined()
-  expect({ metadata, status }).toMatchObject({ metadata: { name: worker!.hostname }, status: { nodeInfo: { osImage: 'Talos (v1.13.9)' } } })
+  expect({ metadata, status }).toMatchObject({
+    metadata: { name: worker!.hostname },
+    status: { nodeInfo: { osImage: 'Talos (v1.13.9)' } },
+  })
   await backAfter(worker!, async () => (await calls(worker!, bundle)).rollback({}))
   expect((await (await openSecure(worker!, bundle)).version()).tag).toBe('v1.13.8')
 })
@@ -47,12 +60,19 @@ test('a machine keeps its version after a failed installer and after a version t
   const [worker] = workers
   for (const kind of ['fail-upgrade', 'bad-boot'] as const) {
     await addFault(worker!, { kind, times: 1 })
-    await backAfter(worker!, async () => (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9') }))
+    await backAfter(worker!, async () =>
+      (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9') }),
+    )
     expect(worker!.talosVersion).toBe('v1.13.8')
     expect(worker!.disk.state.faults).toEqual([])
   }
-  await backAfter(worker!, async () => (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9'), stage: true }))
-  await until('the staged version runs', () => worker!.talosVersion === 'v1.13.9' && worker!.stage.ready)
+  await backAfter(worker!, async () =>
+    (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9'), stage: true }),
+  )
+  await until(
+    'the staged version runs',
+    () => worker!.talosVersion === 'v1.13.9' && worker!.stage.ready,
+  )
 })
 
 test('an upgrade is refused for a missing image, and on a control plane whose etcd has too few members', async () => {
@@ -67,7 +87,9 @@ test('an upgrade is refused for a missing image, and on a control plane whose et
   await expect(client.upgrade({ image: imageOf(machine!, 'v1.13.9') })).rejects.toThrow(
     'error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences',
   )
-  await expect(client.imagePull({ namespace: 1, reference: missing })).rejects.toThrow('error pulling image: failed to pull image')
+  await expect(client.imagePull({ namespace: 1, reference: missing })).rejects.toThrow(
+    'error pulling image: failed to pull image',
+  )
 })
 
 test('the lifecycle service installs a pulled image while the machine runs, and the next boot starts it', async () => {
@@ -77,13 +99,25 @@ test('the lifecycle service installs a pulled image while the machine runs, and 
   const transport = await rawTransport(worker!.plan.address, bundle)
   const image = imageOf(worker!, 'v1.13.9')
   const upgrade = async (): Promise<number | undefined> => {
-    for await (const { progress } of createClient(LifecycleService, transport).upgrade({ source: { imageName: image } }))
+    for await (const { progress } of createClient(LifecycleService, transport).upgrade({
+      source: { imageName: image },
+    }))
       if (progress?.response.case === 'exitCode') return progress.response.value
     return undefined
   }
   await expect(upgrade()).rejects.toThrow('not found in containerd store')
-  const pull = async () => (await Array.fromAsync(createClient(ImageService, transport).pull({ imageRef: image }))).map((part) => part.response.case)
-  expect(await pull()).toEqual(['pullProgress', 'pullProgress', 'pullProgress', 'pullProgress', 'pullProgress', 'name'])
+  const pull = async () =>
+    (await Array.fromAsync(createClient(ImageService, transport).pull({ imageRef: image }))).map(
+      (part) => part.response.case,
+    )
+  expect(await pull()).toEqual([
+    'pullProgress',
+    'pullProgress',
+    'pullProgress',
+    'pullProgress',
+    'pullProgress',
+    'name',
+  ])
   // An image that the machine has is not pulled again.
   expect(await pull()).toEqual(['name'])
   await addFault(worker!, { kind: 'fail-upgrade', times: 1 })

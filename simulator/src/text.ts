@@ -46,12 +46,22 @@ Commands for one that runs (add --json for the whole answer):
   clusters                       simulated clusters with their Services
   speed [X]                      shows or sets the speed`
 
-/** A response of the control socket as aligned columns, one line per object, without the columns in `hidden`. */
+/**
+ * A response of the control socket as aligned columns, one line per object, without the columns in
+ * `hidden`.
+ */
 export const table = (answer: unknown, hidden: readonly string[] = []): string => {
   if (!isObject(answer)) return String(answer)
-  const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
+  const lists = Object.entries(answer).filter(
+    (entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults',
+  )
   if (lists.length === 0) return rows([shown('address' in answer ? 'servers' : '', answer, hidden)])
-  return lists.map(([name, items]) => `${name} (simulated)\n${rows(items.filter(isObject).map((item) => shown(name, item, hidden)))}`).join('\n\n')
+  return lists
+    .map(
+      ([name, items]) =>
+        `${name} (simulated)\n${rows(items.filter(isObject).map((item) => shown(name, item, hidden)))}`,
+    )
+    .join('\n\n')
 }
 
 const SHOWN: Record<string, string> = {
@@ -62,7 +72,11 @@ const SHOWN: Record<string, string> = {
 }
 
 /** The shown fields of an object, by its kind. */
-const shown = (what: string, item: Record<string, unknown>, hidden: readonly string[]): Record<string, string> =>
+const shown = (
+  what: string,
+  item: Record<string, unknown>,
+  hidden: readonly string[],
+): Record<string, string> =>
   Object.fromEntries(
     Object.entries(item)
       .filter(([key]) => (SHOWN[what]?.split(' ').includes(key) ?? true) && !hidden.includes(key))
@@ -72,11 +86,15 @@ const shown = (what: string, item: Record<string, unknown>, hidden: readonly str
 const short = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (isObject(value)) return typeof value.code === 'string' ? value.code : JSON.stringify(value)
-  if (Array.isArray(value)) return value.map((item) => (isObject(item) ? named(item) : String(item))).join(', ') || '-'
+  if (Array.isArray(value))
+    return value.map((item) => (isObject(item) ? named(item) : String(item))).join(', ') || '-'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Text of a nested object: the kind of a fault, the name and addresses of a Service, the name of a pool. */
+/**
+ * Text of a nested object: the kind of a fault, the name and addresses of a Service, the name of a
+ * pool.
+ */
 const named = ({ kind, name, addresses, ...rest }: Record<string, unknown>): string => {
   if (typeof kind === 'string') return kind
   if (typeof name !== 'string') return JSON.stringify(rest)
@@ -85,11 +103,15 @@ const named = ({ kind, name, addresses, ...rest }: Record<string, unknown>): str
 
 const rows = (items: Record<string, string>[]): string => {
   const columns = Object.keys(items[0] ?? {})
-  const width = (column: string): number => Math.max(column.length, ...items.map((item) => (item[column] ?? '').length))
+  const width = (column: string): number =>
+    Math.max(column.length, ...items.map((item) => (item[column] ?? '').length))
   const line = (cells: (column: string) => string): string =>
     columns
       .map((column) => cells(column).padEnd(width(column)))
       .join('  ')
       .trimEnd()
-  return [line((column) => column), ...items.map((item) => line((column) => item[column] ?? ''))].join('\n')
+  return [
+    line((column) => column),
+    ...items.map((item) => line((column) => item[column] ?? '')),
+  ].join('\n')
 }

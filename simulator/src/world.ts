@@ -14,7 +14,10 @@ export interface World {
   etcd: EtcdRegistry
   /** The load balancer of new clusters. */
   loadBalancer: LoadBalancer
-  /** The API of machines on port 50000. Injected, because the API's handlers in turn depend on machines. */
+  /**
+   * The API of machines on port 50000. Injected, because the API's handlers in turn depend on
+   * machines.
+   */
   api: Pick<typeof apid, 'openMaintenance' | 'openSecured' | 'renewSecured'>
   /** Added to the third byte of every address. */
   subnetOffset: number

@@ -6,7 +6,10 @@ import type { Credentials } from '../pki/certificates.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Parses a YAML mapping. Throws an Error that names the expected kind of file (`what`) for any other text. */
+/**
+ * Parses a YAML mapping. Throws an Error that names the expected kind of file (`what`) for any
+ * other text.
+ */
 function yaml(text: string, what: string): Fields {
   let root: unknown
   try {
@@ -21,12 +24,18 @@ function yaml(text: string, what: string): Fields {
 
 function mapAt(fields: Fields | undefined, key: string): Fields | undefined {
   const value = fields?.[key]
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : undefined
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
 
-/** More than the authorities of any cluster take. Longer texts could hold certificates that are slow to read. */
+/**
+ * More than the authorities of any cluster take. Longer texts could hold certificates that are slow
+ * to read.
+ */
 const longestPem = 32 * 1024
 
 /** Decodes PEM in base64. @throws Error with the message `missing` if the value is no PEM */
@@ -37,18 +46,33 @@ function decodedPem(value: string | undefined, missing: string): string {
 }
 
 /**
- * A kubeconfig with one cluster and one user. As in Talos's own files, user and context are called `<user>@<cluster>`
- * (Talos `pkg/kubeconfig/generate.go`). `server` is the endpoint's URL.
+ * A kubeconfig with one cluster and one user. As in Talos's own files, user and context are called
+ * `<user>@<cluster>` (Talos `pkg/kubeconfig/generate.go`). `server` is the endpoint's URL.
  */
-export function kubeconfig(options: Credentials & { cluster: string; server: string; user: string }): string {
+export function kubeconfig(
+  options: Credentials & { cluster: string; server: string; user: string },
+): string {
   const name = `${options.user}@${options.cluster}`
   const encode = (pem: string) => Buffer.from(pem).toString('base64')
   return stringify(
     {
       apiVersion: 'v1',
       kind: 'Config',
-      clusters: [{ name: options.cluster, cluster: { server: options.server, 'certificate-authority-data': encode(options.ca) } }],
-      users: [{ name, user: { 'client-certificate-data': encode(options.crt), 'client-key-data': encode(options.key) } }],
+      clusters: [
+        {
+          name: options.cluster,
+          cluster: { server: options.server, 'certificate-authority-data': encode(options.ca) },
+        },
+      ],
+      users: [
+        {
+          name,
+          user: {
+            'client-certificate-data': encode(options.crt),
+            'client-key-data': encode(options.key),
+          },
+        },
+      ],
       contexts: [{ name, context: { cluster: options.cluster, namespace: 'default', user: name } }],
       'current-context': name,
     },
@@ -56,28 +80,45 @@ export function kubeconfig(options: Credentials & { cluster: string; server: str
   )
 }
 
-/** Authorities and server of the current context of a kubeconfig. Throws an Error with a sentence for the user. */
+/**
+ * Authorities and server of the current context of a kubeconfig. Throws an Error with a sentence
+ * for the user.
+ */
 export function readKubeconfig(text: string): { server: string; ca: string } {
   const root = yaml(text, 'kubeconfig')
-  const named = (list: unknown, name: string | undefined): Readonly<Record<string, unknown>> | undefined =>
+  const named = (
+    list: unknown,
+    name: string | undefined,
+  ): Readonly<Record<string, unknown>> | undefined =>
     Array.isArray(list)
-      ? (list as unknown[]).map((item) => ({ item: item as Record<string, unknown> })).find(({ item }) => name === undefined || textOf(item?.['name']) === name)
-          ?.item
+      ? (list as unknown[])
+          .map((item) => ({ item: item as Record<string, unknown> }))
+          .find(({ item }) => name === undefined || textOf(item?.['name']) === name)?.item
       : undefined
   const context = mapAt(named(root['contexts'], textOf(root['current-context'])), 'context')
   const cluster = mapAt(named(root['clusters'], textOf(context?.['cluster'])), 'cluster')
   if (!cluster) throw new Error('The kubeconfig has no cluster')
   return {
     server: textOf(cluster['server']) ?? '',
-    ca: decodedPem(textOf(cluster['certificate-authority-data']), 'The kubeconfig has no certificate-authority-data'),
+    ca: decodedPem(
+      textOf(cluster['certificate-authority-data']),
+      'The kubeconfig has no certificate-authority-data',
+    ),
   }
 }
 
 /**
- * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that receive and forward calls. `nodes` are the
- * default targets: none, as in Talos's own files, or the only server that the file is for. Source: Talos `pkg/machinery/client/config/config.go`.
+ * A talosctl configuration (`~/.talos/config`). `endpoints` are the control planes that receive and
+ * forward calls. `nodes` are the default targets: none, as in Talos's own files, or the only server
+ * that the file is for. Source: Talos `pkg/machinery/client/config/config.go`.
  */
-export function talosconfig(options: Credentials & { context: string; endpoints: readonly string[]; nodes?: readonly string[] }): string {
+export function talosconfig(
+  options: Credentials & {
+    context: string
+    endpoints: readonly string[]
+    nodes?: readonly string[]
+  },
+): string {
   const encode = (pem: string) => Buffer.from(pem).toString('base64')
   return stringify(
     {
@@ -85,7 +126,9 @@ export function talosconfig(options: Credentials & { context: string; endpoints:
       contexts: {
         [options.context]: {
           endpoints: [...options.endpoints],
-          ...(options.nodes === undefined || options.nodes.length === 0 ? {} : { nodes: [...options.nodes] }),
+          ...(options.nodes === undefined || options.nodes.length === 0
+            ? {}
+            : { nodes: [...options.nodes] }),
           ca: encode(options.ca),
           crt: encode(options.crt),
           key: encode(options.key),
@@ -103,7 +146,16 @@ export function readTalosconfig(text: string) {
   const name = textOf(root?.['context']) ?? Object.keys(contexts ?? {})[0]
   const context = name === undefined ? undefined : mapAt(contexts, name)
   if (name === undefined || context === undefined) throw new Error('The talosconfig has no context')
-  const pem = (key: string): string => decodedPem(textOf(context[key]), `The talosconfig has no ${key} in its context ${name}`)
-  const endpoints = Array.isArray(context['endpoints']) ? context['endpoints'].filter((e) => typeof e === 'string') : []
-  return { context: name, endpoints: endpoints.slice(0, 64), ca: pem('ca'), crt: pem('crt'), key: pem('key') }
+  const pem = (key: string): string =>
+    decodedPem(textOf(context[key]), `The talosconfig has no ${key} in its context ${name}`)
+  const endpoints = Array.isArray(context['endpoints'])
+    ? context['endpoints'].filter((e) => typeof e === 'string')
+    : []
+  return {
+    context: name,
+    endpoints: endpoints.slice(0, 64),
+    ca: pem('ca'),
+    crt: pem('crt'),
+    key: pem('key'),
+  }
 }

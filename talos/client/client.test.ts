@@ -8,8 +8,15 @@ import { DataSchema } from '../proto/gen/common/common_pb.ts'
 import { ResourceSchema } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
 import { RuntimeMachineStage } from '../proto/gen/definitions/enums_pb.ts'
-import { MachineStatusSpecSchema, UnmetConditionSchema } from '../proto/gen/definitions/runtime_pb.ts'
-import { EventSchema, MachineService, MachineStatusEventSchema } from '../proto/gen/machine/machine_pb.ts'
+import {
+  MachineStatusSpecSchema,
+  UnmetConditionSchema,
+} from '../proto/gen/definitions/runtime_pb.ts'
+import {
+  EventSchema,
+  MachineService,
+  MachineStatusEventSchema,
+} from '../proto/gen/machine/machine_pb.ts'
 import { usePeers } from '../testing/peers.ts'
 import { resources } from './resources.ts'
 
@@ -36,7 +43,10 @@ describe('calls', () => {
           },
         }),
       )
-      await expect(client.bootstrap()).rejects.toMatchObject({ kind, message: 'etcd data directory is not empty\ufffd[31m' })
+      await expect(client.bootstrap()).rejects.toMatchObject({
+        kind,
+        message: 'etcd data directory is not empty\ufffd[31m',
+      })
     }
   })
 
@@ -44,18 +54,29 @@ describe('calls', () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         etcdRemoveMemberByID: () => {
-          throw new ConnectError('failed to create etcd client: no controlplane endpoints discovered yet', Code.Unknown)
+          throw new ConnectError(
+            'failed to create etcd client: no controlplane endpoints discovered yet',
+            Code.Unknown,
+          )
         },
       }),
     )
-    await expect(client.etcdRemoveMember('1')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('turn discovery on') as string })
+    await expect(client.etcdRemoveMember('1')).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('turn discovery on') as string,
+    })
   })
 
   test('an error inside an answer is thrown', async () => {
     const { client } = await maintenance((router) =>
-      router.service(MachineService, { bootstrap: () => ({ messages: [{ metadata: { error: 'no such node' } }] }) }),
+      router.service(MachineService, {
+        bootstrap: () => ({ messages: [{ metadata: { error: 'no such node' } }] }),
+      }),
     )
-    await expect(client.bootstrap()).rejects.toMatchObject({ kind: 'other', message: 'no such node' })
+    await expect(client.bootstrap()).rejects.toMatchObject({
+      kind: 'other',
+      message: 'no such node',
+    })
   })
 
   test('a configuration is sent byte for byte, with an explicit mode', async () => {
@@ -64,7 +85,11 @@ describe('calls', () => {
       router.service(MachineService, {
         applyConfiguration: (r) => {
           seen.push([Buffer.from(r.data).toString(), r.mode, r.dryRun])
-          return { messages: [{ mode: 2, warnings: ['w'], modeDetails: 'Applied configuration without a reboot' }] }
+          return {
+            messages: [
+              { mode: 2, warnings: ['w'], modeDetails: 'Applied configuration without a reboot' },
+            ],
+          }
         },
       }),
     )
@@ -85,12 +110,20 @@ describe('calls', () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         applyConfiguration: () => {
-          throw new ConnectError("this config change can't be applied in immediate mode\ndiff: +  token: abcdef.secret", Code.InvalidArgument)
+          throw new ConnectError(
+            "this config change can't be applied in immediate mode\ndiff: +  token: abcdef.secret",
+            Code.InvalidArgument,
+          )
         },
       }),
     )
-    const refused: unknown = await client.applyConfiguration('', { mode: 'no-reboot' }).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ kind: 'invalid_argument', message: "this config change can't be applied in immediate mode" })
+    const refused: unknown = await client
+      .applyConfiguration('', { mode: 'no-reboot' })
+      .catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      kind: 'invalid_argument',
+      message: "this config change can't be applied in immediate mode",
+    })
     expect((refused as Error).cause).toBeUndefined()
   })
 
@@ -99,12 +132,25 @@ describe('calls', () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         reset: (r) => (
-          (seen = [r.graceful, r.reboot, r.mode, r.systemPartitionsToWipe.map((p) => [p.label, p.wipe]), r.userDisksToWipe]),
+          (seen = [
+            r.graceful,
+            r.reboot,
+            r.mode,
+            r.systemPartitionsToWipe.map((p) => [p.label, p.wipe]),
+            r.userDisksToWipe,
+          ]),
           { messages: [{ actorId: 'a-1' }] }
         ),
       }),
     )
-    expect(await client.reset({ graceful: false, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'], userDisks: ['/dev/sdb'] })).toEqual({ actorId: 'a-1' })
+    expect(
+      await client.reset({
+        graceful: false,
+        reboot: true,
+        systemPartitions: ['STATE', 'EPHEMERAL'],
+        userDisks: ['/dev/sdb'],
+      }),
+    ).toEqual({ actorId: 'a-1' })
     expect(seen).toEqual([
       false,
       true,
@@ -123,12 +169,26 @@ describe('calls', () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         // Talos asks the machine's own etcd only with this flag.
-        etcdMemberList: ({ queryLocal }) => ({ messages: [{ members: queryLocal ? [{ id, hostname: 'cp-1', peerUrls: ['https://10.0.0.1:2380'] }] : [] }] }),
+        etcdMemberList: ({ queryLocal }) => ({
+          messages: [
+            {
+              members: queryLocal
+                ? [{ id, hostname: 'cp-1', peerUrls: ['https://10.0.0.1:2380'] }]
+                : [],
+            },
+          ],
+        }),
         etcdRemoveMemberByID: (r) => ((removed = r.memberId), { messages: [{}] }),
       }),
     )
     const [member] = await client.etcdMembers()
-    expect(member).toEqual({ id: '18446744073709551615', hostname: 'cp-1', peerUrls: ['https://10.0.0.1:2380'], clientUrls: [], learner: false })
+    expect(member).toEqual({
+      id: '18446744073709551615',
+      hostname: 'cp-1',
+      peerUrls: ['https://10.0.0.1:2380'],
+      clientUrls: [],
+      learner: false,
+    })
     await client.etcdRemoveMember(member!.id)
     expect(removed).toBe(id)
   })
@@ -160,8 +220,22 @@ describe('calls', () => {
       }),
     )
     expect(await client.services()).toEqual([
-      { id: 'etcd', state: 'Preparing', healthy: undefined, message: '', startedAt: before, lastEvent: { message: 'Running pre state', at: now } },
-      { id: 'apid', state: 'Running', healthy: true, message: 'ok', startedAt: undefined, lastEvent: undefined },
+      {
+        id: 'etcd',
+        state: 'Preparing',
+        healthy: undefined,
+        message: '',
+        startedAt: before,
+        lastEvent: { message: 'Running pre state', at: now },
+      },
+      {
+        id: 'apid',
+        state: 'Running',
+        healthy: true,
+        message: 'ok',
+        startedAt: undefined,
+        lastEvent: undefined,
+      },
     ])
   })
 
@@ -175,13 +249,23 @@ describe('calls', () => {
       yield create(DataSchema, { bytes: bytes.subarray(0, 10) })
       yield create(DataSchema, { bytes: bytes.subarray(10) })
     }
-    const { client } = await maintenance((router) => router.service(MachineService, { kubeconfig: () => send(archive) }))
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, { kubeconfig: () => send(archive) }),
+    )
     expect(await client.kubeconfig()).toBe(content)
-    const bad = await maintenance((router) => router.service(MachineService, { kubeconfig: () => send(gzipSync(header)) }))
+    const bad = await maintenance((router) =>
+      router.service(MachineService, { kubeconfig: () => send(gzipSync(header)) }),
+    )
     await expect(bad.client.kubeconfig()).rejects.toMatchObject({ kind: 'invalid_data' })
-    const garbage = await maintenance((router) => router.service(MachineService, { kubeconfig: () => send(Buffer.alloc(100)) }))
+    const garbage = await maintenance((router) =>
+      router.service(MachineService, { kubeconfig: () => send(Buffer.alloc(100)) }),
+    )
     await expect(garbage.client.kubeconfig()).rejects.toMatchObject({ kind: 'invalid_data' })
-    const bomb = await maintenance((router) => router.service(MachineService, { kubeconfig: () => send(gzipSync(Buffer.alloc(64 * 1024 ** 2))) }))
+    const bomb = await maintenance((router) =>
+      router.service(MachineService, {
+        kubeconfig: () => send(gzipSync(Buffer.alloc(64 * 1024 ** 2))),
+      }),
+    )
     await expect(bomb.client.kubeconfig()).rejects.toMatchObject({ kind: 'invalid_data' })
   })
 })
@@ -189,7 +273,12 @@ describe('calls', () => {
 describe('streams', () => {
   const status = (stage: RuntimeMachineStage) =>
     create(ResourceSchema, {
-      metadata: { type: resources.machineStatus.type, id: 'machine', version: '1', phase: 'running' },
+      metadata: {
+        type: resources.machineStatus.type,
+        id: 'machine',
+        version: '1',
+        phase: 'running',
+      },
       spec: {
         protoSpec: toBinary(
           MachineStatusSpecSchema,
@@ -197,7 +286,9 @@ describe('streams', () => {
             stage,
             status: {
               ready: stage === RuntimeMachineStage.MACHINE_STAGE_RUNNING,
-              unmetConditions: [create(UnmetConditionSchema, { name: 'services', reason: 'etcd not running' })],
+              unmetConditions: [
+                create(UnmetConditionSchema, { name: 'services', reason: 'etcd not running' }),
+              ],
             },
           }),
         ),
@@ -210,17 +301,35 @@ describe('streams', () => {
         async *watch(request) {
           expect(request).toMatchObject({ namespace: 'runtime', id: 'machine', apiVersion: 1 })
           yield {}
-          yield { event: [{ eventType: EventType.CREATED, resource: status(RuntimeMachineStage.MACHINE_STAGE_BOOTING) }] }
-          yield { event: [{ eventType: EventType.UPDATED, resource: status(RuntimeMachineStage.MACHINE_STAGE_RUNNING) }] }
+          yield {
+            event: [
+              {
+                eventType: EventType.CREATED,
+                resource: status(RuntimeMachineStage.MACHINE_STAGE_BOOTING),
+              },
+            ],
+          }
+          yield {
+            event: [
+              {
+                eventType: EventType.UPDATED,
+                resource: status(RuntimeMachineStage.MACHINE_STAGE_RUNNING),
+              },
+            ],
+          }
           yield { event: [{ eventType: EventType.ERRORED, error: 'buffer overrun' }] }
         },
       }),
     )
     const seen: unknown[] = []
     const read = async () => {
-      for await (const { resource } of client.watch(resources.machineStatus, { id: 'machine' })) seen.push([resource!.spec.stage, resource!.spec.status?.ready])
+      for await (const { resource } of client.watch(resources.machineStatus, { id: 'machine' }))
+        seen.push([resource!.spec.stage, resource!.spec.status?.ready])
     }
-    await expect(read()).rejects.toMatchObject({ kind: 'unavailable', message: 'the watch ended: buffer overrun' })
+    await expect(read()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'the watch ended: buffer overrun',
+    })
     expect(seen).toEqual([
       [RuntimeMachineStage.MACHINE_STAGE_BOOTING, false],
       [RuntimeMachineStage.MACHINE_STAGE_RUNNING, true],
@@ -234,15 +343,24 @@ describe('streams', () => {
           yield {}
           yield {
             event: [
-              { eventType: EventType.CREATED, resource: status(RuntimeMachineStage.MACHINE_STAGE_MAINTENANCE) },
+              {
+                eventType: EventType.CREATED,
+                resource: status(RuntimeMachineStage.MACHINE_STAGE_MAINTENANCE),
+              },
               { eventType: EventType.BOOTSTRAPPED },
-              { eventType: EventType.DESTROYED, resource: create(ResourceSchema, { metadata: { id: 'machine' }, spec: {} }) },
+              {
+                eventType: EventType.DESTROYED,
+                resource: create(ResourceSchema, { metadata: { id: 'machine' }, spec: {} }),
+              },
             ],
           }
         },
       }),
     )
-    const seen = (await Array.fromAsync(client.watch(resources.machineStatus))).map((e) => [e.type, e.resource?.id])
+    const seen = (await Array.fromAsync(client.watch(resources.machineStatus))).map((e) => [
+      e.type,
+      e.resource?.id,
+    ])
     expect(seen).toEqual([
       ['created', 'machine'],
       ['bootstrapped', undefined],
@@ -279,7 +397,10 @@ describe('streams', () => {
         }),
       100,
     )
-    await expect(Array.fromAsync(client.watch(resources.machineStatus))).rejects.toMatchObject({ kind: 'timeout', message: 'did not answer within 100 ms' })
+    await expect(Array.fromAsync(client.watch(resources.machineStatus))).rejects.toMatchObject({
+      kind: 'timeout',
+      message: 'did not answer within 100 ms',
+    })
   })
 
   test('a stream may be silent after its first message', async () => {
@@ -289,7 +410,14 @@ describe('streams', () => {
           async *watch() {
             yield {}
             await new Promise((r) => setTimeout(r, 300))
-            yield { event: [{ eventType: EventType.CREATED, resource: status(RuntimeMachineStage.MACHINE_STAGE_RUNNING) }] }
+            yield {
+              event: [
+                {
+                  eventType: EventType.CREATED,
+                  resource: status(RuntimeMachineStage.MACHINE_STAGE_RUNNING),
+                },
+              ],
+            }
           },
         }),
       100,
@@ -306,18 +434,25 @@ describe('streams', () => {
         },
       }),
     )
-    await expect(Array.fromAsync(client.logs({ service: 'x' }))).rejects.toMatchObject({ kind: 'other', message: 'log "x" was not registered' })
+    await expect(Array.fromAsync(client.logs({ service: 'x' }))).rejects.toMatchObject({
+      kind: 'other',
+      message: 'log "x" was not registered',
+    })
   })
 
   test('the type of an event is the name after the last slash of its URL', async () => {
     const status = create(MachineStatusEventSchema, { stage: 2, status: { ready: true } })
-    const event = (typeUrl: string, value: Uint8Array) => create(EventSchema, { id: 'c1', actorId: 'a1', data: { typeUrl, value } })
+    const event = (typeUrl: string, value: Uint8Array) =>
+      create(EventSchema, { id: 'c1', actorId: 'a1', data: { typeUrl, value } })
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         async *events(request) {
           expect(request.tailEvents).toBe(-1)
           yield create(EventSchema, {})
-          yield event('talos/runtime/machine.MachineStatusEvent', toBinary(MachineStatusEventSchema, status))
+          yield event(
+            'talos/runtime/machine.MachineStatusEvent',
+            toBinary(MachineStatusEventSchema, status),
+          )
           yield event('talos/runtime/machine.SomethingNew', new Uint8Array([1, 2, 3]))
           yield create(EventSchema, { data: anyPack(EmptySchema, create(EmptySchema)) })
           yield event('talos/runtime/machine.MachineStatusEvent', new Uint8Array([255]))
@@ -328,9 +463,19 @@ describe('streams', () => {
     const read = async () => {
       for await (const e of client.events({ tail: -1 })) seen.push(e)
     }
-    await expect(read()).rejects.toMatchObject({ kind: 'invalid_data', message: 'server sent invalid data (event machine.MachineStatusEvent)' })
+    await expect(read()).rejects.toMatchObject({
+      kind: 'invalid_data',
+      message: 'server sent invalid data (event machine.MachineStatusEvent)',
+    })
     expect(seen).toEqual([
-      { id: 'c1', actorId: 'a1', kind: 'machine_status', stage: 'installing', ready: true, unmet: [] },
+      {
+        id: 'c1',
+        actorId: 'a1',
+        kind: 'machine_status',
+        stage: 'installing',
+        ready: true,
+        unmet: [],
+      },
       { id: 'c1', actorId: 'a1', kind: 'other', type: 'machine.SomethingNew' },
       { id: '', actorId: '', kind: 'other', type: 'google.protobuf.Empty' },
     ])

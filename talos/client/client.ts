@@ -1,12 +1,33 @@
 /**
  * Talos's API as an object of functions. Every function throws TalosError only.
  */
-import { create, type DescMessage, type DescMethodServerStreaming, type DescMethodUnary, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+} from '@bufbuild/protobuf'
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { ContainerdNamespace, type DataSchema, type Metadata } from '../proto/gen/common/common_pb.ts'
+import {
+  ContainerdNamespace,
+  type DataSchema,
+  type Metadata,
+} from '../proto/gen/common/common_pb.ts'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
-import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary, upload } from './calls.ts'
+import {
+  count,
+  maxItems,
+  type CallContext,
+  type CallOptions,
+  one,
+  refuseError,
+  stream,
+  unary,
+  upload,
+} from './calls.ts'
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
 import { lifecycleCalls } from './lifecycle.ts'
@@ -20,10 +41,12 @@ export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
 export type Service = Awaited<ReturnType<TalosClient['services']>>[number]
 
 /**
- * The service's message from its health check. A service that was never healthy, or failed before it ran, has only the last event of its
- * history, such as `Failed to run pre stage: failed to pull image …`.
+ * The service's message from its health check. A service that was never healthy, or failed before
+ * it ran, has only the last event of its history, such as `Failed to run pre stage: failed to pull
+ * image …`.
  */
-export const messageOf = (s: Service): string | null => s.message || (s.healthy === true ? null : s.lastEvent?.message || null)
+export const messageOf = (s: Service): string | null =>
+  s.message || (s.healthy === true ? null : s.lastEvent?.message || null)
 
 export type EtcdMember = Awaited<ReturnType<TalosClient['etcdMembers']>>[number]
 
@@ -33,7 +56,10 @@ export interface ResetOptions {
   /** Reboots after the reset; otherwise the machine shuts down. */
   reboot: boolean
   mode?: 'all' | 'system_disk' | 'user_disks' | undefined
-  /** Labels of partitions, such as STATE and EPHEMERAL. Only these partitions are wiped, and Talos stays installed. */
+  /**
+   * Labels of partitions, such as STATE and EPHEMERAL. Only these partitions are wiped, and Talos
+   * stays installed.
+   */
   systemPartitions?: readonly string[] | undefined
   /** Device paths. */
   userDisks?: readonly string[] | undefined
@@ -48,20 +74,28 @@ const storage = StorageService.method
 const wholeFileMs = 3_600_000
 /** Size of one message of an upload, in bytes. Talos accepts at most 32 MiB. */
 const uploadBytes = 64 * 1024
-/** Deadline for calls that do real work on the machine, because these calls take longer than reads. */
+/**
+ * Deadline for calls that do real work on the machine, because these calls take longer than reads.
+ */
 const workDeadlineMs = 60_000
 
 /**
- * The error without the difference of the configurations, which contains secrets. Talos appends it to the refusal of a change that needs a restart
- * (`v1alpha1_server.go`, CanApplyImmediate). The cause is left out as well, because it has the whole message.
+ * The error without the difference of the configurations, which contains secrets. Talos appends it
+ * to the refusal of a change that needs a restart (`v1alpha1_server.go`, CanApplyImmediate). The
+ * cause is left out as well, because it has the whole message.
  */
 function withoutDifference(error: unknown): unknown {
   const cut = error instanceof TalosError ? /^[\s\S]*in immediate mode/.exec(error.message) : null
   return cut === null ? error : new TalosError((error as TalosError).kind, cut[0])
 }
 
-export function talosClient(connection: CallContext & { close: () => void; target: { host: string; port: number } }) {
-  const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
+export function talosClient(
+  connection: CallContext & { close: () => void; target: { host: string; port: number } },
+) {
+  const work = (options: CallOptions): CallOptions => ({
+    deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs),
+    ...options,
+  })
 
   /** The response of a call to one machine. */
   const ask = async <I extends DescMessage, T extends { metadata?: Metadata | undefined }>(
@@ -70,7 +104,9 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     options: CallOptions,
   ): Promise<T> => one((await unary(connection, options, method, request)).messages, method.name)
 
-  /** Raw bytes of a stream: within the deadline, or without time limit if the stream is followed. */
+  /**
+   * Raw bytes of a stream: within the deadline, or without time limit if the stream is followed.
+   */
   async function* bytes<I extends DescMessage>(
     options: CallOptions,
     bounds: { followed: boolean; maxBytes: number },
@@ -78,11 +114,17 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     request: MessageInitShape<I>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     let total = 0
-    const untilMs = bounds.followed ? undefined : (options.deadlineMs ?? Math.max(workDeadlineMs, connection.deadlineMs))
+    const untilMs = bounds.followed
+      ? undefined
+      : (options.deadlineMs ?? Math.max(workDeadlineMs, connection.deadlineMs))
     for await (const message of stream(connection, options, { untilMs }, method, request)) {
       refuseError(message.metadata)
       total += message.bytes.length
-      if (!bounds.followed && total > bounds.maxBytes) throw new TalosError('invalid_data', `server sent more than ${bounds.maxBytes / 1024 ** 2} MiB`)
+      if (!bounds.followed && total > bounds.maxBytes)
+        throw new TalosError(
+          'invalid_data',
+          `server sent more than ${bounds.maxBytes / 1024 ** 2} MiB`,
+        )
       yield message.bytes
     }
   }
@@ -93,7 +135,10 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     /** Ends the connection and all calls on it. Later calls fail with kind `cancelled`. */
     close: connection.close,
 
-    /** Talos before 1.13 refuses this call in maintenance with `unimplemented`. Read the resource `version` instead. */
+    /**
+     * Talos before 1.13 refuses this call in maintenance with `unimplemented`. Read the resource
+     * `version` instead.
+     */
     async version(options: CallOptions = {}) {
       const { version, platform } = await ask(machine.version, {}, options)
       return {
@@ -112,52 +157,90 @@ export function talosClient(connection: CallContext & { close: () => void; targe
         const started = s.events?.events.findLast(({ msg }) => msg === 'Starting service')
         return {
           id: text(s.id),
-          /** State of the service: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
+          /**
+           * State of the service: Initialized, Preparing, Waiting, Starting, Running, Stopping,
+           * Finished, Failed, Skipped.
+           */
           state: text(s.state),
           /** Undefined if the service has no health check, or none has completed yet. */
           healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
           message: messageText(s.health?.lastMessage ?? '', 1_000),
-          /** When Talos has last started the service, on the machine's clock; undefined if its history doesn't say so. A new boot begins a new history. */
+          /**
+           * When Talos has last started the service, on the machine's clock; undefined if its
+           * history doesn't say so. A new boot begins a new history.
+           */
           startedAt: started?.ts === undefined ? undefined : timestampDate(started.ts),
           /** The last event of the service's history. */
-          lastEvent: last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
+          lastEvent:
+            last === undefined
+              ? undefined
+              : {
+                  message: messageText(last.msg, 1_000),
+                  at: last.ts === undefined ? undefined : timestampDate(last.ts),
+                },
         }
       })
     },
 
     /**
-     * Sends the machine a configuration, byte for byte. `auto` reboots if necessary. With `dryRun` nothing changes: `details` describes
-     * what would change, and Talos returns no warnings. `details` contains all secrets, so it must not be shown.
-     * A refusal is `invalid_argument` with Talos's reasons, one per line. Talos adds the difference if the machine would have to restart; it is left out.
+     * Sends the machine a configuration, byte for byte. `auto` reboots if necessary. With `dryRun`
+     * nothing changes: `details` describes what would change, and Talos returns no warnings.
+     * `details` contains all secrets, so it must not be shown. A refusal is `invalid_argument` with
+     * Talos's reasons, one per line. Talos adds the difference if the machine would have to
+     * restart; it is left out.
      */
-    async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
-      const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
+    async applyConfiguration(
+      yaml: string,
+      how: { mode: ApplyMode; dryRun?: boolean },
+      options: CallOptions = {},
+    ) {
+      const mode =
+        proto.ApplyConfigurationRequest_Mode[
+          how.mode
+            .replace('-', '_')
+            .toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode
+        ]
       const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
-      const answer = await ask(machine.applyConfiguration, request, work(options)).catch((error: unknown) => {
-        throw withoutDifference(error)
-      })
+      const answer = await ask(machine.applyConfiguration, request, work(options)).catch(
+        (error: unknown) => {
+          throw withoutDifference(error)
+        },
+      )
       return {
-        mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
+        mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace(
+          '_',
+          '-',
+        ) as ApplyMode,
         warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),
         details: messageText(answer.modeDetails, 64 * 1024),
       }
     },
 
     /**
-     * Makes the machine the first member of a new etcd. Call it once per cluster: a second call on this machine fails with `already_exists`; on another control
-     * plane Talos would make a second cluster. `recover`: from the snapshot that `etcdRecover` has uploaded.
+     * Makes the machine the first member of a new etcd. Call it once per cluster: a second call on
+     * this machine fails with `already_exists`; on another control plane Talos would make a second
+     * cluster. `recover`: from the snapshot that `etcdRecover` has uploaded.
      */
-    async bootstrap({ recover = false, ...options }: CallOptions & { recover?: boolean } = {}): Promise<void> {
+    async bootstrap({
+      recover = false,
+      ...options
+    }: CallOptions & { recover?: boolean } = {}): Promise<void> {
       await ask(machine.bootstrap, { recoverEtcd: recover }, work(options))
     },
 
     async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
-      const mode = proto.RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof proto.RebootRequest_Mode]
+      const mode =
+        proto.RebootRequest_Mode[
+          (options.mode ?? 'default').toUpperCase() as keyof typeof proto.RebootRequest_Mode
+        ]
       const { actorId } = await ask(machine.reboot, { mode }, options)
       return { actorId: text(actorId) }
     },
 
-    /** Stops a service and starts it again. Talos allows this only for the kubelet and for services of extensions. */
+    /**
+     * Stops a service and starts it again. Talos allows this only for the kubelet and for services
+     * of extensions.
+     */
     async restartService(id: string, options: CallOptions = {}) {
       await ask(machine.serviceRestart, { id }, work(options))
     },
@@ -172,8 +255,12 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       const request = {
         graceful: how.graceful,
         reboot: how.reboot,
-        mode: proto.ResetRequest_WipeMode[(how.mode ?? 'all').toUpperCase() as keyof typeof proto.ResetRequest_WipeMode],
-        systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(proto.ResetPartitionSpecSchema, { label, wipe: true })),
+        mode: proto.ResetRequest_WipeMode[
+          (how.mode ?? 'all').toUpperCase() as keyof typeof proto.ResetRequest_WipeMode
+        ],
+        systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) =>
+          create(proto.ResetPartitionSpecSchema, { label, wipe: true }),
+        ),
         userDisksToWipe: [...(how.userDisks ?? [])],
       }
       const { actorId } = await ask(machine.reset, request, work(options))
@@ -181,9 +268,10 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     },
 
     /**
-     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance any caller may do this.
-     * `device` is the kernel's name without `/dev/`. Talos wipes a disk whatever its content, but refuses a mounted disk with
-     * `failed_precondition`.
+     * Wipes the signatures at both ends of one disk, which takes a second (Talos
+     * `internal/app/storaged/server.go`). In maintenance any caller may do this. `device` is the
+     * kernel's name without `/dev/`. Talos wipes a disk whatever its content, but refuses a mounted
+     * disk with `failed_precondition`.
      */
     async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
       const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
@@ -191,8 +279,10 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     },
 
     /**
-     * The members of etcd, from the machine's own etcd, as talosctl asks. Otherwise Talos asks at the control planes that the machine has discovered, and there
-     * are none before Kubernetes runs if discovery is off. The machine doesn't answer while its etcd doesn't run, so read `services` first.
+     * The members of etcd, from the machine's own etcd, as talosctl asks. Otherwise Talos asks at
+     * the control planes that the machine has discovered, and there are none before Kubernetes runs
+     * if discovery is off. The machine doesn't answer while its etcd doesn't run, so read
+     * `services` first.
      */
     async etcdMembers(options: CallOptions = {}) {
       const { members } = await ask(machine.etcdMemberList, { queryLocal: true }, options)
@@ -208,7 +298,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 
     async etcdStatus(options: CallOptions = {}) {
       const status = (await ask(machine.etcdStatus, {}, options)).memberStatus
-      if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
+      if (status === undefined)
+        throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
       return {
         memberId: status.memberId.toString(),
         /** null: etcd has no leader. */
@@ -228,9 +319,10 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     /** Alarms of the members by their ids: `NOSPACE`, `CORRUPT`. */
     async etcdAlarms(options: CallOptions = {}) {
       const { memberAlarms } = await ask(machine.etcdAlarmList, {}, options)
-      return memberAlarms
-        .slice(0, maxItems)
-        .map((a) => ({ memberId: a.memberId.toString(), alarm: enumWord(proto.EtcdMemberAlarm_AlarmTypeSchema, a.alarm, 'none').toUpperCase() }))
+      return memberAlarms.slice(0, maxItems).map((a) => ({
+        memberId: a.memberId.toString(),
+        alarm: enumWord(proto.EtcdMemberAlarm_AlarmTypeSchema, a.alarm, 'none').toUpperCase(),
+      }))
     },
 
     /** Clears all alarms of etcd. An alarm is raised again if its cause still exists. */
@@ -243,62 +335,128 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       await ask(machine.etcdDefragment, {}, { deadlineMs: 170_000, ...options })
     },
 
-    /** Removes from etcd a member whose machine no longer runs. `id` is the member's id in the result of `etcdMembers`. */
+    /**
+     * Removes from etcd a member whose machine no longer runs. `id` is the member's id in the
+     * result of `etcdMembers`.
+     */
     async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdRemoveMemberByID, { memberId: BigInt(id) }, work(options))
     },
 
-    /** The whole database of etcd, as consecutive chunks of one file. Up to 8 GiB, etcd's maximum. */
+    /**
+     * The whole database of etcd, as consecutive chunks of one file. Up to 8 GiB, etcd's maximum.
+     */
     etcdSnapshot(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-      return bytes({ deadlineMs: wholeFileMs, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, machine.etcdSnapshot, {})
+      return bytes(
+        { deadlineMs: wholeFileMs, ...options },
+        { followed: false, maxBytes: 8 * 1024 ** 3 },
+        machine.etcdSnapshot,
+        {},
+      )
     },
 
     /**
-     * Uploads a snapshot, from which a `bootstrap` with `recover` then starts the first member. Refused with `failed_precondition` unless the machine waits for
-     * its bootstrap, so that etcd has no data there.
+     * Uploads a snapshot, from which a `bootstrap` with `recover` then starts the first member.
+     * Refused with `failed_precondition` unless the machine waits for its bootstrap, so that etcd
+     * has no data there.
      */
     async etcdRecover(file: AsyncIterable<Uint8Array>, options: CallOptions = {}): Promise<void> {
       async function* messages() {
-        for await (const piece of file) for (let at = 0; at < piece.byteLength; at += uploadBytes) yield { bytes: piece.subarray(at, at + uploadBytes) }
+        for await (const piece of file)
+          for (let at = 0; at < piece.byteLength; at += uploadBytes)
+            yield { bytes: piece.subarray(at, at + uploadBytes) }
       }
-      one((await upload(connection, { deadlineMs: wholeFileMs, ...options }, machine.etcdRecover, messages())).messages, machine.etcdRecover.name)
+      one(
+        (
+          await upload(
+            connection,
+            { deadlineMs: wholeFileMs, ...options },
+            machine.etcdRecover,
+            messages(),
+          )
+        ).messages,
+        machine.etcdRecover.name,
+      )
     },
 
     /** An admin's kubeconfig, from a control plane. */
     async kubeconfig(options: CallOptions = {}): Promise<string> {
-      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.kubeconfig, {}))
+      const parts = await Array.fromAsync(
+        bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.kubeconfig, {}),
+      )
       return unpackKubeconfig(Buffer.concat(parts))
     },
 
     /**
-     * Pulls an image and waits for it. `cri`: images of pods; `system`: those that Talos runs itself, such as the kubelet. A machine that has the image does
-     * not pull it again.
+     * Pulls an image and waits for it. `cri`: images of pods; `system`: those that Talos runs
+     * itself, such as the kubelet. A machine that has the image does not pull it again.
      */
-    async imagePull(namespace: 'cri' | 'system', reference: string, options: CallOptions = {}): Promise<void> {
-      await ask(machine.imagePull, { namespace: ContainerdNamespace[namespace === 'cri' ? 'NS_CRI' : 'NS_SYSTEM'], reference }, work(options))
+    async imagePull(
+      namespace: 'cri' | 'system',
+      reference: string,
+      options: CallOptions = {},
+    ): Promise<void> {
+      await ask(
+        machine.imagePull,
+        { namespace: ContainerdNamespace[namespace === 'cri' ? 'NS_CRI' : 'NS_SYSTEM'], reference },
+        work(options),
+      )
     },
 
     /** The content of a small file, at most 64 KiB. Only for admins. */
     async readFile(path: string, options: CallOptions = {}): Promise<string> {
-      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.read, { path }))
+      const parts = await Array.fromAsync(
+        bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.read, { path }),
+      )
       return Buffer.concat(parts).toString('utf8')
     },
 
     /** A service's log. `tail`: number of past lines; all of them by default. */
-    logs(how: { service: string; follow?: boolean; tail?: number }, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-      const request = { namespace: 'system', id: how.service, follow: how.follow ?? false, tailLines: how.tail ?? -1 }
-      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, machine.logs, request)
+    logs(
+      how: { service: string; follow?: boolean; tail?: number },
+      options: CallOptions = {},
+    ): AsyncGenerator<Uint8Array, void, undefined> {
+      const request = {
+        namespace: 'system',
+        id: how.service,
+        follow: how.follow ?? false,
+        tailLines: how.tail ?? -1,
+      }
+      return bytes(
+        options,
+        { followed: request.follow, maxBytes: 32 * 1024 ** 2 },
+        machine.logs,
+        request,
+      )
     },
 
     /** The kernel's log, a message per line. */
-    dmesg(how: { follow?: boolean; tail?: boolean } = {}, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    dmesg(
+      how: { follow?: boolean; tail?: boolean } = {},
+      options: CallOptions = {},
+    ): AsyncGenerator<Uint8Array, void, undefined> {
       const request = { follow: how.follow ?? false, tail: how.tail ?? false }
-      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, machine.dmesg, request)
+      return bytes(
+        options,
+        { followed: request.follow, maxBytes: 32 * 1024 ** 2 },
+        machine.dmesg,
+        request,
+      )
     },
 
-    /** The last `tail` past events (−1: all stored events), then new events as they happen. Ends only with the connection. */
-    async *events(how: { tail?: number; afterId?: string; actorId?: string } = {}, options: CallOptions = {}): AsyncGenerator<TalosEvent, void, undefined> {
-      const request = { tailEvents: how.tail ?? 0, tailId: how.afterId ?? '', withActorId: how.actorId ?? '' }
+    /**
+     * The last `tail` past events (−1: all stored events), then new events as they happen. Ends
+     * only with the connection.
+     */
+    async *events(
+      how: { tail?: number; afterId?: string; actorId?: string } = {},
+      options: CallOptions = {},
+    ): AsyncGenerator<TalosEvent, void, undefined> {
+      const request = {
+        tailEvents: how.tail ?? 0,
+        tailId: how.afterId ?? '',
+        withActorId: how.actorId ?? '',
+      }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
       for await (const message of stream(connection, options, bounds, machine.events, request)) {
         refuseError(message.metadata)
@@ -316,11 +474,13 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 const kubeconfigMaxBytes = 256 * 1024
 
 /**
- * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't close the tar, so the padding and the end marker are missing,
- * and strict readers refuse the archive; therefore the header is parsed here. Throws TalosError.
+ * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't
+ * close the tar, so the padding and the end marker are missing, and strict readers refuse the
+ * archive; therefore the header is parsed here. Throws TalosError.
  */
 function unpackKubeconfig(archive: Uint8Array): string {
-  const broken = (why: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })
+  const broken = (why: string, cause?: unknown) =>
+    new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })
   let tar: Buffer
   try {
     tar = gunzipSync(archive, { maxOutputLength: kubeconfigMaxBytes })
@@ -331,6 +491,7 @@ function unpackKubeconfig(archive: Uint8Array): string {
   if (tar.length < header) throw broken('shorter than its header')
   // POSIX ustar: the size is octal text of 12 bytes at offset 124.
   const size = Number.parseInt(tar.toString('latin1', 124, 136).replace(/\0.*$/s, '').trim(), 8)
-  if (!Number.isSafeInteger(size) || size < 0 || tar.length < header + size) throw broken('shorter than it says')
+  if (!Number.isSafeInteger(size) || size < 0 || tar.length < header + size)
+    throw broken('shorter than it says')
   return tar.toString('utf8', header, header + size)
 }

@@ -21,7 +21,11 @@ const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
 const version = (router: ConnectRouter) =>
   router.service(MachineService, {
-    version: () => ({ messages: [{ version: { tag: 'v1.13.9', arch: 'amd64' }, platform: { name: 'metal', mode: 'metal' } }] }),
+    version: () => ({
+      messages: [
+        { version: { tag: 'v1.13.9', arch: 'amd64' }, platform: { name: 'metal', mode: 'metal' } },
+      ],
+    }),
   })
 
 describe('maintenance', () => {
@@ -31,12 +35,20 @@ describe('maintenance', () => {
     expect(read.mode).toBe('maintenance')
     expect(read.fingerprint).toBe(
       createHash('sha256')
-        .update(new X509Certificate(peers.leaf.crt).publicKey.export({ type: 'spki', format: 'der' }))
+        .update(
+          new X509Certificate(peers.leaf.crt).publicKey.export({ type: 'spki', format: 'der' }),
+        )
         .digest('base64'),
     )
     expect(read.fingerprint).toMatch(/^[A-Za-z0-9+/]{43}=$/)
     const client = closing(await connectMaintenance(target(server), read))
-    expect(await client.version()).toEqual({ tag: 'v1.13.9', sha: '', arch: 'amd64', platform: 'metal', mode: 'metal' })
+    expect(await client.version()).toEqual({
+      tag: 'v1.13.9',
+      sha: '',
+      arch: 'amd64',
+      platform: 'metal',
+      mode: 'metal',
+    })
   })
 
   test('calls to a new machine use the connection on which its certificate was read', async () => {
@@ -45,12 +57,17 @@ describe('maintenance', () => {
     expect(shown).toEqual(await readCertificate(target(server)))
     expect((await closing(client!).version()).tag).toBe('v1.13.9')
     const configured = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
-    expect(await connectUnknown(target(configured))).toMatchObject({ shown: { mode: 'secured' }, client: null })
+    expect(await connectUnknown(target(configured))).toMatchObject({
+      shown: { mode: 'secured' },
+      client: null,
+    })
   })
 
   test('a certificate other than the pinned one is refused before anything is sent', async () => {
     let calls = 0
-    const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => (calls++, { messages: [] }) }))
+    const server = await serve(peers.leaf, (router) =>
+      router.service(MachineService, { version: () => (calls++, { messages: [] }) }),
+    )
     for (const pem of [peers.node.crt, peers.other.certs.os.crt]) {
       await expect(connectMaintenance(target(server), pinOf(pem))).rejects.toMatchObject({
         kind: 'certificate',
@@ -68,7 +85,10 @@ describe('maintenance', () => {
     for (let turn = 0; turn < 20; turn++) await nextTurn()
     expect(timers).not.toHaveBeenCalled()
     timers.mockRestore()
-    await expect(client.version()).rejects.toMatchObject({ kind: 'cancelled', message: 'the client was closed' })
+    await expect(client.version()).rejects.toMatchObject({
+      kind: 'cancelled',
+      message: 'the client was closed',
+    })
   })
 
   test('a machine is accepted even if its clock is years off', async () => {
@@ -80,13 +100,16 @@ describe('maintenance', () => {
       now: past,
     })
     const server = await serve(old, version)
-    const client = closing(await connectMaintenance(target(server), await readCertificate(target(server))))
+    const client = closing(
+      await connectMaintenance(target(server), await readCertificate(target(server))),
+    )
     expect((await client.version()).tag).toBe('v1.13.9')
   })
 })
 
 describe('mutual TLS', () => {
-  const admin = () => mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+  const admin = () =>
+    mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
 
   test('client and server verify each other', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
@@ -127,11 +150,16 @@ describe('mutual TLS', () => {
       now,
     })
     const server = await serve(pair, version)
-    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate' })
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+      kind: 'certificate',
+    })
   })
 
   const minuteMs = 60_000
-  const shownBy = (bundle: SecretsBundle, { beginsInMs, names = ['127.0.0.1'] }: { beginsInMs: number; names?: string[] }) =>
+  const shownBy = (
+    bundle: SecretsBundle,
+    { beginsInMs, names = ['127.0.0.1'] }: { beginsInMs: number; names?: string[] },
+  ) =>
     issueCertificate(bundle.certs.os, {
       subject: {},
       usages: ['server'],
@@ -145,28 +173,62 @@ describe('mutual TLS', () => {
     ['begins later', 61 * minuteMs, 'at least 61 minutes ahead of ours'],
     ['has ended', -126 * minuteMs, 'at least 61 minutes behind ours'],
     ['begins in days', 3 * 24 * hourMs, 'at least 3 days ahead of ours'],
-  ])('a server whose certificate %s gets no data, and the error names how far its clock is off', async (_, beginsInMs, how) => {
-    let calls = 0
-    const server = await serve(await shownBy(peers.bundle, { beginsInMs }), (router) =>
-      router.service(MachineService, { version: () => (calls++, { messages: [] }) }),
-    )
-    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'clock', message: `by its certificate its clock is ${how}` })
-    expect(calls).toBe(0)
-  })
+  ])(
+    'a server whose certificate %s gets no data, and the error names how far its clock is off',
+    async (_, beginsInMs, how) => {
+      let calls = 0
+      const server = await serve(await shownBy(peers.bundle, { beginsInMs }), (router) =>
+        router.service(MachineService, { version: () => (calls++, { messages: [] }) }),
+      )
+      await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+        kind: 'clock',
+        message: `by its certificate its clock is ${how}`,
+      })
+      expect(calls).toBe(0)
+    },
+  )
 
   test.each([
-    ['another authority', { of: 'other', names: ['127.0.0.1'], message: "the server's certificate is not signed by the expected authority" }],
-    ['another address', { of: 'bundle', names: ['127.0.0.9'], message: "the server's certificate is for another address" }],
-  ] as const)('a certificate of %s that also has invalid dates is refused for the identity, not for the dates', async (_, { of, names, message }) => {
-    for (const beginsInMs of [-3 * hourMs, 3 * hourMs]) {
-      const server = await serve(await shownBy(peers[of], { beginsInMs, names: [...names] }), version)
-      await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message })
-    }
-  })
+    [
+      'another authority',
+      {
+        of: 'other',
+        names: ['127.0.0.1'],
+        message: "the server's certificate is not signed by the expected authority",
+      },
+    ],
+    [
+      'another address',
+      {
+        of: 'bundle',
+        names: ['127.0.0.9'],
+        message: "the server's certificate is for another address",
+      },
+    ],
+  ] as const)(
+    'a certificate of %s that also has invalid dates is refused for the identity, not for the dates',
+    async (_, { of, names, message }) => {
+      for (const beginsInMs of [-3 * hourMs, 3 * hourMs]) {
+        const server = await serve(
+          await shownBy(peers[of], { beginsInMs, names: [...names] }),
+          version,
+        )
+        await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+          kind: 'certificate',
+          message,
+        })
+      }
+    },
+  )
 
   test('a server that disconnects and has a certificate older than its authority is reported as having a slow clock', async () => {
-    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    // The server's certificate is valid from 61 minutes ago on. The authority's certificate was made just now and is backdated by five minutes.
+    const stranger = await mintTalosClient(peers.other, {
+      roles: ['os:admin'],
+      lifetimeMs: hourMs,
+      now,
+    })
+    // The server's certificate is valid from 61 minutes ago on. The authority's certificate was
+    // made just now and is backdated by five minutes.
     const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],
@@ -175,7 +237,9 @@ describe('mutual TLS', () => {
       now: new Date(now.getTime() - 56 * minuteMs),
     })
     const server = await serve({ ...shown, clientCa: peers.bundle.certs.os.crt }, version)
-    const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
+    const client = closing(
+      await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }),
+    )
     await expect(client.version()).rejects.toMatchObject({
       kind: 'clock',
       message: 'by its certificate its clock is between 56 minutes and 61 minutes behind ours',
@@ -184,53 +248,83 @@ describe('mutual TLS', () => {
 
   test('the error has kind `refused` if the server refuses the client certificate', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
-    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+    const stranger = await mintTalosClient(peers.other, {
+      roles: ['os:admin'],
+      lifetimeMs: hourMs,
+      now,
+    })
     // TLS 1.3 reports the refusal only on the first read.
-    const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
-    await expect(client.version()).rejects.toMatchObject({ kind: 'refused', message: 'server hung up when it saw our certificate' })
+    const client = closing(
+      await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }),
+    )
+    await expect(client.version()).rejects.toMatchObject({
+      kind: 'refused',
+      message: 'server hung up when it saw our certificate',
+    })
     await expect(client.version()).rejects.toMatchObject({ kind: 'refused' })
   })
 
-  test.runIf(hasOpenssl)('the TLS alerts of a server that refuses the client certificate are reported as a refusal', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'steelyard-tls-'))
-    undo.push(() => rmSync(folder, { recursive: true }))
-    for (const [name, pem] of Object.entries({ ca: peers.bundle.certs.os.crt, crt: peers.node.crt, key: standardKey(peers.node.key) }))
-      writeFileSync(join(folder, name), pem)
-    const files = ['ca', 'crt', 'key'].map((name) => join(folder, name))
-    const options = [
-      '-accept',
-      '127.0.0.1:0',
-      '-Verify',
-      '1',
-      '-verify_return_error',
-      '-alpn',
-      'h2',
-      '-CAfile',
-      files[0]!,
-      '-cert',
-      files[1]!,
-      '-key',
-      files[2]!,
-    ]
-    const openssl = spawn('openssl', ['s_server', ...options], { stdio: ['pipe', 'pipe', 'ignore'] })
-    undo.push(() => void openssl.kill())
-    const port = await new Promise<number>((resolve) => {
-      openssl.stdout.on('data', (line: Buffer) => {
-        const found = /ACCEPT 127\.0\.0\.1:(\d+)/.exec(line.toString())
-        if (found !== null) resolve(Number(found[1]))
+  test.runIf(hasOpenssl)(
+    'the TLS alerts of a server that refuses the client certificate are reported as a refusal',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'steelyard-tls-'))
+      undo.push(() => rmSync(folder, { recursive: true }))
+      for (const [name, pem] of Object.entries({
+        ca: peers.bundle.certs.os.crt,
+        crt: peers.node.crt,
+        key: standardKey(peers.node.key),
+      }))
+        writeFileSync(join(folder, name), pem)
+      const files = ['ca', 'crt', 'key'].map((name) => join(folder, name))
+      const options = [
+        '-accept',
+        '127.0.0.1:0',
+        '-Verify',
+        '1',
+        '-verify_return_error',
+        '-alpn',
+        'h2',
+        '-CAfile',
+        files[0]!,
+        '-cert',
+        files[1]!,
+        '-key',
+        files[2]!,
+      ]
+      const openssl = spawn('openssl', ['s_server', ...options], {
+        stdio: ['pipe', 'pipe', 'ignore'],
       })
-    })
-    const refusal = async (of: SecretsBundle, from: Date) => {
-      const own = await mintTalosClient(of, { roles: ['os:admin'], lifetimeMs: hourMs, now: from })
-      const client = closing(await connectSecure({ host: '127.0.0.1', port }, { ...own, ca: peers.bundle.certs.os.crt }))
-      return client.version().catch((error: unknown) => error)
-    }
-    expect(await refusal(peers.other, now)).toMatchObject({ kind: 'refused', message: 'server does not accept our certificate' })
-    expect(await refusal(peers.bundle, new Date(now.getTime() - 2 * hourMs))).toMatchObject({
-      kind: 'clock',
-      message: 'its clock and ours differ',
-    })
-  })
+      undo.push(() => void openssl.kill())
+      const port = await new Promise<number>((resolve) => {
+        openssl.stdout.on('data', (line: Buffer) => {
+          const found = /ACCEPT 127\.0\.0\.1:(\d+)/.exec(line.toString())
+          if (found !== null) resolve(Number(found[1]))
+        })
+      })
+      const refusal = async (of: SecretsBundle, from: Date) => {
+        const own = await mintTalosClient(of, {
+          roles: ['os:admin'],
+          lifetimeMs: hourMs,
+          now: from,
+        })
+        const client = closing(
+          await connectSecure(
+            { host: '127.0.0.1', port },
+            { ...own, ca: peers.bundle.certs.os.crt },
+          ),
+        )
+        return client.version().catch((error: unknown) => error)
+      }
+      expect(await refusal(peers.other, now)).toMatchObject({
+        kind: 'refused',
+        message: 'server does not accept our certificate',
+      })
+      expect(await refusal(peers.bundle, new Date(now.getTime() - 2 * hourMs))).toMatchObject({
+        kind: 'clock',
+        message: 'its clock and ours differ',
+      })
+    },
+  )
 
   test('hundreds of connections in sequence leave none open', async () => {
     const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
@@ -255,7 +349,9 @@ describe('connections', () => {
       kind: 'unreachable',
       message: '127.0.0.1 is outside the networks that may be dialled',
     })
-    await expect(connectMaintenance(target(server), pinOf(peers.leaf.crt), { dial })).rejects.toMatchObject({ kind: 'unreachable' })
+    await expect(
+      connectMaintenance(target(server), pinOf(peers.leaf.crt), { dial }),
+    ).rejects.toMatchObject({ kind: 'unreachable' })
     expect(server.accepted()).toBe(0)
   })
 
@@ -264,17 +360,23 @@ describe('connections', () => {
     ['without it if everything on the connection is public', { isPublic: true }, false],
   ])('the handshake begins %s', async (_how, options, isHybrid) => {
     const hello = Promise.withResolvers<number>()
-    const server = createServer((socket) => socket.once('data', (bytes) => (hello.resolve(bytes.length), socket.destroy()))).listen(0, '127.0.0.1')
+    const server = createServer((socket) =>
+      socket.once('data', (bytes) => (hello.resolve(bytes.length), socket.destroy())),
+    ).listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    await expect(connectUnknown({ host: '127.0.0.1', port }, options)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(connectUnknown({ host: '127.0.0.1', port }, options)).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     // The public key of ML-KEM-768 has 1,184 bytes.
     expect((await hello.promise) > 1_184).toBe(isHybrid)
   })
 
   test('host names are refused instead of being resolved by DNS', async () => {
-    await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({ kind: 'invalid_argument' })
+    await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({
+      kind: 'invalid_argument',
+    })
   })
 
   test('closing a client ends its calls, streams and connection', async () => {
@@ -292,30 +394,44 @@ describe('connections', () => {
     const settled = Promise.allSettled([call, events])
     await expect.poll(() => server.open()).toBe(1)
     client.close()
-    expect(await settled).toMatchObject([{ reason: { kind: 'cancelled' } }, { reason: { kind: 'cancelled' } }])
+    expect(await settled).toMatchObject([
+      { reason: { kind: 'cancelled' } },
+      { reason: { kind: 'cancelled' } },
+    ])
     await expect(client.version()).rejects.toMatchObject({ kind: 'cancelled' })
     await expect.poll(() => server.open()).toBe(0)
   })
 
   test('the caller’s signal ends the connection', async () => {
     const abort = new AbortController()
-    const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => new Promise(() => {}) }))
-    const client = await connectMaintenance(target(server), pinOf(peers.leaf.crt), { signal: abort.signal })
+    const server = await serve(peers.leaf, (router) =>
+      router.service(MachineService, { version: () => new Promise(() => {}) }),
+    )
+    const client = await connectMaintenance(target(server), pinOf(peers.leaf.crt), {
+      signal: abort.signal,
+    })
     const call = client.version()
     setTimeout(() => abort.abort(), 20)
     await expect(call).rejects.toMatchObject({ kind: 'cancelled' })
     await expect.poll(() => server.open()).toBe(0)
-    await expect(connectMaintenance(target(server), pinOf(peers.leaf.crt), { signal: abort.signal })).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(
+      connectMaintenance(target(server), pinOf(peers.leaf.crt), { signal: abort.signal }),
+    ).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
   test('a call’s own signal ends only that call', async () => {
     let first = true
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
-        version: () => (first ? ((first = false), new Promise<never>(() => {})) : { messages: [{ version: { tag: 'v1.13.9' } }] }),
+        version: () =>
+          first
+            ? ((first = false), new Promise<never>(() => {}))
+            : { messages: [{ version: { tag: 'v1.13.9' } }] },
       }),
     )
-    await expect(client.version({ signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(client.version({ signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
+      kind: 'cancelled',
+    })
     expect((await client.version()).tag).toBe('v1.13.9')
   })
 })

@@ -1,8 +1,22 @@
 import { expect, test } from 'vitest'
 import { contentsOf, type Volume } from './disk-content.ts'
 
-const disk = (id: string, kind = '', label = ''): Volume => ({ id, parent: '', kind, label, partitionLabel: '', partition: 0, isPartition: false })
-const part = (parent: string, partition: number, kind: string, label = '', partitionLabel = ''): Volume => ({
+const disk = (id: string, kind = '', label = ''): Volume => ({
+  id,
+  parent: '',
+  kind,
+  label,
+  partitionLabel: '',
+  partition: 0,
+  isPartition: false,
+})
+const part = (
+  parent: string,
+  partition: number,
+  kind: string,
+  label = '',
+  partitionLabel = '',
+): Volume => ({
   id: `${parent}${partition}`,
   parent,
   kind,
@@ -27,15 +41,33 @@ test.each<[string, Volume[]]>([
   ['GPT partition table without partitions', [disk('sda', 'gpt')]],
   [
     '3 partitions: 1 vfat "EFI System Partition", 2 swap "swap", 3 ext4 "root"',
-    [disk('sda', 'gpt'), part('sda', 3, 'extfs', 'root', 'Linux'), part('sda', 1, 'vfat', '', 'EFI System Partition'), part('sda', 2, 'swap', '', 'swap')],
+    [
+      disk('sda', 'gpt'),
+      part('sda', 3, 'extfs', 'root', 'Linux'),
+      part('sda', 1, 'vfat', '', 'EFI System Partition'),
+      part('sda', 2, 'swap', '', 'swap'),
+    ],
   ],
   ['1 partition: 1 unknown content', [disk('sda'), part('sda', 1, '')]],
-  // The kernel knows partitions that Talos doesn't: of an MBR, or of a disk that was wiped in this boot.
+  // The kernel knows partitions that Talos doesn't: of an MBR, or of a disk that was wiped in this
+  // boot.
   [
     '2 partitions without GPT: ext4 "root", unknown content',
-    [disk('sda'), { ...part('sda', 0, 'extfs', 'root'), id: 'sda1' }, { ...part('sda', 0, ''), id: 'sda2' }],
+    [
+      disk('sda'),
+      { ...part('sda', 0, 'extfs', 'root'), id: 'sda1' },
+      { ...part('sda', 0, ''), id: 'sda2' },
+    ],
   ],
-  ['Talos', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI'), part('sda', 2, '', '', 'META'), part('sda', 3, '', '', 'STATE')]],
+  [
+    'Talos',
+    [
+      disk('sda', 'gpt'),
+      part('sda', 1, 'vfat', 'EFI', 'EFI'),
+      part('sda', 2, '', '', 'META'),
+      part('sda', 3, '', '', 'STATE'),
+    ],
+  ],
   // An EFI partition alone doesn't identify Talos, because any operating system may have one.
   ['1 partition: 1 vfat "EFI"', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI')]],
   [
@@ -68,12 +100,24 @@ test('a disk that Talos doesn’t report isn’t shown as empty', () => {
 
 test('a disk with hundreds of partitions is described in one line', () => {
   const many = Array.from({ length: 128 }, (_, i) => part('sda', i + 1, 'xfs', 'x'.repeat(200)))
-  expect(told(disk('sda', 'gpt'), ...many)).toMatch(/^128 partitions: 1 xfs "x{39}…", .*, and 120 more$/)
+  expect(told(disk('sda', 'gpt'), ...many)).toMatch(
+    /^128 partitions: 1 xfs "x{39}…", .*, and 120 more$/,
+  )
 })
 
 test('a disk from which Talos was wiped in this boot is shown as wiped, although the kernel lists its partitions', () => {
-  const stale = [disk('sda'), { ...part('sda', 0, 'vfat'), id: 'sda1' }, { ...part('sda', 0, 'xfs'), id: 'sda3' }]
+  const stale = [
+    disk('sda'),
+    { ...part('sda', 0, 'vfat'), id: 'sda1' },
+    { ...part('sda', 0, 'xfs'), id: 'sda3' },
+  ]
   expect(contentsOf(stale, [], 'sda').get('sda')).toBe('wiped')
   expect(contentsOf(stale, [], 'sdb').get('sda')).toBe('2 partitions without GPT: vfat, xfs')
-  expect(contentsOf([disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI'), part('sda', 2, '', '', 'META')], [], 'sda').get('sda')).toBe('Talos')
+  expect(
+    contentsOf(
+      [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI'), part('sda', 2, '', '', 'META')],
+      [],
+      'sda',
+    ).get('sda'),
+  ).toBe('Talos')
 })

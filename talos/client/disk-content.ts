@@ -1,6 +1,6 @@
 /**
- * Content of a disk in one line, from Talos's discovered volumes. Talos recognises the signatures of go-blockdevice's `blkid`; other content
- * looks like an empty disk, in Talos's own tools too.
+ * Content of a disk in one line, from Talos's discovered volumes. Talos recognises the signatures
+ * of go-blockdevice's `blkid`; other content looks like an empty disk, in Talos's own tools too.
  */
 
 /** A block device with what Talos found on it (`DiscoveredVolumes.block.talos.dev`). */
@@ -12,7 +12,10 @@ export interface Volume {
   readonly kind: string
   readonly label: string
   readonly partitionLabel: string
-  /** From 1; 0 if the kernel lists the partition, but the disk has no GPT, the only partition table that Talos reads. */
+  /**
+   * From 1; 0 if the kernel lists the partition, but the disk has no GPT, the only partition table
+   * that Talos reads.
+   */
   readonly partition: number
   readonly isPartition: boolean
 }
@@ -46,51 +49,93 @@ const words: Readonly<Record<string, string>> = {
 }
 
 const cut = (label: string): string => (label.length > 40 ? `${label.slice(0, 39)}…` : label)
-const labelled = (what: string, label: string): string => (label === '' ? what : `${what} "${cut(label)}"`)
+const labelled = (what: string, label: string): string =>
+  label === '' ? what : `${what} "${cut(label)}"`
 
 /** Names that the installer gives its partitions (Talos `pkg/machinery/constants`). */
-const talosLabels: ReadonlySet<string> = new Set(['EFI', 'BIOS', 'BOOT', 'META', 'STATE', 'EPHEMERAL'])
+const talosLabels: ReadonlySet<string> = new Set([
+  'EFI',
+  'BIOS',
+  'BOOT',
+  'META',
+  'STATE',
+  'EPHEMERAL',
+])
 const ownLabels: ReadonlySet<string> = new Set(['META', 'STATE', 'EPHEMERAL'])
 
 /** Whether all partitions are from the Talos installer. */
 const isTalos = (partitions: readonly Volume[]): boolean =>
-  partitions.every((p) => talosLabels.has(p.partitionLabel)) && partitions.some((p) => ownLabels.has(p.partitionLabel))
+  partitions.every((p) => talosLabels.has(p.partitionLabel)) &&
+  partitions.some((p) => ownLabels.has(p.partitionLabel))
 
 export const talosContent = 'Talos'
 
 function partitionText({ partition, kind, label, partitionLabel }: Volume): string {
-  const what = labelled(kind === '' ? 'unknown content' : (words[kind] ?? kind), label || partitionLabel)
+  const what = labelled(
+    kind === '' ? 'unknown content' : (words[kind] ?? kind),
+    label || partitionLabel,
+  )
   return partition === 0 ? what : `${partition} ${what}`
 }
 
-/** Whether the kernel lists partitions of a disk on which Talos finds no partition table: the disk was wiped in this boot, or it has another table than GPT. */
-const isWithoutTable = (disk: Volume, partitions: readonly Volume[]): boolean => disk.kind === '' && partitions.every((p) => p.partition === 0)
+/**
+ * Whether the kernel lists partitions of a disk on which Talos finds no partition table: the disk
+ * was wiped in this boot, or it has another table than GPT.
+ */
+const isWithoutTable = (disk: Volume, partitions: readonly Volume[]): boolean =>
+  disk.kind === '' && partitions.every((p) => p.partition === 0)
 
-function contentOf(disk: Volume, partitions: readonly Volume[], assembled: readonly string[], hadTalos: boolean): string {
+function contentOf(
+  disk: Volume,
+  partitions: readonly Volume[],
+  assembled: readonly string[],
+  hadTalos: boolean,
+): string {
   if (partitions.length > 0) {
     const withoutTable = isWithoutTable(disk, partitions)
     if (withoutTable && hadTalos) return wiped
     if (isTalos(partitions)) return talosContent
-    const inOrder = partitions.toSorted((a, b) => a.partition - b.partition || (a.id < b.id ? -1 : 1))
+    const inOrder = partitions.toSorted(
+      (a, b) => a.partition - b.partition || (a.id < b.id ? -1 : 1),
+    )
     const named = inOrder.slice(0, mostNamed).map(partitionText)
     const more = inOrder.length > mostNamed ? `, and ${inOrder.length - mostNamed} more` : ''
     return `${inOrder.length} partition${inOrder.length === 1 ? '' : 's'}${withoutTable ? ' without GPT' : ''}: ${named.join(', ')}${more}`
   }
-  if (disk.kind === 'gpt' || disk.kind === 'dos' || disk.kind === 'mbr') return `${words[disk.kind]} without partitions`
+  if (disk.kind === 'gpt' || disk.kind === 'dos' || disk.kind === 'mbr')
+    return `${words[disk.kind]} without partitions`
   if (disk.kind !== '') return labelled(words[disk.kind] ?? disk.kind, disk.label)
   if (assembled.length > 0) return `part of ${assembled.toSorted().slice(0, mostNamed).join(', ')}`
   return nothing
 }
 
-/** Content by disk. Disks that Talos could not read are omitted. `formerSystemDisk`: the disk on which Talos has found META in this boot, or null. */
-export function contentsOf(volumes: readonly Volume[], devices: readonly Assembled[], formerSystemDisk: string | null = null): Map<string, string> {
+/**
+ * Content by disk. Disks that Talos could not read are omitted. `formerSystemDisk`: the disk on
+ * which Talos has found META in this boot, or null.
+ */
+export function contentsOf(
+  volumes: readonly Volume[],
+  devices: readonly Assembled[],
+  formerSystemDisk: string | null = null,
+): Map<string, string> {
   const partitions = Map.groupBy(
     volumes.filter((v) => v.isPartition),
     (v) => v.parent,
   )
   const assembled = new Map<string, string[]>()
-  for (const { id, parts } of devices) for (const part of parts) assembled.set(part, [...(assembled.get(part) ?? []), id])
+  for (const { id, parts } of devices)
+    for (const part of parts) assembled.set(part, [...(assembled.get(part) ?? []), id])
   return new Map(
-    volumes.filter((v) => !v.isPartition).map((v) => [v.id, contentOf(v, partitions.get(v.id) ?? [], assembled.get(v.id) ?? [], v.id === formerSystemDisk)]),
+    volumes
+      .filter((v) => !v.isPartition)
+      .map((v) => [
+        v.id,
+        contentOf(
+          v,
+          partitions.get(v.id) ?? [],
+          assembled.get(v.id) ?? [],
+          v.id === formerSystemDisk,
+        ),
+      ]),
   )
 }

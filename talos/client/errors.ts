@@ -10,7 +10,9 @@ export type TalosErrorKind =
   | 'certificate'
   /** The server doesn't accept our certificate. */
   | 'refused'
-  /** The server's certificate or ours is expired or not yet valid, so one of the clocks is wrong. */
+  /**
+   * The server's certificate or ours is expired or not yet valid, so one of the clocks is wrong.
+   */
   | 'clock'
   | 'permission_denied'
   | 'unimplemented'
@@ -24,7 +26,10 @@ export type TalosErrorKind =
   | 'invalid_data'
   | 'other'
 
-/** Every error of the client. `message` is part of a sentence, without the server's name: "connection refused". */
+/**
+ * Every error of the client. `message` is part of a sentence, without the server's name:
+ * "connection refused".
+ */
 export class TalosError extends Error {
   readonly kind: TalosErrorKind
 
@@ -35,7 +40,9 @@ export class TalosError extends Error {
   }
 }
 
-/** A server's own report that a call failed: the `grpc-status` and `grpc-message` of its response. */
+/**
+ * A server's own report that a call failed: the `grpc-status` and `grpc-message` of its response.
+ */
 export class GrpcStatus extends Error {
   readonly code: number
 
@@ -61,28 +68,46 @@ const codes: Readonly<Record<number, TalosErrorKind>> = {
   16: 'permission_denied',
 }
 
-/** Converts any error of a call or a connection to a TalosError. `timeoutMs` is the deadline, for the message. */
+/**
+ * Converts any error of a call or a connection to a TalosError. `timeoutMs` is the deadline, for
+ * the message.
+ */
 export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSignal): TalosError {
   if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
   const transport = transportError(reason)
   if (transport !== undefined) return transport
-  if (!(reason instanceof GrpcStatus)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
-  if (reason.code === deadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
-  if (noEndpoints.test(reason.message)) return new TalosError('unavailable', withoutEndpoints, { cause: reason })
-  return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.message), { cause: reason })
+  if (!(reason instanceof GrpcStatus))
+    return new TalosError(
+      'other',
+      sentence(reason instanceof Error ? reason.message : String(reason)),
+      { cause: reason },
+    )
+  if (reason.code === deadlineExceeded)
+    return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
+  if (noEndpoints.test(reason.message))
+    return new TalosError('unavailable', withoutEndpoints, { cause: reason })
+  return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.message), {
+    cause: reason,
+  })
 }
 
 /**
- * Talos knows other control planes from discovery and from Kubernetes (Talos `internal/pkg/etcd/endpoints.go`). The removal of a member of etcd, and the upgrade
- * before 1.13, need one. The cause ends by itself, so this is no refusal.
+ * Talos knows other control planes from discovery and from Kubernetes (Talos
+ * `internal/pkg/etcd/endpoints.go`). The removal of a member of etcd, and the upgrade before 1.13,
+ * need one. The cause ends by itself, so this is no refusal.
  */
 const noEndpoints = /\bno controlplane endpoints discovered yet\b/
 const withoutEndpoints =
   'it knows no control plane of its cluster yet: discovery is off or shows none, and it has had no answer from the Kubernetes API. Bring the Kubernetes API back, or turn discovery on'
 
-/** Many of Talos's errors are plain Go errors, which gRPC sends as Unknown. Only the text distinguishes them (Talos `logging/circular.go`). */
+/**
+ * Many of Talos's errors are plain Go errors, which gRPC sends as Unknown. Only the text
+ * distinguishes them (Talos `logging/circular.go`).
+ */
 const kindOfPlainError = ({ code, message }: GrpcStatus): TalosErrorKind =>
-  code === unknown && /\blog "[^"]*" was not registered$/.test(message.trimEnd().slice(-300)) ? 'not_found' : 'other'
+  code === unknown && /\blog "[^"]*" was not registered$/.test(message.trimEnd().slice(-300))
+    ? 'not_found'
+    : 'other'
 
 export function tooLate(timeoutMs: number): string {
   return `did not answer within ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 100) / 10} s`}`
@@ -97,7 +122,14 @@ const unreachable: Record<string, string> = {
   ETIMEDOUT: 'the server did not answer',
 }
 
-const lost = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
+const lost = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_HTTP2_STREAM_CANCEL',
+  'ERR_HTTP2_GOAWAY_SESSION',
+  'ERR_HTTP2_INVALID_SESSION',
+])
 
 /** The first recognised error in the chain of causes (ours, socket, TLS, HTTP/2), or undefined. */
 function transportError(reason: unknown): TalosError | undefined {
@@ -105,23 +137,52 @@ function transportError(reason: unknown): TalosError | undefined {
     if (at instanceof TalosError) return at
     const code = (at as NodeJS.ErrnoException).code
     if (typeof code !== 'string') continue
-    if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })
-    if (isOutOfTime(code)) return new TalosError('clock', 'its clock and ours differ', { cause: reason })
-    if (isRefusal(code)) return new TalosError('refused', 'server does not accept our certificate', { cause: reason })
-    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return new TalosError('certificate', "the server's certificate is for another address", { cause: reason })
-    if (untrusted.has(code)) return new TalosError('certificate', "the server's certificate is not signed by the expected authority", { cause: reason })
-    if (lost.has(code)) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
-    if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return new TalosError('invalid_data', 'server does not speak TLS as Talos does', { cause: reason })
-    if (code.startsWith('ERR_HTTP2_')) return new TalosError('invalid_data', 'server does not speak HTTP/2 as Talos does', { cause: reason })
+    if (code in unreachable)
+      return new TalosError('unreachable', unreachable[code]!, { cause: reason })
+    if (isOutOfTime(code))
+      return new TalosError('clock', 'its clock and ours differ', { cause: reason })
+    if (isRefusal(code))
+      return new TalosError('refused', 'server does not accept our certificate', { cause: reason })
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      return new TalosError('certificate', "the server's certificate is for another address", {
+        cause: reason,
+      })
+    if (untrusted.has(code))
+      return new TalosError(
+        'certificate',
+        "the server's certificate is not signed by the expected authority",
+        { cause: reason },
+      )
+    if (lost.has(code))
+      return new TalosError('unavailable', 'the connection was lost', { cause: reason })
+    if (code.startsWith('ERR_SSL_') || code === 'EPROTO')
+      return new TalosError('invalid_data', 'server does not speak TLS as Talos does', {
+        cause: reason,
+      })
+    if (code.startsWith('ERR_HTTP2_'))
+      return new TalosError('invalid_data', 'server does not speak HTTP/2 as Talos does', {
+        cause: reason,
+      })
   }
   return undefined
 }
 
-/** Whether a certificate is expired or not yet valid. Talos sends the same alert for both, as Go does (crypto/tls, `processCertsFromClient`). */
-const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID' || /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
+/**
+ * Whether a certificate is expired or not yet valid. Talos sends the same alert for both, as Go
+ * does (crypto/tls, `processCertsFromClient`).
+ */
+const isOutOfTime = (code: string) =>
+  code === 'CERT_HAS_EXPIRED' ||
+  code === 'CERT_NOT_YET_VALID' ||
+  /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
 
-/** TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`. */
-const isRefusal = (code: string) => code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
+/**
+ * TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them:
+ * `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`.
+ */
+const isRefusal = (code: string) =>
+  code.startsWith('ERR_SSL_') &&
+  /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
 
 const untrusted = new Set(
   (

@@ -1,15 +1,24 @@
 /**
- * gRPC on an open HTTP/2 session (github.com/grpc/grpc, `doc/PROTOCOL-HTTP2.md`): a call sends one message and receives one or many.
+ * gRPC on an open HTTP/2 session (github.com/grpc/grpc, `doc/PROTOCOL-HTTP2.md`): a call sends one
+ * message and receives one or many.
  *
- * Written here, because Steelyard makes very many short calls. With a general library, in which each message passes ten asynchronous iterators, gRPC took
- * more processor time than TLS, HTTP/2 and protobuf together (docs/decisions/009-own-grpc-client.md).
+ * Written here, because Steelyard makes very many short calls. With a general library, in which
+ * each message passes ten asynchronous iterators, gRPC took more processor time than TLS, HTTP/2
+ * and protobuf together (docs/decisions/009-own-grpc-client.md).
  *
- * grpc-go ends a call with RST_STREAM(NO_ERROR) if it writes its trailers before it reads our END_STREAM (`internal/transport/http2_server.go`:
- * `finishStream` with `rst`). The response is complete then and must not be discarded (RFC 9113 §8.1). So reading begins at once, and the request is sent
- * together with its end, which leaves most servers no reason for the reset.
+ * grpc-go ends a call with RST_STREAM(NO_ERROR) if it writes its trailers before it reads our
+ * END_STREAM (`internal/transport/http2_server.go`: `finishStream` with `rst`). The response is
+ * complete then and must not be discarded (RFC 9113 §8.1). So reading begins at once, and the
+ * request is sent together with its end, which leaves most servers no reason for the reset.
  */
 import { once } from 'node:events'
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type IncomingHttpStatusHeader, type OutgoingHttpHeaders } from 'node:http2'
+import {
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type IncomingHttpStatusHeader,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
 import {
   create,
   type DescMessage,
@@ -23,7 +32,10 @@ import {
 import { decoded } from './decode.ts'
 import { GrpcStatus, TalosError, tooLate } from './errors.ts'
 
-/** Opens a stream with the headers of a request. @throws the reason why the connection has ended, if it has */
+/**
+ * Opens a stream with the headers of a request. @throws the reason why the connection has ended, if
+ * it has
+ */
 export type OpenStream = (headers: OutgoingHttpHeaders) => ClientHttp2Stream
 
 interface CallBounds {
@@ -33,7 +45,10 @@ interface CallBounds {
   readonly signals: readonly AbortSignal[]
 }
 
-type Method<I extends DescMessage, O extends DescMessage> = DescMethodClientStreaming<I, O> | DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>
+type Method<I extends DescMessage, O extends DescMessage> =
+  | DescMethodClientStreaming<I, O>
+  | DescMethodUnary<I, O>
+  | DescMethodServerStreaming<I, O>
 
 interface Receiver {
   message: (bytes: Buffer) => void
@@ -41,17 +56,34 @@ interface Receiver {
   end: (error: unknown) => void
 }
 
-/** Maximum bytes of one message. Talos itself allows 32 MiB; the messages that we read are far smaller than this limit. */
+/**
+ * Maximum bytes of one message. Talos itself allows 32 MiB; the messages that we read are far
+ * smaller than this limit.
+ */
 const maxMessageBytes = 4 * 1024 * 1024
-/** Above this number of unread bytes of messages, no more is read from the server until the reader has caught up. */
+/**
+ * Above this number of unread bytes of messages, no more is read from the server until the reader
+ * has caught up.
+ */
 const mostUnreadBytes = 64 * 1024
 const prefixBytes = 5
-const invalid = (what: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${what})`, { cause })
-/** An error for a missing response. The reason is only in `cause`, because the connection may have a more precise one. */
-const unanswered = () => new Error('No answer', { cause: new TalosError('unavailable', 'the server ended the call without an answer') })
-const prematureClose = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+const invalid = (what: string, cause?: unknown) =>
+  new TalosError('invalid_data', `server sent invalid data (${what})`, { cause })
+/**
+ * An error for a missing response. The reason is only in `cause`, because the connection may have a
+ * more precise one.
+ */
+const unanswered = () =>
+  new Error('No answer', {
+    cause: new TalosError('unavailable', 'the server ended the call without an answer'),
+  })
+const prematureClose = () =>
+  Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 
-/** Splits a response into messages. @throws TalosError for a compressed message (a few bytes could become gigabytes) or one that is too large */
+/**
+ * Splits a response into messages. @throws TalosError for a compressed message (a few bytes could
+ * become gigabytes) or one that is too large
+ */
 function splitter(message: (bytes: Buffer) => void) {
   let chunks: Buffer[] = []
   let length = 0
@@ -91,7 +123,8 @@ function statusOf(headers: IncomingHttpHeaders): GrpcStatus | null | undefined {
 
 function demandGrpc(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
   if (headers[':status'] !== 200) throw invalid(`HTTP status ${headers[':status']}`)
-  if (!/^application\/grpc(\+proto)?(;|$)/.test(headers['content-type'] ?? '')) throw invalid('content type')
+  if (!/^application\/grpc(\+proto)?(;|$)/.test(headers['content-type'] ?? ''))
+    throw invalid('content type')
   if ((headers['grpc-encoding'] ?? 'identity') !== 'identity') throw invalid('compressed answer')
 }
 
@@ -131,7 +164,10 @@ function begin<I extends DescMessage, O extends DescMessage>(
     receiver.end(error ?? undefined)
   }
   const cancel = () => over(prematureClose())
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => over(new TalosError('timeout', tooLate(timeoutMs))), timeoutMs)
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => over(new TalosError('timeout', tooLate(timeoutMs))), timeoutMs)
   const guarded =
     <T>(act: (value: T) => void) =>
     (value: T): void => {
@@ -166,7 +202,8 @@ function begin<I extends DescMessage, O extends DescMessage>(
   stream.on('error', over)
   stream.on('close', () => {
     if (!isOver) over(isAnswered ? prematureClose() : unanswered())
-    // Until a major garbage collection, V8 keeps the native part of a closed stream with everything that its listeners refer to.
+    // Until a major garbage collection, V8 keeps the native part of a closed stream with everything
+    // that its listeners refer to.
     stream.removeAllListeners()
   })
   for (const signal of signals) {
@@ -188,8 +225,9 @@ export function decode<O extends DescMessage>(output: O, bytes: Buffer): Message
 }
 
 /**
- * Passes the bytes of each message of the response to `receive` as soon as they have arrived. If `receive` returns false, the call ends. Rejects with
- * GrpcStatus if the server reports an error, or with the error of the connection or of `receive`.
+ * Passes the bytes of each message of the response to `receive` as soon as they have arrived. If
+ * `receive` returns false, the call ends. Rejects with GrpcStatus if the server reports an error,
+ * or with the error of the connection or of `receive`.
  */
 export function callEach<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
@@ -212,8 +250,9 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
 }
 
 /**
- * Streams the messages of `source` and returns the single response. Backpressure of the server applies to the source. If the server answers before the end, the
- * rest isn't read. Rejects like `callEach`, or with the error of `source`, which ends the call.
+ * Streams the messages of `source` and returns the single response. Backpressure of the server
+ * applies to the source. If the server answers before the end, the rest isn't read. Rejects like
+ * `callEach`, or with the error of `source`, which ends the call.
  */
 export async function callUpload<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
@@ -236,7 +275,8 @@ export async function callUpload<I extends DescMessage, O extends DescMessage>(
   try {
     for await (const message of source) {
       if (isOver) break
-      if (!stream.write(requestOf(method.input, message))) await Promise.race([once(stream, 'drain'), over])
+      if (!stream.write(requestOf(method.input, message)))
+        await Promise.race([once(stream, 'drain'), over])
     }
     if (!isOver) stream.end()
   } catch (error) {
@@ -248,7 +288,10 @@ export async function callUpload<I extends DescMessage, O extends DescMessage>(
   return answers[0]!
 }
 
-/** The messages of the response. Leaving the loop over them ends the call; a slow reader slows the server down. Throws like `callEach`. */
+/**
+ * The messages of the response. Leaving the loop over them ends the call; a slow reader slows the
+ * server down. Throws like `callEach`.
+ */
 export async function* callStream<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
   method: DescMethodServerStreaming<I, O>,

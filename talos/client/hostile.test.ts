@@ -1,5 +1,6 @@
 /**
- * A malicious or broken server may cost only limited time and memory, and causes an error for this server only.
+ * A malicious or broken server may cost only limited time and memory, and causes an error for this
+ * server only.
  */
 import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
@@ -27,9 +28,21 @@ async function reach(server: TestServer, deadlineMs?: number): Promise<TalosClie
 
 const grpc = { ':status': 200, 'content-type': 'application/grpc' }
 
-/** A client of a server that sends the header for every call and then calls `answer` with the stream. */
-async function against(answer: (stream: ServerHttp2Stream) => void, deadlineMs?: number): Promise<TalosClient> {
-  return reach(await startRawServer(peers.leaf, (stream) => (stream.respond(grpc, { waitForTrailers: true }), answer(stream))), deadlineMs)
+/**
+ * A client of a server that sends the header for every call and then calls `answer` with the
+ * stream.
+ */
+async function against(
+  answer: (stream: ServerHttp2Stream) => void,
+  deadlineMs?: number,
+): Promise<TalosClient> {
+  return reach(
+    await startRawServer(
+      peers.leaf,
+      (stream) => (stream.respond(grpc, { waitForTrailers: true }), answer(stream)),
+    ),
+    deadlineMs,
+  )
 }
 
 /** Ends a stream as gRPC does. */
@@ -51,13 +64,18 @@ describe('connecting to a hostile server', () => {
   test('a closed port is reported', async () => {
     const target = await raw(() => {})
     await undo.pop()!()
-    await expect(readCertificate(target)).rejects.toMatchObject({ kind: 'unreachable', message: 'connection refused' })
+    await expect(readCertificate(target)).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: 'connection refused',
+    })
   })
 
   test('a silent server causes a timeout', async () => {
     const target = await raw(() => {})
     await expect(readCertificate(target, { timeoutMs: 100 })).rejects.toMatchObject(timeout)
-    await expect(connectMaintenance(target, pinOf(peers.leaf.crt), { deadlineMs: 100 })).rejects.toMatchObject(timeout)
+    await expect(
+      connectMaintenance(target, pinOf(peers.leaf.crt), { deadlineMs: 100 }),
+    ).rejects.toMatchObject(timeout)
   })
 
   test('a server without TLS is refused', async () => {
@@ -67,13 +85,20 @@ describe('connecting to a hostile server', () => {
 
   test('a server that hangs up is reported', async () => {
     const target = await raw((socket) => socket.destroy())
-    await expect(readCertificate(target)).rejects.toMatchObject({ kind: 'unavailable', message: 'the connection was lost' })
+    await expect(readCertificate(target)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'the connection was lost',
+    })
   })
 
   test('a server without HTTP/2 is refused', async () => {
-    const server = await listen(createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt }))
+    const server = await listen(
+      createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt }),
+    )
     undo.push(() => server.stop())
-    await expect(connectMaintenance({ host: '127.0.0.1', port: server.port }, pinOf(peers.leaf.crt))).rejects.toMatchObject({
+    await expect(
+      connectMaintenance({ host: '127.0.0.1', port: server.port }, pinOf(peers.leaf.crt)),
+    ).rejects.toMatchObject({
       ...invalid,
       message: 'server does not speak HTTP/2',
     })
@@ -81,11 +106,14 @@ describe('connecting to a hostile server', () => {
 
   test('garbage after the TLS handshake is refused', async () => {
     const server = await listen(
-      createTlsServer({ key: standardKey(peers.leaf.key), cert: peers.leaf.crt, ALPNProtocols: ['h2'] }, (socket) => {
-        socket.on('error', () => {})
-        socket.resume()
-        socket.write(Buffer.alloc(4096, 0xff))
-      }),
+      createTlsServer(
+        { key: standardKey(peers.leaf.key), cert: peers.leaf.crt, ALPNProtocols: ['h2'] },
+        (socket) => {
+          socket.on('error', () => {})
+          socket.resume()
+          socket.write(Buffer.alloc(4096, 0xff))
+        },
+      ),
     )
     const client = await reach(server)
     await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
@@ -94,7 +122,10 @@ describe('connecting to a hostile server', () => {
 })
 
 describe('a hostile answer', () => {
-  const version = toBinary(VersionResponseSchema, create(VersionResponseSchema, { messages: [{ version: { tag: 'v1.13.9' } }] }))
+  const version = toBinary(
+    VersionResponseSchema,
+    create(VersionResponseSchema, { messages: [{ version: { tag: 'v1.13.9' } }] }),
+  )
 
   test('an answer that never comes causes a timeout', async () => {
     await expect((await against(() => {}, 100)).version()).rejects.toMatchObject(timeout)
@@ -107,7 +138,10 @@ describe('a hostile answer', () => {
     const client = await against((stream) => {
       let at = 0
       const timer = setInterval(
-        () => (stream.destroyed ? clearInterval(timer) : stream.write(bytes.subarray(at % bytes.length, (at++ % bytes.length) + 1))),
+        () =>
+          stream.destroyed
+            ? clearInterval(timer)
+            : stream.write(bytes.subarray(at % bytes.length, (at++ % bytes.length) + 1)),
         40,
       )
     }, 100)
@@ -115,7 +149,9 @@ describe('a hostile answer', () => {
   })
 
   test('an answer that isn’t protobuf is refused', async () => {
-    const client = await against((stream) => (stream.write(frame(Buffer.alloc(64, 0xff))), finish(stream)))
+    const client = await against(
+      (stream) => (stream.write(frame(Buffer.alloc(64, 0xff))), finish(stream)),
+    )
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
@@ -123,23 +159,38 @@ describe('a hostile answer', () => {
     const broken = Buffer.from(version)
     broken[broken.indexOf('v1.13.9')] = 0xff
     const client = await against((stream) => (stream.write(frame(broken)), finish(stream)))
-    // Both results are correct: the response is refused, or is read with the broken character replaced.
+    // Both results are correct: the response is refused, or is read with the broken character
+    // replaced.
     const answer = await client.version().catch((error: unknown) => error)
     expect(answer).toMatchObject(answer instanceof Error ? invalid : { tag: '\ufffd1.13.9' })
   })
 
   test('a missing answer is refused', async () => {
-    await expect((await against((stream) => finish(stream))).version()).rejects.toMatchObject(invalid)
-    await expect((await against((stream) => (stream.write(frame(new Uint8Array())), finish(stream)))).version()).rejects.toMatchObject(invalid)
+    await expect((await against((stream) => finish(stream))).version()).rejects.toMatchObject(
+      invalid,
+    )
+    await expect(
+      (
+        await against((stream) => (stream.write(frame(new Uint8Array())), finish(stream)))
+      ).version(),
+    ).rejects.toMatchObject(invalid)
   })
 
   test('an answer without status is refused', async () => {
-    const client = await against((stream) => (stream.write(frame(version)), stream.on('wantTrailers', () => stream.sendTrailers({ x: 'y' })), stream.end()))
+    const client = await against(
+      (stream) => (
+        stream.write(frame(version)),
+        stream.on('wantTrailers', () => stream.sendTrailers({ x: 'y' })),
+        stream.end()
+      ),
+    )
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
   test('two answers are refused', async () => {
-    const client = await against((stream) => (stream.write(frame(version)), stream.write(frame(version)), finish(stream)))
+    const client = await against(
+      (stream) => (stream.write(frame(version)), stream.write(frame(version)), finish(stream)),
+    )
     await expect(client.version()).rejects.toMatchObject(invalid)
   })
 
@@ -166,7 +217,11 @@ describe('a hostile answer', () => {
     const said = await reach(
       await startRawServer(
         peers.leaf,
-        (stream) => (stream.respond({ ...grpc, 'grpc-encoding': 'gzip' }, { waitForTrailers: true }), stream.write(frame(bomb, 1)), finish(stream)),
+        (stream) => (
+          stream.respond({ ...grpc, 'grpc-encoding': 'gzip' }, { waitForTrailers: true }),
+          stream.write(frame(bomb, 1)),
+          finish(stream)
+        ),
       ),
     )
     await expect(said.version()).rejects.toMatchObject(invalid)
@@ -175,7 +230,12 @@ describe('a hostile answer', () => {
   test('a header of a megabyte is refused', async () => {
     const server = await startRawServer(peers.leaf, (stream) => {
       try {
-        stream.respond({ ...grpc, ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`x-${i}`, 'y'.repeat(10_000)])) })
+        stream.respond({
+          ...grpc,
+          ...Object.fromEntries(
+            Array.from({ length: 100 }, (_, i) => [`x-${i}`, 'y'.repeat(10_000)]),
+          ),
+        })
       } catch {
         stream.destroy()
       }
@@ -191,7 +251,9 @@ describe('a hostile answer', () => {
       await expect(client.version(), `code ${code}`).rejects.toMatchObject({ name: 'TalosError' })
       expect(performance.now() - begun).toBeLessThan(1000)
     }
-    const goaway = await reach(await startRawServer(peers.leaf, (stream) => stream.session?.goaway(2)))
+    const goaway = await reach(
+      await startRawServer(peers.leaf, (stream) => stream.session?.goaway(2)),
+    )
     await expect(goaway.version()).rejects.toMatchObject({ name: 'TalosError' })
     const cut = await reach(await startRawServer(peers.leaf, (stream) => stream.session?.destroy()))
     await expect(cut.version()).rejects.toMatchObject({ kind: 'unavailable' })
@@ -199,7 +261,13 @@ describe('a hostile answer', () => {
 
   test('an HTTP error page is refused', async () => {
     const client = await reach(
-      await startRawServer(peers.leaf, (stream) => (stream.respond({ ':status': 502, 'content-type': 'text/html' }), stream.end('<h1>Bad gateway</h1>'))),
+      await startRawServer(
+        peers.leaf,
+        (stream) => (
+          stream.respond({ ':status': 502, 'content-type': 'text/html' }),
+          stream.end('<h1>Bad gateway</h1>')
+        ),
+      ),
     )
     await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
   })
@@ -212,7 +280,8 @@ describe('a hostile answer', () => {
     )
     const client = await reach(server)
     const begun = performance.now()
-    for (let i = 0; i < 5; i++) await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
+    for (let i = 0; i < 5; i++)
+      await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
     expect(performance.now() - begun).toBeLessThan(3000)
     expect(server.accepted()).toBe(1)
   })
@@ -226,7 +295,9 @@ describe('a hostile list', () => {
         create(ListResponseSchema, {
           resource: {
             metadata: { type: resources.disk.type, id },
-            spec: { protoSpec: toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1000n, ...spec })) },
+            spec: {
+              protoSpec: toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1000n, ...spec })),
+            },
           },
         }),
       ),

@@ -14,13 +14,15 @@ export function lineReader() {
   }
 }
 
-// A usage text of cobra (https://github.com/spf13/cobra, `usageTemplate`): headings, indented lines, flags. The kernel's log may drop the indent.
-const usageHeading = /^(?:Usage|Aliases|Examples|Available Commands|Additional Commands|Flags|Global Flags|Additional help topics):$/
+// A usage text of cobra (https://github.com/spf13/cobra, `usageTemplate`): headings, indented
+// lines, flags. The kernel's log may drop the indent.
+const usageHeading =
+  /^(?:Usage|Aliases|Examples|Available Commands|Additional Commands|Flags|Global Flags|Additional help topics):$/
 const usageLine = /^(?:\s*$|\s+\S|-\w, --|--?[a-z][\w-]*(?: |$)|installer \w+ \[flags\]|Use ")/
 
 /**
- * The lines without the usage texts, which Talos's installer prints after each error up to Talos 1.13. `textOf`: null for lines of other programs, which may be in
- * between.
+ * The lines without the usage texts, which Talos's installer prints after each error up to Talos
+ * 1.13. `textOf`: null for lines of other programs, which may be in between.
  */
 export function withoutUsage<T>(lines: readonly T[], textOf: (line: T) => string | null): T[] {
   let isUsage = false
@@ -33,9 +35,10 @@ export function withoutUsage<T>(lines: readonly T[], textOf: (line: T) => string
 }
 
 /**
- * The error with which an installer has ended, from its output. Cobra prints it after `Error: `, in several lines if the error has several, and before its usage;
- * then main prints it again (`cmd/installer/cmd/installer/root.go`). Since Talos 1.14 it is printed once and without a prefix, so it can't be told from the
- * lines before it: null.
+ * The error with which an installer has ended, from its output. Cobra prints it after `Error: `, in
+ * several lines if the error has several, and before its usage; then main prints it again
+ * (`cmd/installer/cmd/installer/root.go`). Since Talos 1.14 it is printed once and without a
+ * prefix, so it can't be told from the lines before it: null.
  */
 export function installerError(lines: readonly string[]): string | null {
   const at = lines.findLastIndex((line) => line.startsWith('Error: '))

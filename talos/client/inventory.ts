@@ -1,6 +1,7 @@
 /**
- * Hardware and status of a machine, read from its resources. The machine isn't trusted: texts are truncated and cleaned, lists are
- * bounded, and an impossible value causes an error that names the field.
+ * Hardware and status of a machine, read from its resources. The machine isn't trusted: texts are
+ * truncated and cleaned, lists are bounded, and an impossible value causes an error that names the
+ * field.
  */
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { NetIPPrefix } from '../proto/gen/common/common_pb.ts'
@@ -25,12 +26,21 @@ export type Status = Awaited<ReturnType<typeof readStatus>>
 /** `unmet` lists the conditions that must be met before the machine is ready. */
 export type MachineStatus = ReturnType<typeof machineStatus>
 
-/** Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override. Throws TalosError, also if the machine has no UUID. */
+/**
+ * Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override.
+ * Throws TalosError, also if the machine has no UUID.
+ */
 export async function readIdentity(client: TalosClient, options: CallOptions = {}) {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
   const uuid = text(system?.uuid ?? '').toLowerCase()
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid)) throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
-  return { uuid, serial: text(system!.serialNumber), manufacturer: text(system!.manufacturer), product: text(system!.productName) }
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid))
+    throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
+  return {
+    uuid,
+    serial: text(system!.serialNumber),
+    manufacturer: text(system!.manufacturer),
+    product: text(system!.productName),
+  }
 }
 
 /** The machine's hardware and addresses. Throws TalosError. */
@@ -45,16 +55,21 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
     if (list.truncated) truncated.push(field)
     return list.items
   }
-  const [processors, memory, disks, volumes, links, addresses, routes, nodeAddresses] = await Promise.all([
-    all('processors', resources.processor),
-    all('memory', resources.memoryModule),
-    all('disks', resources.disk, isDiskOrStack),
-    readVolumes(client, options),
-    all('interfaces', resources.link, ({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER),
-    all('linkAddresses', resources.address),
-    all('routes', resources.route),
-    readAddresses(client, options),
-  ])
+  const [processors, memory, disks, volumes, links, addresses, routes, nodeAddresses] =
+    await Promise.all([
+      all('processors', resources.processor),
+      all('memory', resources.memoryModule),
+      all('disks', resources.disk, isDiskOrStack),
+      readVolumes(client, options),
+      all(
+        'interfaces',
+        resources.link,
+        ({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER,
+      ),
+      all('linkAddresses', resources.address),
+      all('routes', resources.route),
+      readAddresses(client, options),
+    ])
   const linkAddresses: Record<string, string[]> = Object.create(null)
   for (const { spec } of addresses) {
     const address = prefixText(spec.address)
@@ -79,7 +94,12 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
     /** Sizes in bytes. */
     memory: memory
       .filter(({ spec }) => spec.size > 0)
-      .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
+      .map(({ id, spec }) => ({
+        id,
+        size: spec.size * 1024 ** 2,
+        manufacturer: text(spec.manufacturer),
+        device_locator: text(spec.deviceLocator),
+      })),
     disks: disksOf(disks, volumes),
     interfaces: links.map(({ id, spec }) => ({
       id,
@@ -87,7 +107,10 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
       driver: text(spec.driver),
       product: text(spec.product),
       vendor: text(spec.vendor),
-      /** `aa:bb:cc:dd:ee:ff`. The permanent address of the hardware, even if the link uses another address in a bond. */
+      /**
+       * `aa:bb:cc:dd:ee:ff`. The permanent address of the hardware, even if the link uses another
+       * address in a bond.
+       */
       hardware_addr: hardwareAddress(spec),
     })),
     /** Addresses in CIDR notation by link name, including those of virtual links. */
@@ -108,11 +131,17 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
 
 /** The machine's disks with their current content. Throws TalosError. */
 export async function readDisks(client: TalosClient, options: CallOptions = {}) {
-  const [disks, volumes] = await Promise.all([client.list(resources.disk, { ...options, keep: isDiskOrStack }), readVolumes(client, options)])
+  const [disks, volumes] = await Promise.all([
+    client.list(resources.disk, { ...options, keep: isDiskOrStack }),
+    readVolumes(client, options),
+  ])
   return disksOf(disks.items, volumes)
 }
 
-/** What Talos found on the block devices. Undefined if the machine doesn't report its block devices, or if the list was truncated. */
+/**
+ * What Talos found on the block devices. Undefined if the machine doesn't report its block devices,
+ * or if the list was truncated.
+ */
 async function readVolumes(client: TalosClient, options: ReadOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
@@ -127,14 +156,23 @@ async function readVolumes(client: TalosClient, options: ReadOptions) {
   }))
   // Only a disk whose partitions have no table may be one that was wiped.
   const isUnclear = items.some((volume) => volume.isPartition && volume.partition === 0)
-  const meta = isUnclear ? await tolerated(client.get(resources.volumeStatus, metaVolume, options)) : undefined
+  const meta = isUnclear
+    ? await tolerated(client.get(resources.volumeStatus, metaVolume, options))
+    : undefined
   return { items, formerSystemDisk: formerSystemDisk(meta?.spec) }
 }
 
-/** Whether a device is a disk, or consists of disks. A RAID or an LVM volume consists of disks and shows what they are used for. */
-const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
+/**
+ * Whether a device is a disk, or consists of disks. A RAID or an LVM volume consists of disks and
+ * shows what they are used for.
+ */
+const isDiskOrStack = (disk: Resource<DiskSpec>): boolean =>
+  isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
-const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: Awaited<ReturnType<typeof readVolumes>>) => {
+const disksOf = (
+  disks: readonly Resource<DiskSpec>[],
+  volumes: Awaited<ReturnType<typeof readVolumes>>,
+) => {
   const contents = contentsOf(
     volumes?.items ?? [],
     disks.map(({ id, spec }) => ({ id, parts: spec.secondaryDisks })),
@@ -152,8 +190,9 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: Awaited<ReturnTy
     /** Empty if the disk has none. The same applies to `wwid`. */
     serial: text(spec.serial),
     wwid: text(spec.wwid),
-    // The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …; empty if unknown. The kernel reports `nvme` also for NVMe over a network;
-    // only the driver's path shows the difference (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
+    // The kernel's name: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …; empty if unknown. The kernel
+    // reports `nvme` also for NVMe over a network; only the driver's path shows the difference
+    // (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
     transport: spec.busPath.includes('nvme-fabrics') ? 'nvme-of' : text(spec.transport),
     readonly: spec.readonly,
     /** Content in one line; `empty` for an empty disk; '' if the machine doesn't report it. */
@@ -162,15 +201,27 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: Awaited<ReturnTy
 }
 
 /** The machine's stage, with one call. Throws TalosError. */
-export async function readStage(client: TalosClient, options: CallOptions = {}): Promise<MachineStatus> {
+export async function readStage(
+  client: TalosClient,
+  options: CallOptions = {},
+): Promise<MachineStatus> {
   const machine = await client.get(resources.machineStatus, 'machine', options)
-  if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
+  if (machine === undefined)
+    throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   return machineStatus(machine.spec)
 }
 
-/** Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage, if it was just read. Throws TalosError. */
-export async function readStatus(client: TalosClient, options: ReadOptions = {}, known?: MachineStatus) {
-  const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
+/**
+ * Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage,
+ * if it was just read. Throws TalosError.
+ */
+export async function readStatus(
+  client: TalosClient,
+  options: ReadOptions = {},
+  known?: MachineStatus,
+) {
+  const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) =>
+    (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
     known ?? readStage(client, options),
     one(resources.version, 'version'),
@@ -178,7 +229,10 @@ export async function readStatus(client: TalosClient, options: ReadOptions = {},
     tolerated(client.list(resources.systemDisk, options)),
     tolerated(client.list(resources.extension, options)),
   ])
-  const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
+  const schematic = text(
+    extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata
+      ?.version ?? '',
+  )
   return {
     ...machine,
     /** `v1.13.9` */
@@ -187,24 +241,41 @@ export async function readStatus(client: TalosClient, options: ReadOptions = {},
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),
     /** The disk with an installed Talos, `/dev/nvme0n1`, or undefined. */
-    systemDisk: text(systemDisks?.items.find(({ id }) => id === 'system-disk')?.spec.devPath ?? '') || undefined,
+    systemDisk:
+      text(systemDisks?.items.find(({ id }) => id === 'system-disk')?.spec.devPath ?? '') ||
+      undefined,
   }
 }
 
 /** The machine's addresses, without those of pods and services. */
 async function readAddresses(client: TalosClient, options: ReadOptions): Promise<string[]> {
   const { items } = await client.list(resources.nodeAddress, options)
-  const found = ['routed-no-k8s', 'routed', 'current'].flatMap((id) => items.find((item) => item.id === id) ?? [])[0]
-  return (found?.spec.addresses ?? []).slice(0, maxItems).flatMap((prefix) => addressText(prefix.ip) ?? [])
+  const found = ['routed-no-k8s', 'routed', 'current'].flatMap(
+    (id) => items.find((item) => item.id === id) ?? [],
+  )[0]
+  return (found?.spec.addresses ?? [])
+    .slice(0, maxItems)
+    .flatMap((prefix) => addressText(prefix.ip) ?? [])
 }
 
 function machineStatus(spec: MachineStatusSpec) {
-  return { stage: stageOf(spec.stage), ready: spec.status?.ready ?? false, unmet: unmetOf(spec.status?.unmetConditions ?? []) }
+  return {
+    stage: stageOf(spec.stage),
+    ready: spec.status?.ready ?? false,
+    unmet: unmetOf(spec.status?.unmetConditions ?? []),
+  }
 }
 
-/** Whether a disk resource is a physical disk: Talos also lists loop, memory, mapped and optical devices as disks. */
+/**
+ * Whether a disk resource is a physical disk: Talos also lists loop, memory, mapped and optical
+ * devices as disks.
+ */
 function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
-  return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|rbd|drbd|zd|bcache|sr|fd)\d*/.test(id)
+  return (
+    !spec.cdrom &&
+    spec.size > 0n &&
+    !/^(loop|ram|zram|dm-|md|nbd|rbd|drbd|zd|bcache|sr|fd)\d*/.test(id)
+  )
 }
 
 /** The type of a disk, derived like in Talos's own StorageService (`internal/app/storaged`). */
@@ -217,23 +288,33 @@ function diskType(disk: DiskSpec) {
 
 function hardwareAddress(link: LinkStatusSpec): string {
   const permanent = hardwareAddressText(link.permanentAddr)
-  return permanent === '' || permanent === '00:00:00:00:00:00' ? hardwareAddressText(link.hardwareAddr) : permanent
+  return permanent === '' || permanent === '00:00:00:00:00:00'
+    ? hardwareAddressText(link.hardwareAddr)
+    : permanent
 }
 
 function prefixText(prefix: NetIPPrefix | undefined): string | undefined {
   const address = prefix === undefined ? undefined : addressText(prefix.ip)
   if (address === undefined) return undefined
   const bits = prefix!.ip.length * 8
-  if (prefix!.prefixLength < 0 || prefix!.prefixLength > bits) throw new TalosError('invalid_data', 'server sent invalid data (prefix length)')
+  if (prefix!.prefixLength < 0 || prefix!.prefixLength > bits)
+    throw new TalosError('invalid_data', 'server sent invalid data (prefix length)')
   return `${address}/${prefix!.prefixLength}`
 }
 
-/** Resolves to undefined if the machine's Talos version lacks the kind of resource: Talos refuses the call instead of returning an empty list. */
+/**
+ * Resolves to undefined if the machine's Talos version lacks the kind of resource: Talos refuses
+ * the call instead of returning an empty list.
+ */
 export async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof TalosError && (error.kind === 'permission_denied' || error.kind === 'unimplemented')) return undefined
+    if (
+      error instanceof TalosError &&
+      (error.kind === 'permission_denied' || error.kind === 'unimplemented')
+    )
+      return undefined
     throw error
   }
 }

@@ -1,15 +1,24 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
-import { ImageService, ImageServicePullLayerProgress_Status as Layer, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
+import {
+  ImageService,
+  ImageServicePullLayerProgress_Status as Layer,
+  LifecycleService,
+} from '../proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import { usePeers } from '../testing/peers.ts'
 
 const { maintenance } = usePeers()
 const image = 'factory.example/metal-installer/abc:v1.13.9'
-const piece = (value: Uint8Array) => ({ progress: { response: { case: 'message' as const, value } } })
+const piece = (value: Uint8Array) => ({
+  progress: { response: { case: 'message' as const, value } },
+})
 const message = (value: string) => piece(Buffer.from(value))
 const layer = (layerId: string, status: Layer, offset = 0, total = 0) => ({
-  response: { case: 'pullProgress' as const, value: { layerId, progress: { status, offset: BigInt(offset), total: BigInt(total) } } },
+  response: {
+    case: 'pullProgress' as const,
+    value: { layerId, progress: { status, offset: BigInt(offset), total: BigInt(total) } },
+  },
 })
 const exit = (value: number) => ({ progress: { response: { case: 'exitCode' as const, value } } })
 
@@ -63,26 +72,35 @@ describe('upgrade', () => {
         },
       }),
     )
-    await expect(client.writeInstaller(image)).rejects.toMatchObject({ kind: 'other', message: 'the installer failed with exit code 1: 1; 2; no space left' })
+    await expect(client.writeInstaller(image)).rejects.toMatchObject({
+      kind: 'other',
+      message: 'the installer failed with exit code 1: 1; 2; no space left',
+    })
     lines = [message('copying')]
     await expect(client.writeInstaller(image)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
   test('the pieces in which Talos 1.13 sends the output are joined to lines, and the error of the installer is shown without its usage', async () => {
-    const error = 'failed to install bootloader: failed to install grub: exit status 1: grub-install: error: cannot write to \u2018/dev/vda\u2019'
-    const usage = 'Usage:\n  installer install [flags]\n\nFlags:\n  -h, --help   help for install\n\nGlobal Flags:\n      --zero   Write zeros\n'
-    const output = Buffer.from(`running Talos installer v1.13.9\nError: ${error}.\nInput/output error\n${usage}\n${error}.\nInput/output error\n`)
+    const error =
+      'failed to install bootloader: failed to install grub: exit status 1: grub-install: error: cannot write to \u2018/dev/vda\u2019'
+    const usage =
+      'Usage:\n  installer install [flags]\n\nFlags:\n  -h, --help   help for install\n\nGlobal Flags:\n      --zero   Write zeros\n'
+    const output = Buffer.from(
+      `running Talos installer v1.13.9\nError: ${error}.\nInput/output error\n${usage}\n${error}.\nInput/output error\n`,
+    )
     const cut = async (bytes: number): Promise<string[]> => {
       const { client } = await maintenance((router) =>
         router.service(LifecycleService, {
           async *upgrade() {
-            for (let at = 0; at < output.length; at += bytes) yield piece(output.subarray(at, at + bytes))
+            for (let at = 0; at < output.length; at += bytes)
+              yield piece(output.subarray(at, at + bytes))
             yield exit(1)
           },
         }),
       )
       const said = new Set<string>()
-      const onProgress = async (progress: object) => void said.add(Object.values(progress)[1] as string)
+      const onProgress = async (progress: object) =>
+        void said.add(Object.values(progress)[1] as string)
       await expect(client.writeInstaller(image, { onProgress })).rejects.toMatchObject({
         message: `the installer failed with exit code 1: ${error}. Input/output error`,
       })
@@ -92,7 +110,11 @@ describe('upgrade', () => {
     for (const bytes of [1, 7, 64, 512]) {
       const said = await cut(bytes)
       const whole = output.toString().split('\n')
-      expect(said.filter((line) => line.includes('--') || !whole.some((one) => one.slice(0, 200) === line))).toEqual([])
+      expect(
+        said.filter(
+          (line) => line.includes('--') || !whole.some((one) => one.slice(0, 200) === line),
+        ),
+      ).toEqual([])
     }
   })
 
@@ -111,7 +133,10 @@ describe('upgrade', () => {
     )
     await client.upgrade({ image, stage: true })
     expect(asked).toEqual([[image, true, true]])
-    await expect(client.rollback()).rejects.toMatchObject({ kind: 'failed_precondition', message: 'system disk not found' })
+    await expect(client.rollback()).rejects.toMatchObject({
+      kind: 'failed_precondition',
+      message: 'system disk not found',
+    })
   })
 
   test('the id of a boot is read, and an endless answer is refused', async () => {

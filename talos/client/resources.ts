@@ -1,14 +1,31 @@
 /**
- * Kinds of resources in a machine's state that we read: their namespace, type and message. Ids are those of Talos's own controllers
- * (Talos `pkg/machinery/resources/*`). All of them can also be read in maintenance, except `MachineConfig`, which needs `os:admin`.
+ * Kinds of resources in a machine's state that we read: their namespace, type and message. Ids are
+ * those of Talos's own controllers (Talos `pkg/machinery/resources/*`). All of them can also be
+ * read in maintenance, except `MachineConfig`, which needs `os:admin`.
  */
 import type { DescMessage } from '@bufbuild/protobuf'
-import { DiskSpecSchema, DiscoveredVolumeSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '../proto/gen/definitions/block_pb.ts'
+import {
+  DiskSpecSchema,
+  DiscoveredVolumeSpecSchema,
+  SystemDiskSpecSchema,
+  VolumeStatusSpecSchema,
+} from '../proto/gen/definitions/block_pb.ts'
 import { InfoSpecSchema, MemberSpecSchema } from '../proto/gen/definitions/cluster_pb.ts'
-import { MachineConfigSpecSchema, MachineTypeSpecSchema } from '../proto/gen/definitions/config_pb.ts'
-import { MemberSpecSchema as EtcdMemberSpecSchema, SpecSpecSchema as EtcdSpecSpecSchema } from '../proto/gen/definitions/etcd_pb.ts'
+import {
+  MachineConfigSpecSchema,
+  MachineTypeSpecSchema,
+} from '../proto/gen/definitions/config_pb.ts'
+import {
+  MemberSpecSchema as EtcdMemberSpecSchema,
+  SpecSpecSchema as EtcdSpecSpecSchema,
+} from '../proto/gen/definitions/etcd_pb.ts'
 import { LayerSchema } from '../proto/gen/definitions/extensions_pb.ts'
-import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '../proto/gen/definitions/hardware_pb.ts'
+import {
+  MemoryModuleSpecSchema,
+  PCIDeviceSpecSchema,
+  ProcessorSpecSchema,
+  SystemInformationSpecSchema,
+} from '../proto/gen/definitions/hardware_pb.ts'
 import {
   KubeletSpecSpecSchema,
   ManifestSpecSchema,
@@ -27,7 +44,11 @@ export interface ResourceKind<Desc extends DescMessage = DescMessage> {
   spec: Desc
 }
 
-function kind<Desc extends DescMessage>(namespace: string, type: string, spec: Desc): ResourceKind<Desc> {
+function kind<Desc extends DescMessage>(
+  namespace: string,
+  type: string,
+  spec: Desc,
+): ResourceKind<Desc> {
   return { namespace, type, spec }
 }
 
@@ -35,33 +56,52 @@ export const resources = {
   processor: kind('hardware', 'Processors.hardware.talos.dev', ProcessorSpecSchema),
   memoryModule: kind('hardware', 'MemoryModules.hardware.talos.dev', MemoryModuleSpecSchema),
   /** id `systeminformation` */
-  systemInformation: kind('hardware', 'SystemInformations.hardware.talos.dev', SystemInformationSpecSchema),
+  systemInformation: kind(
+    'hardware',
+    'SystemInformations.hardware.talos.dev',
+    SystemInformationSpecSchema,
+  ),
   pciDevice: kind('hardware', 'PCIDevices.hardware.talos.dev', PCIDeviceSpecSchema),
 
   disk: kind('runtime', 'Disks.block.talos.dev', DiskSpecSchema),
   /** id `system-disk`; absent until Talos is installed */
   systemDisk: kind('runtime', 'SystemDisks.block.talos.dev', SystemDiskSpecSchema),
-  discoveredVolume: kind('runtime', 'DiscoveredVolumes.block.talos.dev', DiscoveredVolumeSpecSchema),
+  discoveredVolume: kind(
+    'runtime',
+    'DiscoveredVolumes.block.talos.dev',
+    DiscoveredVolumeSpecSchema,
+  ),
   volumeStatus: kind('runtime', 'VolumeStatuses.block.talos.dev', VolumeStatusSpecSchema),
 
   link: kind('network', 'LinkStatuses.net.talos.dev', network.LinkStatusSpecSchema),
   /** id `<link>/<address>/<prefix length>` */
   address: kind('network', 'AddressStatuses.net.talos.dev', network.AddressStatusSpecSchema),
-  /** ids `default`, `current`, `routed`, each also with `-no-k8s` and `-only-k8s` after Kubernetes has started */
+  /**
+   * ids `default`, `current`, `routed`, each also with `-no-k8s` and `-only-k8s` after Kubernetes
+   * has started
+   */
   nodeAddress: kind('network', 'NodeAddresses.net.talos.dev', network.NodeAddressSpecSchema),
   route: kind('network', 'RouteStatuses.net.talos.dev', network.RouteStatusSpecSchema),
   /** id `hostname` */
   hostname: kind('network', 'HostnameStatuses.net.talos.dev', network.HostnameStatusSpecSchema),
 
   /** id `machine` */
-  machineStatus: kind('runtime', 'MachineStatuses.runtime.talos.dev', runtime.MachineStatusSpecSchema),
+  machineStatus: kind(
+    'runtime',
+    'MachineStatuses.runtime.talos.dev',
+    runtime.MachineStatusSpecSchema,
+  ),
   /** id `version` */
   version: kind('runtime', 'Versions.runtime.talos.dev', runtime.VersionSpecSchema),
   /** id `securitystate` */
   securityState: kind('runtime', 'SecurityStates.talos.dev', runtime.SecurityStateSpecSchema),
   extension: kind('runtime', 'ExtensionStatuses.runtime.talos.dev', LayerSchema),
   /** id `cmdline` */
-  kernelCmdline: kind('runtime', 'KernelCmdlines.runtime.talos.dev', runtime.KernelCmdlineSpecSchema),
+  kernelCmdline: kind(
+    'runtime',
+    'KernelCmdlines.runtime.talos.dev',
+    runtime.KernelCmdlineSpecSchema,
+  ),
   diagnostic: kind('runtime', 'Diagnostics.runtime.talos.dev', runtime.DiagnosticSpecSchema),
   metaKey: kind('runtime', 'MetaKeys.runtime.talos.dev', runtime.MetaKeySpecSchema),
   service: kind('runtime', 'Services.v1alpha1.talos.dev', ServiceSpecSchema),

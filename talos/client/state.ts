@@ -1,8 +1,22 @@
 /** Resources of a machine and their changes (the COSI state service). */
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
-import { EventType, GetResponseSchema, ListResponseSchema, State } from '../proto/gen/cosi/state_pb.ts'
-import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unaryBytes } from './calls.ts'
+import {
+  EventType,
+  GetResponseSchema,
+  ListResponseSchema,
+  State,
+} from '../proto/gen/cosi/state_pb.ts'
+import {
+  each,
+  maxItems,
+  maxListBytes,
+  maxScanned,
+  type CallContext,
+  type CallOptions,
+  stream,
+  unaryBytes,
+} from './calls.ts'
 import { TalosError } from './errors.ts'
 import { decoded } from './decode.ts'
 import type { ResourceKind } from './resources.ts'
@@ -20,7 +34,9 @@ export interface WatchEvent<Spec> {
   resource: Resource<Spec> | undefined
 }
 
-/** Options of a call for resources. `seen` gets the bytes of each answer before they are decoded. */
+/**
+ * Options of a call for resources. `seen` gets the bytes of each answer before they are decoded.
+ */
 export interface ReadOptions extends CallOptions {
   seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
 }
@@ -28,9 +44,17 @@ export interface ReadOptions extends CallOptions {
 export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
-    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: ReadOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
+    async get<Desc extends DescMessage>(
+      kind: ResourceKind<Desc>,
+      id: string,
+      options: ReadOptions = {},
+    ): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
-        const bytes = await unaryBytes(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
+        const bytes = await unaryBytes(connection, options, State.method.get, {
+          namespace: kind.namespace,
+          type: kind.type,
+          id,
+        })
         options.seen?.(kind, bytes)
         return resourceOf(kind, messageIn(kind, GetResponseSchema, bytes))
       } catch (error) {
@@ -40,8 +64,10 @@ export function stateCalls(connection: CallContext) {
     },
 
     /**
-     * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in all. `truncated`: there were more. Resources that aren't kept
-     * don't count towards the limits. Otherwise thousands of pods' links could crowd out hardware links, because a server lists resources by name.
+     * All resources of a kind, or those that `keep` accepts; at most 1,024, with at most 1 MiB in
+     * all. `truncated`: there were more. Resources that aren't kept don't count towards the limits.
+     * Otherwise thousands of pods' links could crowd out hardware links, because a server lists
+     * resources by name.
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
@@ -58,7 +84,10 @@ export function stateCalls(connection: CallContext) {
         const bytes = (message?.spec?.protoSpec.length ?? 0) + (message?.spec?.yamlSpec.length ?? 0)
         // Stop reading at the limits.
         truncated =
-          ++scanned > maxScanned || bytes > maxListBytes || (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
+          ++scanned > maxScanned ||
+          bytes > maxListBytes ||
+          (options.keep === undefined &&
+            (items.length === maxItems || total + bytes > maxListBytes))
         if (truncated) return false
         const read = resourceOf(kind, message)
         if (options.keep?.(read) === false) return true
@@ -71,13 +100,24 @@ export function stateCalls(connection: CallContext) {
     },
 
     /** Passes each answer of a list to `receive` without decoding it, until that returns false. */
-    async listBytes(kind: ResourceKind, receive: (bytes: Buffer) => boolean, options: CallOptions = {}): Promise<void> {
-      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, receive)
+    async listBytes(
+      kind: ResourceKind,
+      receive: (bytes: Buffer) => boolean,
+      options: CallOptions = {},
+    ): Promise<void> {
+      await each(
+        connection,
+        options,
+        State.method.list,
+        { namespace: kind.namespace, type: kind.type },
+        receive,
+      )
     },
 
     /**
-     * The current state, then every change. With `id` the first event is the resource (`destroyed` if missing); without,
-     * all resources as `created`, then `bootstrapped`. Ends only with the connection or an error.
+     * The current state, then every change. With `id` the first event is the resource (`destroyed`
+     * if missing); without, all resources as `created`, then `bootstrapped`. Ends only with the
+     * connection or an error.
      */
     async *watch<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
@@ -92,22 +132,39 @@ export function stateCalls(connection: CallContext) {
         apiVersion: 1,
       }
       const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { event: events } of stream(connection, options, bounds, State.method.watch, request)) {
+      for await (const { event: events } of stream(
+        connection,
+        options,
+        bounds,
+        State.method.watch,
+        request,
+      )) {
         for (const event of events) {
-          const exists = event.resource?.spec !== undefined && event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
+          const exists =
+            event.resource?.spec !== undefined &&
+            event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
           switch (event.eventType) {
             case EventType.CREATED:
             case EventType.UPDATED:
-              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: resourceOf(kind, event.resource) }
+              yield {
+                type: event.eventType === EventType.CREATED ? 'created' : 'updated',
+                resource: resourceOf(kind, event.resource),
+              }
               break
             case EventType.DESTROYED:
-              yield { type: 'destroyed', resource: exists ? resourceOf(kind, event.resource) : undefined }
+              yield {
+                type: 'destroyed',
+                resource: exists ? resourceOf(kind, event.resource) : undefined,
+              }
               break
             case EventType.BOOTSTRAPPED:
               yield { type: 'bootstrapped', resource: undefined }
               break
             case EventType.ERRORED:
-              throw new TalosError('unavailable', `the watch ended: ${messageText(event.error ?? '')}`)
+              throw new TalosError(
+                'unavailable',
+                `the watch ended: ${messageText(event.error ?? '')}`,
+              )
           }
         }
       }
@@ -115,10 +172,15 @@ export function stateCalls(connection: CallContext) {
   }
 }
 
-const invalid = (kind: ResourceKind, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause })
+const invalid = (kind: ResourceKind, cause?: unknown) =>
+  new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause })
 
 /** The resource of a response, which need not be there. */
-function messageIn(kind: ResourceKind, schema: typeof GetResponseSchema | typeof ListResponseSchema, bytes: Buffer): ResourceMessage | undefined {
+function messageIn(
+  kind: ResourceKind,
+  schema: typeof GetResponseSchema | typeof ListResponseSchema,
+  bytes: Buffer,
+): ResourceMessage | undefined {
   try {
     return decoded<typeof GetResponseSchema | typeof ListResponseSchema>(schema, bytes).resource
   } catch (error) {
@@ -126,10 +188,21 @@ function messageIn(kind: ResourceKind, schema: typeof GetResponseSchema | typeof
   }
 }
 
-/** A resource with its specification as a message. Throws TalosError if the server left out a part of it, or sent another kind. */
-function resourceOf<Desc extends DescMessage>(kind: ResourceKind<Desc>, message: ResourceMessage | undefined): Resource<MessageShape<Desc>> {
+/**
+ * A resource with its specification as a message. Throws TalosError if the server left out a part
+ * of it, or sent another kind.
+ */
+function resourceOf<Desc extends DescMessage>(
+  kind: ResourceKind<Desc>,
+  message: ResourceMessage | undefined,
+): Resource<MessageShape<Desc>> {
   const { metadata, spec } = message ?? {}
-  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) throw invalid(kind)
+  if (
+    metadata === undefined ||
+    spec === undefined ||
+    (metadata.type !== '' && metadata.type !== kind.type)
+  )
+    throw invalid(kind)
   try {
     return { id: text(metadata.id), spec: decoded(kind.spec, spec.protoSpec) }
   } catch (error) {

@@ -8,7 +8,8 @@ test('white space in a message is kept; invisible and direction-changing charact
 })
 
 test('a nested list with one error is replaced by its heading and that error', () => {
-  const nested = '1 error occurred:\n\t* v1alpha1.Config: 1 error occurred:\n\t* install disk is required\n\n\n\n'
+  const nested =
+    '1 error occurred:\n\t* v1alpha1.Config: 1 error occurred:\n\t* install disk is required\n\n\n\n'
   expect(messageText(nested)).toBe('v1alpha1.Config: install disk is required')
 })
 
@@ -16,13 +17,21 @@ test('several errors become a list, and nested lists are indented', () => {
   const said =
     'configuration validation failed: 2 errors occurred:\n\t* v1alpha1.Config: 2 errors occurred:\n\t* warm: too\n\t* cold\n\n\n\t* HostnameConfig: auto or hostname\n\n'
   expect(messageText(said)).toBe(
-    ['configuration validation failed:', '- v1alpha1.Config:', '  - warm: too', '  - cold', '- HostnameConfig: auto or hostname'].join('\n'),
+    [
+      'configuration validation failed:',
+      '- v1alpha1.Config:',
+      '  - warm: too',
+      '  - cold',
+      '- HostnameConfig: auto or hostname',
+    ].join('\n'),
   )
   expect(messageText('2 errors occurred:\n\t* first\n\t* second\n\n')).toBe('- first\n- second')
 })
 
 test('a message that only looks like a list stays readable', () => {
-  expect(messageText('unknown keys found during decoding:\nmachine:\n    foo: bar')).toBe('unknown keys found during decoding:\nmachine:\n    foo: bar')
+  expect(messageText('unknown keys found during decoding:\nmachine:\n    foo: bar')).toBe(
+    'unknown keys found during decoding:\nmachine:\n    foo: bar',
+  )
   expect(messageText('9 errors occurred:\n\t* only\nand after')).toBe('only and after')
   expect(messageText('1 error occurred:\n\t* '.repeat(150)).length).toBeLessThan(4000)
 })

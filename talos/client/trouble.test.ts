@@ -2,9 +2,12 @@ import { expect, test } from 'vitest'
 import type { TalosEvent } from './events.ts'
 import { troubleIn } from './trouble.ts'
 
-const kernel = (said: string, facility = 'user') => `${facility}: warning: [2026-11-20T21:57:48.573137Z]: ${said}`
+const kernel = (said: string, facility = 'user') =>
+  `${facility}: warning: [2026-11-20T21:57:48.573137Z]: ${said}`
 const machined = (said: string) => `2026/11/20 21:57:48.573137 ${said}`
-const call = machined('machined OK [/machine.MachineService/ServiceList] 1.204ms unary Success (:authority=127.0.0.1;content-type=application/grpc)')
+const call = machined(
+  'machined OK [/machine.MachineService/ServiceList] 1.204ms unary Success (:authority=127.0.0.1;content-type=application/grpc)',
+)
 const origin = { id: 'd1', actorId: '' }
 
 const pulling = [
@@ -16,13 +19,21 @@ const pulling = [
 ]
 
 test('a failed image pull stays the reason, even if the log repeats only the registry’s error', () => {
-  const log = [...pulling, kernel('[talos] retrying error: failed to pull image "x:v1": connection refused')]
-  const again = kernel('level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1')
+  const log = [
+    ...pulling,
+    kernel('[talos] retrying error: failed to pull image "x:v1": connection refused'),
+  ]
+  const again = kernel(
+    'level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1',
+  )
   const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
   expect(found.reason).toBe('failed to pull image "x:v1": connection refused')
   expect(found.lines).toEqual([...log, `${again} (60 times)`])
-  // Talos's own line about the failure is no longer in the log, so the reason comes from containerd's line.
-  expect(troubleIn(again).reason).toBe('fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused')
+  // Talos's own line about the failure is no longer in the log, so the reason comes from
+  // containerd's line.
+  expect(troubleIn(again).reason).toBe(
+    'fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused',
+  )
 })
 
 test('a failed installer is reported with its exit code and last line', () => {
@@ -37,11 +48,24 @@ test('a failed installer is reported with its exit code and last line', () => {
     kernel('[talos] install sequence: failed'),
     kernel('[talos] rebooting in 10 seconds'),
   ].join('\n')
-  expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
+  expect(troubleIn(log).reason).toBe(
+    'task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error',
+  )
 })
 
-const grub = 'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.'
-const usage = ['Usage:', '  installer install [flags]', '', 'Flags:', '  -h, --help   help for install', '', 'Global Flags:', '      --zero   Write zeros', '']
+const grub =
+  'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.'
+const usage = [
+  'Usage:',
+  '  installer install [flags]',
+  '',
+  'Flags:',
+  '  -h, --help   help for install',
+  '',
+  'Global Flags:',
+  '      --zero   Write zeros',
+  '',
+]
 
 test("the error of a failed installer is the reason, and its usage text isn't shown", () => {
   const log = [
@@ -57,20 +81,26 @@ test("the error of a failed installer is the reason, and its usage text isn't sh
     kernel('[talos] task install (1/1): failed: task "upgrade" failed: exit code 1'),
   ]
   const found = troubleIn(log.join('\n'))
-  expect(found.reason).toBe(`task "upgrade" failed: exit code 1: ${grub} grub-install: error: cannot write`)
+  expect(found.reason).toBe(
+    `task "upgrade" failed: exit code 1: ${grub} grub-install: error: cannot write`,
+  )
   expect(found.lines.join('\n')).not.toMatch(/Usage|Flags|--|installer install/)
   expect(found.lines.filter((line) => line.includes('vda: vda1 vda2'))).toHaveLength(1)
 })
 
 test('the lines of controllers and services are no last message of a running installation', () => {
-  const controller = kernel('[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController"}')
+  const controller = kernel(
+    '[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController"}',
+  )
   const log = [
     ...pulling,
     kernel('[talos] pulling image x:v1: downloading 1 layers (29 MiB/50 MiB) (58.00%)...'),
     controller,
     kernel('[talos] service[apid](Running): Health check successful'),
   ]
-  expect(troubleIn(log.join('\n')).last).toBe('pulling image x:v1: downloading 1 layers (29 MiB/50 MiB) (58.00%)...')
+  expect(troubleIn(log.join('\n')).last).toBe(
+    'pulling image x:v1: downloading 1 layers (29 MiB/50 MiB) (58.00%)...',
+  )
 })
 
 test('a failed pull is over when layers arrive, but not when the next attempt starts', () => {
@@ -78,7 +108,9 @@ test('a failed pull is over when layers arrive, but not when the next attempt st
   const again = [...pulling, retried, kernel('[talos] pulling image x:v1: starting...')]
   expect(troubleIn(again.join('\n')).reason).toBe('failed to pull image "x:v1": x:v1: not found')
   for (const says of ['downloading 1 layers (29 MiB/50 MiB) (58.00%)...', 'extracting...'])
-    expect(troubleIn([...again, kernel(`[talos] pulling image x:v1: ${says}`)].join('\n')).reason).toBeNull()
+    expect(
+      troubleIn([...again, kernel(`[talos] pulling image x:v1: ${says}`)].join('\n')).reason,
+    ).toBeNull()
 })
 
 test('a restart by somebody is no reason of a failure, and its phase is known', () => {
@@ -95,7 +127,10 @@ test('a restart by somebody is no reason of a failure, and its phase is known', 
     kernel('[talos] phase volumeFinalize (7/10): 1 tasks(s)'),
     kernel('[talos] task teardownLifecycle (1/1): starting'),
   ]
-  const late = [kernel('[talos] task teardownLifecycle (1/1): failed: context deadline exceeded'), kernel('[talos] phase volumeFinalize (7/10): failed')]
+  const late = [
+    kernel('[talos] task teardownLifecycle (1/1): failed: context deadline exceeded'),
+    kernel('[talos] phase volumeFinalize (7/10): failed'),
+  ]
   const failed: TalosEvent = {
     ...origin,
     kind: 'sequence',
@@ -104,13 +139,26 @@ test('a restart by somebody is no reason of a failure, and its phase is known', 
     error: 'sequence failed: error running phase 5 in boot sequence: context canceled',
   }
   for (const log of [canceled, [...canceled, ...restart], [...canceled, ...restart, ...late]])
-    expect(troubleIn(log.join('\n'), [failed, { ...failed, sequence: 'reboot', error: 'sequence failed: context deadline exceeded' }]).reason).toBeNull()
+    expect(
+      troubleIn(log.join('\n'), [
+        failed,
+        { ...failed, sequence: 'reboot', error: 'sequence failed: context deadline exceeded' },
+      ]).reason,
+    ).toBeNull()
   expect(troubleIn(canceled.join('\n')).restartPhase).toBeNull()
-  expect(troubleIn([...canceled, ...restart, ...late].join('\n')).restartPhase).toBe('volumeFinalize (7/10)')
+  expect(troubleIn([...canceled, ...restart, ...late].join('\n')).restartPhase).toBe(
+    'volumeFinalize (7/10)',
+  )
 })
 
 test('the last message of a running installation is found among lines of the kernel and of API calls', () => {
-  const log = [...pulling, kernel('running Talos installer v1.13.9'), kernel('created META (0FC6)\t'), kernel('sda: sda1 sda2', 'kern'), call]
+  const log = [
+    ...pulling,
+    kernel('running Talos installer v1.13.9'),
+    kernel('created META (0FC6)\t'),
+    kernel('sda: sda1 sda2', 'kern'),
+    call,
+  ]
   expect(troubleIn(log.join('\n'))).toMatchObject({ reason: null, last: 'created META (0FC6)' })
   expect(troubleIn(pulling.join('\n')).last).toBe('pulling "x:v1"')
   expect(troubleIn('').last).toBeNull()
@@ -119,13 +167,26 @@ test('the last message of a running installation is found among lines of the ker
 test('a resolved problem is no longer the reason', () => {
   const retried = kernel('[talos] retrying error: failed to pull image "x:v1": i/o timeout')
   expect(troubleIn(kernel('[talos] install sequence: 0 phase(s)')).isInstallSkipped).toBe(true)
-  expect(troubleIn([...pulling, retried, kernel('running Talos installer v1.13.9')].join('\n')).reason).toBeNull()
-  expect(troubleIn([...pulling, retried, kernel('[talos] task install (1/1): done, 12.1s')].join('\n')).reason).toBeNull()
+  expect(
+    troubleIn([...pulling, retried, kernel('running Talos installer v1.13.9')].join('\n')).reason,
+  ).toBeNull()
+  expect(
+    troubleIn([...pulling, retried, kernel('[talos] task install (1/1): done, 12.1s')].join('\n'))
+      .reason,
+  ).toBeNull()
 })
 
 test("log lines about API calls are never shown and never a reason, even in machined's own log", () => {
-  const failed = machined('[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J')
-  const found = troubleIn([...Array.from({ length: 300 }, () => call), failed, ...Array.from({ length: 300 }, () => call)].join('\n'))
+  const failed = machined(
+    '[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J',
+  )
+  const found = troubleIn(
+    [
+      ...Array.from({ length: 300 }, () => call),
+      failed,
+      ...Array.from({ length: 300 }, () => call),
+    ].join('\n'),
+  )
   expect(found).toEqual({
     reason: 'no disks matched the expression: x\ufffd[2J',
     isInstallSkipped: false,
@@ -144,17 +205,25 @@ test('if the log contains no reason, the reason comes from events', () => {
     message: 'Failed to run pre stage: failed to pull image "k:v9": not found',
     healthy: undefined,
   }
-  expect(troubleIn('', [service]).reason).toBe('kubelet: Failed to run pre stage: failed to pull image "k:v9": not found')
-  expect(troubleIn('', [service, { ...service, action: 'running', message: 'Health check successful' }]).reason).toBeNull()
+  expect(troubleIn('', [service]).reason).toBe(
+    'kubelet: Failed to run pre stage: failed to pull image "k:v9": not found',
+  )
+  expect(
+    troubleIn('', [service, { ...service, action: 'running', message: 'Health check successful' }])
+      .reason,
+  ).toBeNull()
   const sequence: TalosEvent = {
     ...origin,
     kind: 'sequence',
     sequence: 'install',
     action: 'noop',
-    error: 'sequence failed: error running phase 2 in install sequence: task 1/1: failed, task "upgrade" failed: exit code 1',
+    error:
+      'sequence failed: error running phase 2 in install sequence: task 1/1: failed, task "upgrade" failed: exit code 1',
   }
   expect(troubleIn('', [service, sequence]).reason).toBe('task "upgrade" failed: exit code 1')
-  expect(troubleIn('', [{ ...origin, kind: 'config_error', error: 'config not found' }]).reason).toBe('config not found')
+  expect(
+    troubleIn('', [{ ...origin, kind: 'config_error', error: 'config not found' }]).reason,
+  ).toBe('config not found')
 })
 
 test('reading a hostile log takes linear time', () => {

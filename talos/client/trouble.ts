@@ -6,7 +6,10 @@ import type { TalosEvent } from './events.ts'
 import { installerError, withoutUsage } from './installer-output.ts'
 import { messageText, text } from './text.ts'
 
-/** Number of log lines to read. A registry that doesn't answer fills the log only slowly, with few kinds of lines. */
+/**
+ * Number of log lines to read. A registry that doesn't answer fills the log only slowly, with few
+ * kinds of lines.
+ */
 const tailLines = 500
 const keptLines = 40
 const tailEvents = 200
@@ -19,22 +22,28 @@ const readLength = 4_000
 export type Trouble = ReturnType<typeof troubleIn>
 
 /**
- * What fails in this boot. A reboot clears events and log. The log is read before the events, because the event stream
- * has no end and a machine restarts seconds after a failure. Throws TalosError.
+ * What fails in this boot. A reboot clears events and log. The log is read before the events,
+ * because the event stream has no end and a machine restarts seconds after a failure. Throws
+ * TalosError.
  */
-export async function readTrouble(client: TalosClient, options: CallOptions = {}): Promise<Trouble> {
+export async function readTrouble(
+  client: TalosClient,
+  options: CallOptions = {},
+): Promise<Trouble> {
   const log = await newestLog(client, options)
   const told = troubleIn(log)
   return told.reason === null ? troubleIn(log, await pastEvents(client, tailEvents, options)) : told
 }
 
 /**
- * The newest lines of the kernel's log, which has the messages of machined and of the installer, but no line for each API call. Since Talos 1.13 the tail of
- * this log can be read (`kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses to send the kernel's log, returns machined's
- * own log.
+ * The newest lines of the kernel's log, which has the messages of machined and of the installer,
+ * but no line for each API call. Since Talos 1.13 the tail of this log can be read
+ * (`kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses to send the
+ * kernel's log, returns machined's own log.
  */
 export async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
-  const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(parts)).toString('utf8')
+  const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> =>
+    Buffer.concat(await Array.fromAsync(parts)).toString('utf8')
   const ways = [
     () => client.logs({ service: 'kernel', tail: tailLines }, options),
     () => client.dmesg({}, options),
@@ -44,7 +53,9 @@ export async function newestLog(client: TalosClient, options: CallOptions): Prom
     try {
       return await whole(way())
     } catch (error) {
-      const isMissing = error instanceof TalosError && ['not_found', 'unimplemented', 'permission_denied'].includes(error.kind)
+      const isMissing =
+        error instanceof TalosError &&
+        ['not_found', 'unimplemented', 'permission_denied'].includes(error.kind)
       if (!isMissing || i === ways.length - 1) throw error
     }
   }
@@ -57,12 +68,17 @@ interface Line {
   readonly isOfKernel: boolean
 }
 
-// How lines begin: `user: warning: [2026-11-20T21:57:48.573137Z]: …` in the kernel's log, `2026/11/20 21:57:48.573137 …` in machined's log.
-const beginning = /^(?:(\w+): +\w+: \[[^\]]{1,64}\]: |\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? )/
-// A line about an API call (Talos `pkg/grpc/middleware/log/log.go`): `OK [/machine.MachineService/Version] 1ms unary Success (…)`.
+// How lines begin: `user: warning: [2026-11-20T21:57:48.573137Z]: …` in the kernel's log,
+// `2026/11/20 21:57:48.573137 …` in machined's log.
+const beginning =
+  /^(?:(\w+): +\w+: \[[^\]]{1,64}\]: |\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? )/
+// A line about an API call (Talos `pkg/grpc/middleware/log/log.go`): `OK
+// [/machine.MachineService/Version] 1ms unary Success (…)`.
 const ofACall = /^(?:machined |\[talos\] )?\w+ \[\/[\w.]+\/\w+\] \S+ (?:unary|stream) /
-// Lines of machined about a sequence, and not of a controller or a service, which log at any time (`v1alpha1_controller.go`, `install.go`, go-retry, `main.go`).
-const ofASequence = /^(?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence: |pulling |retrying error: |rebooting in )/
+// Lines of machined about a sequence, and not of a controller or a service, which log at any time
+// (`v1alpha1_controller.go`, `install.go`, go-retry, `main.go`).
+const ofASequence =
+  /^(?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence: |pulling |retrying error: |rebooting in )/
 
 function lineOf(raw: string): Line {
   const found = beginning.exec(raw)
@@ -94,13 +110,22 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(isOfStep)?.said.replace(/^\[talos\] /, '')
   return {
-    /** Why the machine fails, in the words of its log or events, without a period at the end; null if nothing fails in this boot. */
+    /**
+     * Why the machine fails, in the words of its log or events, without a period at the end; null
+     * if nothing fails in this boot.
+     */
     reason: reason === null ? null : withoutPeriod(messageText(reason, 1_000).trim()),
-    /** Whether Talos skipped the installation in this boot, because it found META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
+    /**
+     * Whether Talos skipped the installation in this boot, because it found META on a disk
+     * (`v1alpha1_sequencer.go`, Install: a sequence without phases).
+     */
     isInstallSkipped,
     /** The last message of Talos or the installer about the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
-    /** The phase of a restart that runs or has failed, such as `volumeFinalize (7/10)`; null if no restart has begun. */
+    /**
+     * The phase of a restart that runs or has failed, such as `volumeFinalize (7/10)`; null if no
+     * restart has begun.
+     */
     restartPhase: restartPhase(current),
     /** Oldest first, safe to show, without repeated lines and usage texts. */
     lines: shown(current),
@@ -110,17 +135,27 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
 /** For a sentence that goes on. */
 const withoutPeriod = (said: string): string => (/[^.]\.$/.test(said) ? said.slice(0, -1) : said)
 
-/** Whether a line is about the running sequence: a message of its tasks, or one of the installer, which is a program of its own. */
+/**
+ * Whether a line is about the running sequence: a message of its tasks, or one of the installer,
+ * which is a program of its own.
+ */
 const isOfStep = ({ said, isOfKernel }: Line): boolean =>
-  said.startsWith('[talos] ') ? ofASequence.test(said.slice('[talos] '.length)) : !isOfKernel && said !== '' && !said.startsWith('level=')
+  said.startsWith('[talos] ')
+    ? ofASequence.test(said.slice('[talos] '.length))
+    : !isOfKernel && said !== '' && !said.startsWith('level=')
 
 function restartPhase(current: readonly Line[]): string | null {
   if (!/^\[talos\] reboot sequence: \d+ phase/.test(current[0]?.said ?? '')) return null
-  const phases = current.flatMap(({ said }) => /^\[talos\] phase ([\w-]{1,64} \(\d+\/\d+\)): \d/.exec(said)?.[1] ?? [])
+  const phases = current.flatMap(
+    ({ said }) => /^\[talos\] phase ([\w-]{1,64} \(\d+\/\d+\)): \d/.exec(said)?.[1] ?? [],
+  )
   return phases.at(-1) ?? null
 }
 
-/** Index of the line with which the newest sequence begins (`install sequence: 9 phase(s)`). Earlier lines, such as those in maintenance, are irrelevant. */
+/**
+ * Index of the line with which the newest sequence begins (`install sequence: 9 phase(s)`). Earlier
+ * lines, such as those in maintenance, are irrelevant.
+ */
 const sequenceBegin = (lines: readonly Line[]): number =>
   Math.max(
     0,
@@ -134,14 +169,18 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
     if (last?.said === said) last.times++
     else kept.push({ said, line: text(raw.trimEnd().replaceAll('\t', ' '), lineLength), times: 1 })
   }
-  return kept.slice(-keptLines).map(({ line, times }) => (times === 1 ? line : `${line} (${times} times)`))
+  return kept
+    .slice(-keptLines)
+    .map(({ line, times }) => (times === 1 ? line : `${line} (${times} times)`))
 }
 
 /**
- * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
- * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The message of the
- * installer counts too: the installer is a separate program (`internal/pkg/install/install.go`). A restart ends the tasks of the sequence that it takes over from
- * (`context canceled`), and its own tasks may fail: both are no reasons.
+ * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …`
+ * (`v1alpha1_controller.go`), `retrying error: …` once for each distinct error (go-retry),
+ * `level=info msg=fetch failed error=…` for each response of a registry
+ * (`containers/image/pull.go`). The message of the installer counts too: the installer is a
+ * separate program (`internal/pkg/install/install.go`). A restart ends the tasks of the sequence
+ * that it takes over from (`context canceled`), and its own tasks may fail: both are no reasons.
  */
 function toldInLog(lines: readonly Line[]): string | null {
   let reason: string | null = null
@@ -153,16 +192,25 @@ function toldInLog(lines: readonly Line[]): string | null {
     const sequence = /^\[talos\] (\w+) sequence: \d+ phase/.exec(said)?.[1]
     if (sequence !== undefined) isRestart = sequence === 'reboot' || sequence === 'shutdown'
     const failed = /^\[talos\] task [\w-]+ \(\d+\/\d+\): failed: (.+)$/.exec(said)?.[1]
-    const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(said)?.[1]
+    const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(
+      said,
+    )?.[1]
     const fetched = /^level=\w+ msg="?fetch failed"? /.test(said) ? errorField(said) : undefined
     const told = failed ?? retried
     if (told !== undefined && (isRestart || /\bcontext canceled$/.test(told))) continue
     if (failed !== undefined) reason = withInstaller(failed, installer)
     else if (retried !== undefined) [reason, isOfPull] = [retried, true]
-    else if (fetched !== undefined) [reason, isOfPull] = reason === null ? [`fetch failed: ${fetched}`, true] : [reason, isOfPull]
-    else if (!isRestart && /^\[talos\] (?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence): done\b/.test(said)) reason = null
-    // The registry has the image after all. `starting` proves nothing, because every attempt begins with it (`image/console/progress.go`).
-    else if (isOfPull && /^\[talos\] pulling image \S+: (?:downloading|extracting)/.test(said)) reason = null
+    else if (fetched !== undefined)
+      [reason, isOfPull] = reason === null ? [`fetch failed: ${fetched}`, true] : [reason, isOfPull]
+    else if (
+      !isRestart &&
+      /^\[talos\] (?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence): done\b/.test(said)
+    )
+      reason = null
+    // The registry has the image after all. `starting` proves nothing, because every attempt begins
+    // with it (`image/console/progress.go`).
+    else if (isOfPull && /^\[talos\] pulling image \S+: (?:downloading|extracting)/.test(said))
+      reason = null
     if (failed !== undefined) isOfPull = false
     if (said.startsWith('[talos] task install ')) installer = []
     else if (!isOfKernel && !said.startsWith('[talos] ') && !said.startsWith('level=')) {
@@ -177,49 +225,81 @@ function toldInLog(lines: readonly Line[]): string | null {
 /** The failure of a task, with the error of the installer if only its exit code is known. */
 function withInstaller(failed: string, said: readonly string[]): string {
   if (!/failed: exit code \d+$/.test(failed)) return failed
-  const error = installerError(said) ?? withoutUsage(said, (line) => line).findLast((line) => line !== '')
+  const error =
+    installerError(said) ?? withoutUsage(said, (line) => line).findLast((line) => line !== '')
   return error === undefined ? failed : `${failed}: ${error}`
 }
 
-/** The field `error` of a log line with `name=value` fields. The value may be unquoted and followed by further fields. */
+/**
+ * The field `error` of a log line with `name=value` fields. The value may be unquoted and followed
+ * by further fields.
+ */
 function errorField(line: string): string | undefined {
   const at = line.indexOf(' error=')
   if (at < 0) return undefined
   const value = line.slice(at + ' error='.length)
-  if (value.startsWith('"')) return value.slice(1, value.indexOf('"', 1) < 0 ? undefined : value.indexOf('"', 1)) || undefined
+  if (value.startsWith('"'))
+    return (
+      value.slice(1, value.indexOf('"', 1) < 0 ? undefined : value.indexOf('"', 1)) || undefined
+    )
   const words = value.split(' ')
   while (words.length > 1 && /^\w+=/.test(words.at(-1)!)) words.pop()
   return words.join(' ') || undefined
 }
 
-/** The failure in the events: a failed sequence, a refused configuration, or a failing service's last message. */
+/**
+ * The failure in the events: a failed sequence, a refused configuration, or a failing service's
+ * last message.
+ */
 function toldInEvents(events: readonly TalosEvent[]): string | null {
   let sequence: string | null = null
   let config: string | null = null
   const services = new Map<string, string>()
   for (const event of events) {
-    // A sequence that was not started, or that another one has ended, is no failure, and neither is one of a restart.
+    // A sequence that was not started, or that another one has ended, is no failure, and neither is
+    // one of a restart.
     const isFailure =
-      event.kind === 'sequence' && event.error !== '' && !event.error.startsWith('sequence not started') && !/\bcontext canceled$/.test(event.error)
-    if (isFailure && event.sequence !== 'reboot' && event.sequence !== 'shutdown') sequence = event.error
+      event.kind === 'sequence' &&
+      event.error !== '' &&
+      !event.error.startsWith('sequence not started') &&
+      !/\bcontext canceled$/.test(event.error)
+    if (isFailure && event.sequence !== 'reboot' && event.sequence !== 'shutdown')
+      sequence = event.error
     if (event.kind === 'config_error') config = event.error
     if (event.kind === 'machine_status' && event.stage === 'maintenance') config = null
     if (event.kind !== 'service') continue
-    if (event.action === 'failed' || /^failed\b/i.test(event.message)) services.set(event.service, `${event.service}: ${event.message}`)
-    else if (event.action === 'running' || event.action === 'finished') services.delete(event.service)
+    if (event.action === 'failed' || /^failed\b/i.test(event.message))
+      services.set(event.service, `${event.service}: ${event.message}`)
+    else if (event.action === 'running' || event.action === 'finished')
+      services.delete(event.service)
   }
-  // Keeps only the cause of `sequence failed: error running phase 2 in install sequence: task 1/1: failed, …`.
-  const shorter = sequence?.replace(/^sequence failed: error running phase \d+ in \w+ sequence: task \d+\/\d+: failed, /, '') ?? null
+  // Keeps only the cause of `sequence failed: error running phase 2 in install sequence: task 1/1:
+  // failed, …`.
+  const shorter =
+    sequence?.replace(
+      /^sequence failed: error running phase \d+ in \w+ sequence: task \d+\/\d+: failed, /,
+      '',
+    ) ?? null
   return shorter ?? config ?? [...services.values()].at(-1) ?? null
 }
 
-/** The event stream never ends. Past events arrive at once, so this many milliseconds without an event mark their end. */
+/**
+ * The event stream never ends. Past events arrive at once, so this many milliseconds without an
+ * event mark their end.
+ */
 const quietMs = 300
 /** Time limit for all past events, in milliseconds. */
 const withinMs = 1_500
 
-/** The last `most` past events, oldest first; if the machine is slow, only those that arrive in time. Throws TalosError. */
-export async function pastEvents(client: TalosClient, most: number, options: CallOptions = {}): Promise<TalosEvent[]> {
+/**
+ * The last `most` past events, oldest first; if the machine is slow, only those that arrive in
+ * time. Throws TalosError.
+ */
+export async function pastEvents(
+  client: TalosClient,
+  most: number,
+  options: CallOptions = {},
+): Promise<TalosEvent[]> {
   const found: TalosEvent[] = []
   const over = new AbortController()
   const stop = AbortSignal.any([over.signal, AbortSignal.timeout(withinMs)])

@@ -35,7 +35,10 @@ test('images changed by an upgrade are reported and do not count as a difference
   expect(same).toBe(true)
   expect(images).toEqual(imagesOf(upgraded))
   expect(images!.kubelet).toBe('ghcr.io/siderolabs/kubelet:v1.36.4')
-  const both = compareConfigs(base, patched('machine:\n  sysctls:\n    vm.swappiness: "1"\n', upgraded))
+  const both = compareConfigs(
+    base,
+    patched('machine:\n  sysctls:\n    vm.swappiness: "1"\n', upgraded),
+  )
   expect(both.same).toBe(false)
   expect(both.documents.map((d) => d.before?.yaml.includes('v1.36.4'))).toEqual([true, false])
 })
@@ -43,7 +46,10 @@ test('images changed by an upgrade are reported and do not count as a difference
 test.each<[string, string]>([
   ['a value', 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'],
   ['an element at the end of a list', 'machine:\n  certSANs:\n    - api.example.com\n'],
-  ['a new document', 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth0.5\nvlanID: 5\nparent: eth0\nup: true\n'],
+  [
+    'a new document',
+    'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth0.5\nvlanID: 5\nparent: eth0\nup: true\n',
+  ],
   ['a key that was taken out', 'machine:\n  nodeLabels:\n    $patch: delete\n'],
 ])('merging the difference as a patch results in the machine’s configuration: %s', (_, body) => {
   const theirs = patched(body)
@@ -60,16 +66,28 @@ test('a removed list element can’t be expressed as a patch', () => {
 
 test('changed secrets of the cluster are reported by their names, without values', async () => {
   const other = await generateSecrets({ now: new Date(), keys: await readyKeys() })
-  const rotated = base.replaceAll(Buffer.from(secrets.certs.os.crt).toString('base64'), Buffer.from(other.certs.os.crt).toString('base64'))
+  const rotated = base.replaceAll(
+    Buffer.from(secrets.certs.os.crt).toString('base64'),
+    Buffer.from(other.certs.os.crt).toString('base64'),
+  )
   expect(compareConfigs(base, rotated)).toMatchObject({ same: false, secrets: ['machine.ca'] })
 })
 
 test('a document without a model is kept unchanged, and a change of that document is reported', () => {
   const unknown = 'apiVersion: v1alpha1\nkind: QuantumLinkConfig\nname: q0\nmode: entangled\n'
   const theirs = `${base}---\n${unknown}`
-  expect(compareConfigs(theirs, `${base}---\n# other\nkind: QuantumLinkConfig\napiVersion: v1alpha1\nmode: entangled\nname: q0\n`).same).toBe(true)
+  expect(
+    compareConfigs(
+      theirs,
+      `${base}---\n# other\nkind: QuantumLinkConfig\napiVersion: v1alpha1\nmode: entangled\nname: q0\n`,
+    ).same,
+  ).toBe(true)
   const compared = compareConfigs(base, theirs)
-  expect(compared.documents.at(-1)).toMatchObject({ id: 'QuantumLinkConfig q0', before: null, after: { known: false } })
+  expect(compared.documents.at(-1)).toMatchObject({
+    id: 'QuantumLinkConfig q0',
+    before: null,
+    after: { known: false },
+  })
   expect(patchBetween(compared)).toBeNull()
   const { known, unknown: rest } = apart(theirs)
   expect(compareConfigs(known, base).same).toBe(true)

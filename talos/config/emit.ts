@@ -1,12 +1,15 @@
 /**
- * Writes YAML as Talos does, with the layout and quoting of go-yaml and an indent of 4. So our output can be compared byte by byte with
- * Talos's, and users see the same text in Steelyard and in Talos's tools.
+ * Writes YAML as Talos does, with the layout and quoting of go-yaml and an indent of 4. So our
+ * output can be compared byte by byte with Talos's, and users see the same text in Steelyard and in
+ * Talos's tools.
  */
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
 const step = 4
 
-/** Writes documents, separated by `---`. `sources` has the name of the layer of each line, in order. */
+/**
+ * Writes documents, separated by `---`. `sources` has the name of the layer of each line, in order.
+ */
 export function emit(documents: readonly MapNode[]) {
   const lines: string[] = []
   const sources: string[] = []
@@ -15,7 +18,10 @@ export function emit(documents: readonly MapNode[]) {
     sources.push(source)
   }
 
-  /** Writes a mapping. `first` replaces the indentation of the first key: a list item has its dash there. */
+  /**
+   * Writes a mapping. `first` replaces the indentation of the first key: a list item has its dash
+   * there.
+   */
   const writeMap = (map: MapNode, indent: number, first = ' '.repeat(indent)) => {
     let lead = first
     for (const [key, { value, source }] of map.entries) {
@@ -24,7 +30,10 @@ export function emit(documents: readonly MapNode[]) {
     }
   }
 
-  /** Writes a value after `head`, which is a key with its colon. Containers go on the following lines, one level deeper. */
+  /**
+   * Writes a value after `head`, which is a key with its colon. Containers go on the following
+   * lines, one level deeper.
+   */
   const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
     if (node.is === 'scalar') return writeScalar(`${head} `, node, indent)
     if (node.is === 'list') {
@@ -52,12 +61,15 @@ export function emit(documents: readonly MapNode[]) {
   }
 
   const writeScalar = (head: string, { value, source, octal }: ScalarNode, indent: number) => {
-    if (octal === true && typeof value === 'bigint') return put(`${head}0o${value.toString(8)}`, source)
-    if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value)) return put(`${head}${scalarText(value)}`, source)
+    if (octal === true && typeof value === 'bigint')
+      return put(`${head}0o${value.toString(8)}`, source)
+    if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value))
+      return put(`${head}${scalarText(value)}`, source)
     const chomp = !value.endsWith('\n') ? '-' : value.endsWith('\n\n') ? '+' : ''
     put(`${head}|${chomp}`, source)
     const inner = ' '.repeat(deeper(indent))
-    for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n')) put(line === '' ? '' : `${inner}${line}`, source)
+    for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n'))
+      put(line === '' ? '' : `${inner}${line}`, source)
   }
 
   documents.forEach((document, i) => {
@@ -68,14 +80,18 @@ export function emit(documents: readonly MapNode[]) {
   return { yaml: lines.map((line) => `${line}\n`).join(''), sources }
 }
 
-/** The indentation of the next level: go-yaml aligns to multiples of the indent, also inside a list item. */
+/**
+ * The indentation of the next level: go-yaml aligns to multiples of the indent, also inside a list
+ * item.
+ */
 function deeper(indent: number): number {
   return step * Math.floor((indent + step) / step)
 }
 
 /**
- * go-yaml writes a block literal with leading white space with a wrong indentation indicator (`|4`, relative to the wrong level), can't read it back, and the
- * configuration is lost. Such text is quoted instead.
+ * go-yaml writes a block literal with leading white space with a wrong indentation indicator (`|4`,
+ * relative to the wrong level), can't read it back, and the configuration is lost. Such text is
+ * quoted instead.
  */
 function literalAllowed(text: string): boolean {
   return !/^[ \t\n]/.test(text) && !/ (\n|$)/.test(text) && !hasSpecial(text)
@@ -91,22 +107,34 @@ function scalarText(value: string | number | bigint | boolean | null): string {
   return `'${value.replaceAll("'", "''")}'`
 }
 
-/** Whether unquoted text would be read as another type than a string (go-yaml `resolve.go`), or is a bool of YAML 1.1. */
+/**
+ * Whether unquoted text would be read as another type than a string (go-yaml `resolve.go`), or is a
+ * bool of YAML 1.1.
+ */
 function readsAsOther(text: string): boolean {
   if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<)$/.test(text)) return true
   if (/^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)) return true
   if (/^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/.test(text)) return true
-  return isNumber(text) || isTimestamp(text) || /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
+  return (
+    isNumber(text) ||
+    isTimestamp(text) ||
+    /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
+  )
 }
 
 function isNumber(text: string): boolean {
   if (!/^[-+.0-9]/.test(text)) return false
   const digits = text.replaceAll('_', '')
-  return /^[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]*|0)$/.test(digits) || /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(digits)
+  return (
+    /^[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]*|0)$/.test(digits) ||
+    /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(digits)
+  )
 }
 
 export function isTimestamp(text: string): boolean {
-  return /^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/.test(text)
+  return /^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/.test(
+    text,
+  )
 }
 
 function plainAllowed(text: string): boolean {
@@ -117,15 +145,35 @@ function plainAllowed(text: string): boolean {
 
 /** Characters that aren't printable in YAML. The caller handles tabs. */
 function hasSpecial(text: string): boolean {
-  return /[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u.test(text)
+  return /[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u.test(
+    text,
+  )
 }
 
 function doubleQuoted(text: string): string {
-  const escapes: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\0': '\\0', '\u001b': '\\e' }
-  const escaped = text.replace(/["\\]|[^\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/gu, (c) => {
-    const code = c.codePointAt(0)!
-    return escapes[c] ?? (code <= 0xff ? `\\x${hex(code, 2)}` : code <= 0xffff ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`)
-  })
+  const escapes: Record<string, string> = {
+    '"': '\\"',
+    '\\': '\\\\',
+    '\n': '\\n',
+    '\r': '\\r',
+    '\t': '\\t',
+    '\0': '\\0',
+    '\u001b': '\\e',
+  }
+  const escaped = text.replace(
+    /["\\]|[^\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/gu,
+    (c) => {
+      const code = c.codePointAt(0)!
+      return (
+        escapes[c] ??
+        (code <= 0xff
+          ? `\\x${hex(code, 2)}`
+          : code <= 0xffff
+            ? `\\u${hex(code, 4)}`
+            : `\\U${hex(code, 8)}`)
+      )
+    },
+  )
   return `"${escaped}"`
 }
 
@@ -133,7 +181,10 @@ function hex(code: number, length: number): string {
   return code.toString(16).toUpperCase().padStart(length, '0')
 }
 
-/** Order of keys in maps without a fixed order: numbers by value, other non-letters before letters (go-yaml `sorter.go`). */
+/**
+ * Order of keys in maps without a fixed order: numbers by value, other non-letters before letters
+ * (go-yaml `sorter.go`).
+ */
 export function compareKeys(a: string, b: string): number {
   const left = Array.from(a)
   const right = Array.from(b)
@@ -147,7 +198,8 @@ export function compareKeys(a: string, b: string): number {
   if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
   if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
   const number = (from: string[]) => {
-    // If one of the differing digits is 0, compare the whole numbers: a 0 counts in 10, but not in 01.
+    // If one of the differing digits is 0, compare the whole numbers: a 0 counts in 10, but not in
+    // 01.
     let begin = i
     if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
     let end = i

@@ -1,5 +1,6 @@
 /**
- * Documents as Talos writes them: keys in the order of Talos's types, maps sorted, empty values left out unless Talos always writes them.
+ * Documents as Talos writes them: keys in the order of Talos's types, maps sorted, empty values
+ * left out unless Talos always writes them.
  */
 import { compareKeys } from './emit.ts'
 import type { ConfigDocument } from './decode.ts'
@@ -17,7 +18,13 @@ function encodeObject(shape: ObjectShape, node: MapNode): MapNode {
     const entry = node.entries.get(key)
     const value = entry === undefined ? undefined : encode(field, entry.value)
     if (value !== undefined) entries.set(key, { ...entry!, value })
-    else if (field.always === true) entries.set(key, { line: 0, column: 0, source: node.source, value: zeroOf(field, node.source) })
+    else if (field.always === true)
+      entries.set(key, {
+        line: 0,
+        column: 0,
+        source: node.source,
+        value: zeroOf(field, node.source),
+      })
   }
   return { ...node, entries }
 }
@@ -30,12 +37,14 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
     case 'text': {
       if (node.is !== 'scalar') return undefined
       const text = shape.zero === '0s' ? goDuration(String(node.value)) : String(node.value)
-      return (text === '' && shape.optional !== true && shape.always !== true) || (shape.zero === text && shape.always !== true)
+      return (text === '' && shape.optional !== true && shape.always !== true) ||
+        (shape.zero === text && shape.always !== true)
         ? undefined
         : { ...node, value: text }
     }
     case 'integer':
-      return node.is === 'scalar' && (node.value !== 0n || shape.optional === true || shape.always === true)
+      return node.is === 'scalar' &&
+        (node.value !== 0n || shape.optional === true || shape.always === true)
         ? shape.octal === true
           ? { ...node, octal: true }
           : node
@@ -47,28 +56,47 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
       return node.is === 'list' && node.items.length === 0 ? undefined : node
     case 'list': {
       if (node.is !== 'list') return undefined
-      if (node.items.length === 0 && shape.always !== true && shape.keepEmpty !== true) return undefined
-      return { ...node, items: node.items.map((item) => encode({ ...shape.of, always: true }, item) ?? zeroOf(shape.of, item.source)) }
+      if (node.items.length === 0 && shape.always !== true && shape.keepEmpty !== true)
+        return undefined
+      return {
+        ...node,
+        items: node.items.map(
+          (item) => encode({ ...shape.of, always: true }, item) ?? zeroOf(shape.of, item.source),
+        ),
+      }
     }
     case 'map': {
       if (node.is !== 'map' || (node.entries.size === 0 && shape.always !== true)) return undefined
       const keys = [...node.entries.keys()].toSorted(compareKeys)
-      return { ...node, entries: new Map(keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!)])) }
+      return {
+        ...node,
+        entries: new Map(keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!)])),
+      }
     }
   }
   if (node.is !== 'map') return undefined
   const object = encodeObject(shape, node)
-  return object.entries.size === 0 && shape.inPlace === true && shape.always !== true ? undefined : object
+  return object.entries.size === 0 && shape.inPlace === true && shape.always !== true
+    ? undefined
+    : object
 }
 
 function encodeEntry(shape: Shape, entry: Entry): Entry {
-  return { ...entry, value: encode({ ...shape, always: true }, entry.value) ?? zeroOf(shape, entry.source) }
+  return {
+    ...entry,
+    value: encode({ ...shape, always: true }, entry.value) ?? zeroOf(shape, entry.source),
+  }
 }
 
 /** Go's zero value. */
 function zeroOf(shape: Shape, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
-  const scalar = (value: ScalarValue): TreeNode => ({ is: 'scalar', value, plain: undefined, ...place })
+  const scalar = (value: ScalarValue): TreeNode => ({
+    is: 'scalar',
+    value,
+    plain: undefined,
+    ...place,
+  })
   const map: MapNode = { is: 'map', entries: new Map(), ...place }
   if (shape.is === 'port') return scalar(0n)
   if (shape.is === 'text') return scalar(shape.zero ?? '')
@@ -84,5 +112,13 @@ function sorted(node: TreeNode): TreeNode {
   if (node.is === 'list') return { ...node, items: node.items.map(sorted) }
   if (node.is === 'scalar') return node
   const keys = [...node.entries.keys()].toSorted(compareKeys)
-  return { ...node, entries: new Map(keys.map((key) => [key, { ...node.entries.get(key)!, value: sorted(node.entries.get(key)!.value) }])) }
+  return {
+    ...node,
+    entries: new Map(
+      keys.map((key) => [
+        key,
+        { ...node.entries.get(key)!, value: sorted(node.entries.get(key)!.value) },
+      ]),
+    ),
+  }
 }

@@ -1,21 +1,32 @@
 /** Forms of values that Talos checks when it loads or validates a configuration. */
 import { isIP } from 'node:net'
 
-const unitsMs: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const unitsMs: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
 
 /** Milliseconds of a Go duration such as `1h30m`, or undefined (Go `time.ParseDuration`). */
 export function durationMs(text: string): number | undefined {
   const match = /^([-+]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)){1,8}$/.exec(text)
   if (text === '0') return 0
   if (match === null) return undefined
-  const total = [...text.replace(/^[-+]/, '').matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy)].reduce(
-    (sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!,
-    0,
-  )
+  const total = [
+    ...text.replace(/^[-+]/, '').matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy),
+  ].reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0)
   return match[1] === '-' ? -total : total
 }
 
-/** A duration in Go's format: `8760h` → `8760h0m0s`, `90s` → `1m30s`. Other text is returned unchanged. */
+/**
+ * A duration in Go's format: `8760h` → `8760h0m0s`, `90s` → `1m30s`. Other text is returned
+ * unchanged.
+ */
 export function goDuration(text: string): string {
   const total = durationMs(text)
   if (total === undefined) return text
@@ -74,7 +85,10 @@ export function isBase64(text: string): boolean {
 
 /** A routing table by number or by one of its names (Talos `nethelpers.RoutingTable`). */
 export function isRoutingTable(text: string): boolean {
-  return ['unspec', 'default', 'main', 'local'].includes(text) || (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 252)
+  return (
+    ['unspec', 'default', 'main', 'local'].includes(text) ||
+    (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 252)
+  )
 }
 
 export function isDuration(text: string): boolean {
@@ -83,19 +97,24 @@ export function isDuration(text: string): boolean {
 
 /** A DNS name: labels of at most 63 characters, 253 characters in all. */
 export function isDnsName(text: string): boolean {
-  return text.length <= 253 && /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text)
+  return (
+    text.length <= 253 &&
+    /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text)
+  )
 }
 
 /** The reason why a text isn't a valid endpoint URL, or undefined if it is valid. */
 export function endpointProblem(text: string): string | undefined {
   const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(text)
   if (match === null) return 'is not a URL such as https://10.0.0.10:6443'
-  if (!/^https?$/.test(match[1]!)) return `has the scheme ${match[1]}; only http and https are possible`
+  if (!/^https?$/.test(match[1]!))
+    return `has the scheme ${match[1]}; only http and https are possible`
   const host = match[2]!.replace(/^[^@]*@/, '')
   const name = host.replace(/:\d*$/, '')
   const port = host.slice(name.length + 1)
   if (port !== '' && Number(port) > 65_535) return `has the port ${port}`
-  if (name.startsWith('[') ? !isAddress(name.slice(1, -1)) : !isAddress(name) && !isDnsName(name)) return `has the host ${name || '(none)'}`
+  if (name.startsWith('[') ? !isAddress(name.slice(1, -1)) : !isAddress(name) && !isDnsName(name))
+    return `has the host ${name || '(none)'}`
   return undefined
 }
 
@@ -104,8 +123,17 @@ export function isQualifiedName(text: string): boolean {
   const parts = text.split('/')
   const name = parts.at(-1)!
   const prefix = parts.length === 2 ? parts[0]! : undefined
-  if (parts.length > 2 || name.length > 63 || !/^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/.test(name)) return false
-  return prefix === undefined || (prefix.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(prefix))
+  if (
+    parts.length > 2 ||
+    name.length > 63 ||
+    !/^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/.test(name)
+  )
+    return false
+  return (
+    prefix === undefined ||
+    (prefix.length <= 253 &&
+      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(prefix))
+  )
 }
 
 export function isLabelValue(text: string): boolean {

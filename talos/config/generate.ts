@@ -1,6 +1,7 @@
 /**
- * Machine configurations as `talosctl gen config` makes them for the minors of `versions.ts`: the same input gives the same bytes
- * (Talos `pkg/machinery/config/generate`). Comments and examples are left out, as with `--with-docs=false --with-examples=false`.
+ * Machine configurations as `talosctl gen config` makes them for the minors of `versions.ts`: the
+ * same input gives the same bytes (Talos `pkg/machinery/config/generate`). Comments and examples
+ * are left out, as with `--with-docs=false --with-examples=false`.
  */
 import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
@@ -31,15 +32,27 @@ export interface GenerateInput {
 /** Name of the generated layer in a merge's sources. */
 export const generatedLayer = 'generated'
 
-/** The whole configuration, as YAML of two documents. Throws an Error for a Talos version that isn't supported. */
+/**
+ * The whole configuration, as YAML of two documents. Throws an Error for a Talos version that isn't
+ * supported.
+ */
 export function generateConfig(input: GenerateInput): string {
   return emit(documentsOf(input)).yaml
 }
 
 function documentsOf(input: GenerateInput): MapNode[] {
-  if (supportedMinor(input.talosVersion) === undefined) throw new Error(`No configuration is generated for Talos ${input.talosVersion}`)
-  const config = { version: 'v1alpha1', debug: false, persist: true, machine: machineSection(input), cluster: clusterSection(input) }
-  return [config, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }].map((d) => treeOf(d, generatedLayer) as MapNode)
+  if (supportedMinor(input.talosVersion) === undefined)
+    throw new Error(`No configuration is generated for Talos ${input.talosVersion}`)
+  const config = {
+    version: 'v1alpha1',
+    debug: false,
+    persist: true,
+    machine: machineSection(input),
+    cluster: clusterSection(input),
+  }
+  return [config, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }].map(
+    (d) => treeOf(d, generatedLayer) as MapNode,
+  )
 }
 
 function machineSection(input: GenerateInput) {
@@ -50,11 +63,26 @@ function machineSection(input: GenerateInput) {
     token: secrets.trustdInfo.token,
     ca: controlPlane ? encodePair(secrets.certs.os) : publicPart(secrets.certs.os),
     certSANs: [...(input.additionalSans ?? [])],
-    kubelet: { image: images.kubelet(input.kubernetesVersion), defaultRuntimeSeccompProfileEnabled: true, disableManifestsDirectory: true },
+    kubelet: {
+      image: images.kubelet(input.kubernetesVersion),
+      defaultRuntimeSeccompProfileEnabled: true,
+      disableManifestsDirectory: true,
+    },
     network: has(input.talosVersion, 'noEmptyNetwork') ? undefined : {},
-    install: { disk: input.installDisk || undefined, image: input.installImage || undefined, wipe: false, grubUseUKICmdline: true },
-    features: { diskQuotaSupport: true, kubePrism: { enabled: true, port: 7445 }, hostDNS: { enabled: true, forwardKubeDNSToHost: true } },
-    nodeLabels: controlPlane ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } : undefined,
+    install: {
+      disk: input.installDisk || undefined,
+      image: input.installImage || undefined,
+      wipe: false,
+      grubUseUKICmdline: true,
+    },
+    features: {
+      diskQuotaSupport: true,
+      kubePrism: { enabled: true, port: 7445 },
+      hostDNS: { enabled: true, forwardKubeDNSToHost: true },
+    },
+    nodeLabels: controlPlane
+      ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' }
+      : undefined,
   }
 }
 
@@ -62,7 +90,12 @@ function clusterSection(input: GenerateInput) {
   const { secrets, kubernetesVersion } = input
   const { certs } = secrets
   const discovery = { enabled: true, registries: { kubernetes: { disabled: true }, service: {} } }
-  const head = { id: secrets.cluster.id, secret: secrets.cluster.secret, controlPlane: { endpoint: input.endpoint }, clusterName: input.clusterName }
+  const head = {
+    id: secrets.cluster.id,
+    secret: secrets.cluster.secret,
+    controlPlane: { endpoint: input.endpoint },
+    clusterName: input.clusterName,
+  }
   const network = {
     dnsDomain: input.dnsDomain ?? 'cluster.local',
     podSubnets: [input.podCidr ?? '10.244.0.0/16'],
@@ -70,7 +103,8 @@ function clusterSection(input: GenerateInput) {
   }
   const token = secrets.secrets.bootstrapToken
   // A worker gets only the keys to join: a stolen worker must not give control of the cluster.
-  if (input.role === 'worker') return { ...head, network, token, ca: publicPart(certs.k8s), discovery }
+  if (input.role === 'worker')
+    return { ...head, network, token, ca: publicPart(certs.k8s), discovery }
   return {
     ...head,
     network,
@@ -82,16 +116,24 @@ function clusterSection(input: GenerateInput) {
     serviceAccount: { key: encodePem(certs.k8sServiceAccount.key) },
     apiServer: {
       image: images.apiServer(kubernetesVersion),
-      certSANs: input.additionalSans === undefined || input.additionalSans.length === 0 ? undefined : [...input.additionalSans],
+      certSANs:
+        input.additionalSans === undefined || input.additionalSans.length === 0
+          ? undefined
+          : [...input.additionalSans],
       admissionControl: [{ name: 'PodSecurity', configuration: podSecurity }],
-      auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] },
+      auditPolicy: {
+        apiVersion: 'audit.k8s.io/v1',
+        kind: 'Policy',
+        rules: [{ level: 'Metadata' }],
+      },
     },
     controllerManager: { image: images.controllerManager(kubernetesVersion) },
     proxy: { image: images.proxy(kubernetesVersion) },
     scheduler: { image: images.scheduler(kubernetesVersion) },
     discovery,
     etcd: { ca: encodePair(certs.etcd) },
-    allowSchedulingOnControlPlanes: input.allowSchedulingOnControlPlanes === true ? true : undefined,
+    allowSchedulingOnControlPlanes:
+      input.allowSchedulingOnControlPlanes === true ? true : undefined,
   }
 }
 

@@ -8,7 +8,8 @@ import { mergePatches } from './merge.ts'
 import { ConfigError } from './tree.ts'
 
 /** A minimal main document with the given content. */
-const main = (machine: string, cluster = 'null') => `version: v1alpha1\nmachine: ${machine}\ncluster: ${cluster}\n`
+const main = (machine: string, cluster = 'null') =>
+  `version: v1alpha1\nmachine: ${machine}\ncluster: ${cluster}\n`
 
 /** The merged documents as plain values, without the empty fields that Talos always writes. */
 function merged(base: string, ...bodies: string[]): unknown[] {
@@ -24,7 +25,13 @@ function pruned(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value)
     .map(([key, v]) => [key, pruned(v)] as const)
-    .filter(([, v]) => v !== null && v !== '' && !(Array.isArray(v) && v.length === 0) && !(typeof v === 'object' && Object.keys(v).length === 0))
+    .filter(
+      ([, v]) =>
+        v !== null &&
+        v !== '' &&
+        !(Array.isArray(v) && v.length === 0) &&
+        !(typeof v === 'object' && Object.keys(v).length === 0),
+    )
   return Object.fromEntries(entries)
 }
 
@@ -45,7 +52,8 @@ function problems(act: () => unknown): { layer: string | undefined; problems: re
 describe('documents', () => {
   test('documents merge by kind and name, and a document with a new name is appended', () => {
     const base = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n`
-    const patch = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nup: false\n'
+    const patch =
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nup: false\n'
     expect(merged(base, patch).slice(1)).toEqual([
       { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'eno1', up: true, mtu: 9000 },
       { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'eno2', up: false },
@@ -53,39 +61,63 @@ describe('documents', () => {
   })
 
   test('every document without a kind is merged into the main document', () => {
-    expect(merged(main('{token: a}'), 'machine: {token: b}', 'debug: true\nmachine: {type: worker}')).toEqual([
-      { version: 'v1alpha1', debug: true, machine: { type: 'worker', token: 'b' } },
-    ])
+    expect(
+      merged(main('{token: a}'), 'machine: {token: b}', 'debug: true\nmachine: {type: worker}'),
+    ).toEqual([{ version: 'v1alpha1', debug: true, machine: { type: 'worker', token: 'b' } }])
   })
 
   test('a patch that contains the same document twice is refused', () => {
-    const twice = 'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\n'
-    expect(problems(() => merged(main('{}'), twice))).toEqual({ layer: 'layer-0', problems: [{ message: 'LinkConfig a is there twice', line: 5, column: 1 }] })
-    expect(problems(() => merged(main('{}'), 'machine: {token: a}\n---\nmachine: {token: b}')).problems).toHaveLength(1)
+    const twice =
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\n'
+    expect(problems(() => merged(main('{}'), twice))).toEqual({
+      layer: 'layer-0',
+      problems: [{ message: 'LinkConfig a is there twice', line: 5, column: 1 }],
+    })
+    expect(
+      problems(() => merged(main('{}'), 'machine: {token: a}\n---\nmachine: {token: b}')).problems,
+    ).toHaveLength(1)
   })
 
   test('documents that exclude each other are refused', () => {
-    const bond = 'apiVersion: v1alpha1\nkind: BondConfig\nname: eno1\nlinks: [a]\nbondMode: 802.3ad\n'
+    const bond =
+      'apiVersion: v1alpha1\nkind: BondConfig\nname: eno1\nlinks: [a]\nbondMode: 802.3ad\n'
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\n`
-    expect(problems(() => merged(base, bond)).problems).toMatchObject([{ message: expect.stringContaining("can't be together") as string }])
+    expect(problems(() => merged(base, bond)).problems).toMatchObject([
+      { message: expect.stringContaining("can't be together") as string },
+    ])
   })
 
   test('unknown documents and fields are refused with their position', () => {
-    expect(problems(() => merged(main('{}'), 'apiVersion: v1alpha1\nkind: NoSuchConfig\n')).problems).toEqual([
+    expect(
+      problems(() => merged(main('{}'), 'apiVersion: v1alpha1\nkind: NoSuchConfig\n')).problems,
+    ).toEqual([
       { message: 'Talos has no document NoSuchConfig of version v1alpha1', line: 1, column: 1 },
     ])
-    expect(problems(() => merged(main('{}'), 'machine:\n  kubelet:\n    imgae: x\n')).problems).toEqual([
-      { message: 'Talos has no field machine.kubelet.imgae', path: 'machine.kubelet.imgae', line: 3, column: 5 },
+    expect(
+      problems(() => merged(main('{}'), 'machine:\n  kubelet:\n    imgae: x\n')).problems,
+    ).toEqual([
+      {
+        message: 'Talos has no field machine.kubelet.imgae',
+        path: 'machine.kubelet.imgae',
+        line: 3,
+        column: 5,
+      },
     ])
     expect(problems(() => merged(main('{}'), 'kind: LinkConfig\nname: a\n')).problems).toEqual([
       { message: 'The document has no apiVersion', line: 1, column: 1 },
     ])
-    expect(problems(() => merged(main('{}'), 'apiVersion: v1\nname: a\n')).problems).toEqual([{ message: 'The document has no kind', line: 1, column: 1 }])
+    expect(problems(() => merged(main('{}'), 'apiVersion: v1\nname: a\n')).problems).toEqual([
+      { message: 'The document has no kind', line: 1, column: 1 },
+    ])
   })
 
   test('names of JavaScript’s object prototype are unknown fields like any other', () => {
-    expect(problems(() => merged(main('{}'), 'machine:\n  constructor: {a: 1}\n')).problems).toHaveLength(1)
-    expect(machineOf(main('{sysctls: {__proto__: a}}'), 'machine: {sysctls: {toString: b}}')).toEqual({
+    expect(
+      problems(() => merged(main('{}'), 'machine:\n  constructor: {a: 1}\n')).problems,
+    ).toHaveLength(1)
+    expect(
+      machineOf(main('{sysctls: {__proto__: a}}'), 'machine: {sysctls: {toString: b}}'),
+    ).toEqual({
       sysctls: JSON.parse('{"__proto__":"a","toString":"b"}') as unknown,
     })
   })
@@ -93,93 +125,148 @@ describe('documents', () => {
 
 describe('scalars', () => {
   test('the patch’s value replaces the existing one', () => {
-    expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: b}')).toEqual({ token: 'b', kubelet: { image: 'x' } })
+    expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: b}')).toEqual({
+      token: 'b',
+      kubelet: { image: 'x' },
+    })
   })
 
   test('an empty string or a zero in a patch changes nothing', () => {
     const base = main('{token: a, network: {interfaces: [{interface: e, mtu: 1500}]}}')
-    expect(machineOf(base, 'machine: {token: "", network: {interfaces: [{interface: e, mtu: 0}]}}')).toEqual({
+    expect(
+      machineOf(base, 'machine: {token: "", network: {interfaces: [{interface: e, mtu: 0}]}}'),
+    ).toEqual({
       token: 'a',
       network: { interfaces: [{ interface: 'e', mtu: 1500 }] },
     })
   })
 
   test('a boolean replaces the existing value, even if false', () => {
-    expect(machineOf(main('{kubelet: {registerWithFQDN: true}}'), 'machine: {kubelet: {registerWithFQDN: false}}')).toEqual({
+    expect(
+      machineOf(
+        main('{kubelet: {registerWithFQDN: true}}'),
+        'machine: {kubelet: {registerWithFQDN: false}}',
+      ),
+    ).toEqual({
       kubelet: { registerWithFQDN: false },
     })
-    expect(machineOf(main('{kubelet: {registerWithFQDN: true}}'), 'machine: {kubelet: {registerWithFQDN: no}}')).toEqual({
+    expect(
+      machineOf(
+        main('{kubelet: {registerWithFQDN: true}}'),
+        'machine: {kubelet: {registerWithFQDN: no}}',
+      ),
+    ).toEqual({
       kubelet: { registerWithFQDN: false },
     })
   })
 
   test('optional strings and numbers of newer documents replace the existing values, even if empty', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`
-    expect(merged(base, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: node-1\n')[1]).toEqual({
+    expect(
+      merged(base, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: node-1\n')[1],
+    ).toEqual({
       apiVersion: 'v1alpha1',
       kind: 'HostnameConfig',
       auto: 'off',
       hostname: 'node-1',
     })
     const bond = `${main('{}')}---\napiVersion: v1alpha1\nkind: BondConfig\nname: b\nminLinks: 2\n`
-    expect(merged(bond, 'apiVersion: v1alpha1\nkind: BondConfig\nname: b\nminLinks: 0\n')[1]).toMatchObject({ minLinks: 0 })
+    expect(
+      merged(bond, 'apiVersion: v1alpha1\nkind: BondConfig\nname: b\nminLinks: 0\n')[1],
+    ).toMatchObject({ minLinks: 0 })
   })
 
   test('the first value of an enumeration is the zero value in Talos, so it replaces nothing', () => {
     const base = `${main('{}')}---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n`
-    expect(merged(base, 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n')[1]).toMatchObject({ ingress: 'block' })
+    expect(
+      merged(base, 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: accept\n')[1],
+    ).toMatchObject({ ingress: 'block' })
   })
 
   test('null in a patch changes nothing', () => {
-    expect(machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: null, kubelet: null}')).toEqual({ token: 'a', kubelet: { image: 'x' } })
+    expect(
+      machineOf(main('{token: a, kubelet: {image: x}}'), 'machine: {token: null, kubelet: null}'),
+    ).toEqual({ token: 'a', kubelet: { image: 'x' } })
   })
 
   test('a patch with a value of another type is refused', () => {
-    expect(problems(() => merged(main('{}'), 'machine: {kubelet: {registerWithFQDN: maybe}}')).problems).toMatchObject([
-      { message: 'machine.kubelet.registerWithFQDN must be true or false' },
+    expect(
+      problems(() => merged(main('{}'), 'machine: {kubelet: {registerWithFQDN: maybe}}')).problems,
+    ).toMatchObject([{ message: 'machine.kubelet.registerWithFQDN must be true or false' }])
+    expect(
+      problems(() => merged(main('{}'), 'cluster: {controlPlane: {localAPIServerPort: "6443"}}'))
+        .problems,
+    ).toMatchObject([{ message: 'cluster.controlPlane.localAPIServerPort must be a whole number' }])
+    expect(problems(() => merged(main('{}'), 'machine: {certSANs: a}')).problems).toMatchObject([
+      { message: 'machine.certSANs must be a list' },
     ])
-    expect(problems(() => merged(main('{}'), 'cluster: {controlPlane: {localAPIServerPort: "6443"}}')).problems).toMatchObject([
-      { message: 'cluster.controlPlane.localAPIServerPort must be a whole number' },
+    expect(problems(() => merged(main('{}'), 'machine: [a]')).problems).toMatchObject([
+      { message: 'machine must be a mapping' },
     ])
-    expect(problems(() => merged(main('{}'), 'machine: {certSANs: a}')).problems).toMatchObject([{ message: 'machine.certSANs must be a list' }])
-    expect(problems(() => merged(main('{}'), 'machine: [a]')).problems).toMatchObject([{ message: 'machine must be a mapping' }])
   })
 
   test('certificate and key are replaced independently', () => {
-    expect(machineOf(main('{ca: {crt: QQ==, key: Qg==}}'), 'machine: {ca: {crt: Qw==}}')).toEqual({ ca: { crt: 'Qw==', key: 'Qg==' } })
+    expect(machineOf(main('{ca: {crt: QQ==, key: Qg==}}'), 'machine: {ca: {crt: Qw==}}')).toEqual({
+      ca: { crt: 'Qw==', key: 'Qg==' },
+    })
   })
 })
 
 describe('lists', () => {
   test('lists are appended, with duplicates', () => {
-    expect(machineOf(main('{certSANs: [a, b]}'), 'machine: {certSANs: [b, c]}')).toEqual({ certSANs: ['a', 'b', 'b', 'c'] })
+    expect(machineOf(main('{certSANs: [a, b]}'), 'machine: {certSANs: [b, c]}')).toEqual({
+      certSANs: ['a', 'b', 'b', 'c'],
+    })
     expect(merged(main('{}', '{extraManifests: [x]}'), 'cluster: {extraManifests: [y]}')).toEqual([
       { version: 'v1alpha1', cluster: { extraManifests: ['x', 'y'] } },
     ])
   })
 
   test('an empty list in a patch changes nothing', () => {
-    expect(machineOf(main('{certSANs: [a]}'), 'machine: {certSANs: []}')).toEqual({ certSANs: ['a'] })
+    expect(machineOf(main('{certSANs: [a]}'), 'machine: {certSANs: []}')).toEqual({
+      certSANs: ['a'],
+    })
   })
 
   test('subnets of pods and services are replaced', () => {
-    const base = main('{}', '{network: {podSubnets: [10.244.0.0/16], serviceSubnets: [10.96.0.0/12], cni: {urls: [a]}}}')
-    expect(merged(base, 'cluster: {network: {podSubnets: [10.0.0.0/16], serviceSubnets: [10.1.0.0/16], cni: {urls: [b]}}}')[0]).toMatchObject({
-      cluster: { network: { podSubnets: ['10.0.0.0/16'], serviceSubnets: ['10.1.0.0/16'], cni: { urls: ['a', 'b'] } } },
+    const base = main(
+      '{}',
+      '{network: {podSubnets: [10.244.0.0/16], serviceSubnets: [10.96.0.0/12], cni: {urls: [a]}}}',
+    )
+    expect(
+      merged(
+        base,
+        'cluster: {network: {podSubnets: [10.0.0.0/16], serviceSubnets: [10.1.0.0/16], cni: {urls: [b]}}}',
+      )[0],
+    ).toMatchObject({
+      cluster: {
+        network: {
+          podSubnets: ['10.0.0.0/16'],
+          serviceSubnets: ['10.1.0.0/16'],
+          cni: { urls: ['a', 'b'] },
+        },
+      },
     })
   })
 
   test('ports and sources of a network rule are replaced', () => {
     const rule = (ports: string, subnet: string) =>
       `apiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: r\nportSelector: {ports: [${ports}], protocol: tcp}\ningress: [{subnet: ${subnet}}]\n`
-    expect(merged(`${main('{}')}---\n${rule('50000', '10.0.0.0/8')}`, rule('6443, "100-200"', '192.168.0.0/16'))[1]).toMatchObject({
+    expect(
+      merged(
+        `${main('{}')}---\n${rule('50000', '10.0.0.0/8')}`,
+        rule('6443, "100-200"', '192.168.0.0/16'),
+      )[1],
+    ).toMatchObject({
       portSelector: { ports: [6443, '100-200'] },
       ingress: [{ subnet: '192.168.0.0/16' }],
     })
   })
 
   test('interfaces merge by name, otherwise by selector; any other interface is appended', () => {
-    const base = main('{network: {interfaces: [{interface: eth0, mtu: 1500}, {deviceSelector: {driver: ice}, dhcp: true}, {interface: eth1}]}}')
+    const base = main(
+      '{network: {interfaces: [{interface: eth0, mtu: 1500}, {deviceSelector: {driver: ice}, dhcp: true}, {interface: eth1}]}}',
+    )
     const patch = `machine: {network: {interfaces: [
       {interface: eth0, addresses: [10.0.0.1/24]}, {deviceSelector: {driver: ice}, mtu: 9000}, {deviceSelector: {driver: mlx5_core}}, {interface: eth2}]}}`
     expect(machineOf(base, patch)).toEqual({
@@ -196,8 +283,15 @@ describe('lists', () => {
   })
 
   test('VLANs of an interface merge by their id', () => {
-    const base = main('{network: {interfaces: [{interface: e, vlans: [{vlanId: 10, addresses: [a]}]}]}}')
-    expect(machineOf(base, 'machine: {network: {interfaces: [{interface: e, vlans: [{vlanId: 10, addresses: [b]}, {vlanId: 20, dhcp: true}]}]}}')).toEqual({
+    const base = main(
+      '{network: {interfaces: [{interface: e, vlans: [{vlanId: 10, addresses: [a]}]}]}}',
+    )
+    expect(
+      machineOf(
+        base,
+        'machine: {network: {interfaces: [{interface: e, vlans: [{vlanId: 10, addresses: [b]}, {vlanId: 20, dhcp: true}]}]}}',
+      ),
+    ).toEqual({
       network: {
         interfaces: [
           {
@@ -223,7 +317,13 @@ describe('lists', () => {
       cluster: {
         apiServer: {
           admissionControl: [
-            { name: 'PodSecurity', configuration: { defaults: { enforce: 'privileged' }, exemptions: { namespaces: ['kube-system', 'x'] } } },
+            {
+              name: 'PodSecurity',
+              configuration: {
+                defaults: { enforce: 'privileged' },
+                exemptions: { namespaces: ['kube-system', 'x'] },
+              },
+            },
             { name: 'Other', configuration: { a: 1 } },
           ],
         },
@@ -232,9 +332,13 @@ describe('lists', () => {
   })
 
   test('files of an extension’s service merge by their path', () => {
-    const service = (files: string) => `apiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: s\nconfigFiles: [${files}]\n`
+    const service = (files: string) =>
+      `apiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: s\nconfigFiles: [${files}]\n`
     expect(
-      merged(`${main('{}')}---\n${service('{content: a, mountPath: /a}')}`, service('{content: b, mountPath: /a}, {content: c, mountPath: /c}'))[1],
+      merged(
+        `${main('{}')}---\n${service('{content: a, mountPath: /a}')}`,
+        service('{content: b, mountPath: /a}, {content: c, mountPath: /c}'),
+      )[1],
     ).toMatchObject({
       configFiles: [
         { content: 'b', mountPath: '/a' },
@@ -244,24 +348,41 @@ describe('lists', () => {
   })
 
   test('an image verification rule replaces the one with the same pattern', () => {
-    const rules = (list: string) => `apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [${list}]\n`
-    expect(merged(`${main('{}')}---\n${rules('{image: a, skip: true}')}`, rules('{image: a, deny: true}, {image: b, skip: true}'))[1]).toMatchObject({
+    const rules = (list: string) =>
+      `apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules: [${list}]\n`
+    expect(
+      merged(
+        `${main('{}')}---\n${rules('{image: a, skip: true}')}`,
+        rules('{image: a, deny: true}, {image: b, skip: true}'),
+      )[1],
+    ).toMatchObject({
       rules: [
         { image: 'a', deny: true },
         { image: 'b', skip: true },
       ],
     })
-    expect(JSON.stringify(merged(`${main('{}')}---\n${rules('{image: a, skip: true}')}`, rules('{image: a, deny: true}'))[1])).not.toContain('skip')
+    expect(
+      JSON.stringify(
+        merged(
+          `${main('{}')}---\n${rules('{image: a, skip: true}')}`,
+          rules('{image: a, deny: true}'),
+        )[1],
+      ),
+    ).not.toContain('skip')
   })
 })
 
 describe('maps and untyped values', () => {
   test('maps merge by key', () => {
-    expect(machineOf(main('{sysctls: {a: "1", b: "2"}}'), 'machine: {sysctls: {b: "3", c: "4"}}')).toEqual({ sysctls: { a: '1', b: '3', c: '4' } })
+    expect(
+      machineOf(main('{sysctls: {a: "1", b: "2"}}'), 'machine: {sysctls: {b: "3", c: "4"}}'),
+    ).toEqual({ sysctls: { a: '1', b: '3', c: '4' } })
   })
 
   test('strings that look like numbers or booleans stay strings', () => {
-    const { yaml } = mergePatches(main('{}'), [{ name: 'p', body: 'machine: {sysctls: {net.core.somaxconn: 65535, x: 012, y: true}}' }])
+    const { yaml } = mergePatches(main('{}'), [
+      { name: 'p', body: 'machine: {sysctls: {net.core.somaxconn: 65535, x: 012, y: true}}' },
+    ])
     expect(yaml).toContain('net.core.somaxconn: "65535"')
     expect(yaml).toContain('x: "012"')
     expect(yaml).toContain('"y": "true"')
@@ -275,8 +396,13 @@ describe('maps and untyped values', () => {
   })
 
   test('the audit policy is replaced as a whole', () => {
-    const base = main('{}', '{apiServer: {auditPolicy: {kind: Policy, rules: [{level: Metadata}]}}}')
-    expect(merged(base, 'cluster: {apiServer: {auditPolicy: {rules: [{level: None}]}}}')[0]).toEqual({
+    const base = main(
+      '{}',
+      '{apiServer: {auditPolicy: {kind: Policy, rules: [{level: Metadata}]}}}',
+    )
+    expect(
+      merged(base, 'cluster: {apiServer: {auditPolicy: {rules: [{level: None}]}}}')[0],
+    ).toEqual({
       version: 'v1alpha1',
       cluster: { apiServer: { auditPolicy: { rules: [{ level: 'None' }] } } },
     })
@@ -284,9 +410,16 @@ describe('maps and untyped values', () => {
 
   test('an untyped value is refused if its type differs from that of the existing value', () => {
     const base = main('{kubelet: {extraConfig: {maxPods: 110}}}')
-    expect(machineOf(base, 'machine: {kubelet: {extraConfig: {maxPods: 250}}}')).toEqual({ kubelet: { extraConfig: { maxPods: 250 } } })
-    expect(problems(() => merged(base, 'machine: {kubelet: {extraConfig: {maxPods: many}}}')).problems).toMatchObject([
-      { message: 'machine.kubelet.extraConfig.maxPods is of another type in the configuration', path: 'machine.kubelet.extraConfig.maxPods' },
+    expect(machineOf(base, 'machine: {kubelet: {extraConfig: {maxPods: 250}}}')).toEqual({
+      kubelet: { extraConfig: { maxPods: 250 } },
+    })
+    expect(
+      problems(() => merged(base, 'machine: {kubelet: {extraConfig: {maxPods: many}}}')).problems,
+    ).toMatchObject([
+      {
+        message: 'machine.kubelet.extraConfig.maxPods is of another type in the configuration',
+        path: 'machine.kubelet.extraConfig.maxPods',
+      },
     ])
   })
 })
@@ -295,27 +428,44 @@ describe('$patch: delete', () => {
   const withHost = `${main('{token: a}')}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n`
 
   test('a whole document can be deleted', () => {
-    expect(merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n')).toHaveLength(1)
+    expect(
+      merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n'),
+    ).toHaveLength(1)
   })
 
   test('the main document can’t be deleted', () => {
-    expect(problems(() => merged(withHost, 'version: v1alpha1\n$patch: delete\n')).problems).toMatchObject([
-      { message: 'The machine’s main document can’t be deleted' },
-    ])
+    expect(
+      problems(() => merged(withHost, 'version: v1alpha1\n$patch: delete\n')).problems,
+    ).toMatchObject([{ message: 'The machine’s main document can’t be deleted' }])
   })
 
   test('a field, a map’s key and a section can be deleted', () => {
-    const base = main('{token: a, nodeLabels: {x: "1", y: "2"}, kubelet: {image: i, clusterDNS: [a]}}')
-    expect(machineOf(base, 'machine: {nodeLabels: {x: {$patch: delete}}, kubelet: {clusterDNS: {$patch: delete}}}')).toEqual({
+    const base = main(
+      '{token: a, nodeLabels: {x: "1", y: "2"}, kubelet: {image: i, clusterDNS: [a]}}',
+    )
+    expect(
+      machineOf(
+        base,
+        'machine: {nodeLabels: {x: {$patch: delete}}, kubelet: {clusterDNS: {$patch: delete}}}',
+      ),
+    ).toEqual({
       token: 'a',
       nodeLabels: { y: '2' },
       kubelet: { image: 'i' },
     })
-    expect(machineOf(base, 'machine: {kubelet: {$patch: delete}}')).toEqual({ token: 'a', nodeLabels: { x: '1', y: '2' } })
+    expect(machineOf(base, 'machine: {kubelet: {$patch: delete}}')).toEqual({
+      token: 'a',
+      nodeLabels: { x: '1', y: '2' },
+    })
   })
 
   test('a deletion removes a field that an empty value can’t remove', () => {
-    expect(merged(withHost, 'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: {$patch: delete}\nhostname: node-1\n')[1]).toEqual({
+    expect(
+      merged(
+        withHost,
+        'apiVersion: v1alpha1\nkind: HostnameConfig\nauto: {$patch: delete}\nhostname: node-1\n',
+      )[1],
+    ).toEqual({
       apiVersion: 'v1alpha1',
       kind: 'HostnameConfig',
       hostname: 'node-1',
@@ -332,12 +482,19 @@ describe('$patch: delete', () => {
         base,
         'machine: {network: {interfaces: [{interface: eth0, $patch: delete}]}}\ncluster: {apiServer: {admissionControl: [{name: PodSecurity, $patch: delete}]}}',
       ),
-    ).toEqual([{ version: 'v1alpha1', machine: { network: { interfaces: [{ interface: 'eth1' }] } } }])
+    ).toEqual([
+      { version: 'v1alpha1', machine: { network: { interfaces: [{ interface: 'eth1' }] } } },
+    ])
   })
 
   test('deletions are applied before the rest of their document, so a list element can be replaced', () => {
     const base = main('{network: {interfaces: [{interface: eth0, dhcp: true}]}}')
-    expect(machineOf(base, 'machine: {network: {interfaces: [{interface: eth0, $patch: delete}, {interface: eth0, dummy: true}]}}')).toEqual({
+    expect(
+      machineOf(
+        base,
+        'machine: {network: {interfaces: [{interface: eth0, $patch: delete}, {interface: eth0, dummy: true}]}}',
+      ),
+    ).toEqual({
       network: { interfaces: [{ interface: 'eth0', dummy: true }] },
     })
   })
@@ -349,7 +506,10 @@ describe('$patch: delete', () => {
       'cluster: {apiServer: {admissionControl: [{name: Nope, $patch: delete}]}}',
       'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno9\n$patch: delete\n',
     ]) {
-      expect({ patch, ...problems(() => merged(main('{nodeLabels: {x: "1"}}', '{apiServer: {}}'), patch)) }).toMatchObject({
+      expect({
+        patch,
+        ...problems(() => merged(main('{nodeLabels: {x: "1"}}', '{apiServer: {}}'), patch)),
+      }).toMatchObject({
         patch,
         problems: [{ message: expect.stringMatching(/^There is no /) as string }],
       })
@@ -358,9 +518,14 @@ describe('$patch: delete', () => {
 
   test('a deletion inside a list’s element is refused', () => {
     const base = main('{network: {interfaces: [{interface: eth0, dhcp: true}]}}')
-    expect(problems(() => merged(base, 'machine: {network: {interfaces: [{interface: eth0, dhcp: {$patch: delete}}]}}')).problems).toMatchObject([
-      { message: expect.stringContaining('can’t be deleted') as string },
-    ])
+    expect(
+      problems(() =>
+        merged(
+          base,
+          'machine: {network: {interfaces: [{interface: eth0, dhcp: {$patch: delete}}]}}',
+        ),
+      ).problems,
+    ).toMatchObject([{ message: expect.stringContaining('can’t be deleted') as string }])
   })
 })
 
@@ -369,7 +534,10 @@ describe('order and origin', () => {
     const base = main('{token: a}')
     const { yaml, sources } = mergePatches(base, [
       { name: 'one', body: 'machine: {token: b, certSANs: [san-1]}' },
-      { name: 'two', body: 'machine: {certSANs: [san-2]}\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n' },
+      {
+        name: 'two',
+        body: 'machine: {certSANs: [san-2]}\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n',
+      },
     ])
     const lines = yaml.trimEnd().split('\n')
     expect(sources).toHaveLength(lines.length)
@@ -394,7 +562,9 @@ describe('order and origin', () => {
   })
 
   test('comments and empty documents change nothing', () => {
-    expect(merged(main('{token: a}'), '# nothing\n---\n---\nmachine: {token: b} # better\n', '')).toEqual([{ version: 'v1alpha1', machine: { token: 'b' } }])
+    expect(
+      merged(main('{token: a}'), '# nothing\n---\n---\nmachine: {token: b} # better\n', ''),
+    ).toEqual([{ version: 'v1alpha1', machine: { token: 'b' } }])
   })
 })
 
@@ -420,14 +590,23 @@ describe('a generated configuration', () => {
 
   test('a patch that only replaces values has no effect when it is merged a second time', () => {
     assert(
-      property(dictionary(stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }), (sysctls) => {
-        const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }
-        const once = mergePatches(config, [layer]).yaml
-        expect(mergePatches(config, [layer, layer]).yaml).toBe(once)
-        const read = parseAllDocuments(once)[0]!.toJS() as { machine: { sysctls?: Record<string, string> } }
-        expect({ ...read.machine.sysctls }).toEqual(sysctls)
-        expect(mergePatches(once, []).yaml).toBe(once)
-      }),
+      property(
+        dictionary(
+          stringMatching(/^[a-z][a-z0-9./-]{0,20}$/),
+          string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+          { maxKeys: 8 },
+        ),
+        (sysctls) => {
+          const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }
+          const once = mergePatches(config, [layer]).yaml
+          expect(mergePatches(config, [layer, layer]).yaml).toBe(once)
+          const read = parseAllDocuments(once)[0]!.toJS() as {
+            machine: { sysctls?: Record<string, string> }
+          }
+          expect({ ...read.machine.sysctls }).toEqual(sysctls)
+          expect(mergePatches(once, []).yaml).toBe(once)
+        },
+      ),
       { numRuns: 60 },
     )
   })

@@ -1,12 +1,31 @@
 /**
- * Applies patches to a configuration, as `talosctl machineconfig patch` does, and reports for each line of the result which layer it came from.
+ * Applies patches to a configuration, as `talosctl machineconfig patch` does, and reports for each
+ * line of the result which layer it came from.
  */
-import { type ConfigDocument, decodeDocuments, duplicates, loadDocuments, documentId, problemAt } from './decode.ts'
+import {
+  type ConfigDocument,
+  decodeDocuments,
+  duplicates,
+  loadDocuments,
+  documentId,
+  problemAt,
+} from './decode.ts'
 import { applyDeletions, takeDeletions } from './deletions.ts'
 import { emit } from './emit.ts'
 import { encodeDocument } from './encode.ts'
 import { generatedLayer } from './generate.ts'
-import { ConfigError, type ConfigProblem, type MapNode, readDocuments, at, clone, join, type ListNode, type ScalarNode, type TreeNode } from './tree.ts'
+import {
+  ConfigError,
+  type ConfigProblem,
+  type MapNode,
+  readDocuments,
+  at,
+  clone,
+  join,
+  type ListNode,
+  type ScalarNode,
+  type TreeNode,
+} from './tree.ts'
 import type { ListShape, Shape } from './model/shape.ts'
 
 export interface Layer {
@@ -18,8 +37,9 @@ export interface Layer {
 export type Merged = ReturnType<typeof mergePatches>
 
 /**
- * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its name and the positions of its problems.
- * The rules are Talos's, each with its test in `merge.test.ts`.
+ * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its
+ * name and the positions of its problems. The rules are Talos's, each with its test in
+ * `merge.test.ts`.
  */
 export function mergePatches(base: string, layers: readonly Layer[]) {
   const documents = loadDocuments(base, generatedLayer)
@@ -44,7 +64,8 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
   )
   const all: ConfigProblem[] = [...problems, ...duplicates(patches)]
   if (all.length > 0) throw new ConfigError(all)
-  // Documents in order, and in each document deletions first, so that one document can delete a value and add it again.
+  // Documents in order, and in each document deletions first, so that one document can delete a
+  // value and add it again.
   applyDeletions(
     documents,
     parts.flatMap(({ deletions }) => deletions),
@@ -55,8 +76,10 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
 }
 
 /**
- * Merges a patch's documents into a configuration's, as Talos does it (Talos `pkg/machinery/config/merge/merge.go` and `configpatcher/strategic.go`): two documents
- * with the same identity are merged field by field, by the rule for the field. A document that `left` lacks is appended. Changes `left`.
+ * Merges a patch's documents into a configuration's, as Talos does it (Talos
+ * `pkg/machinery/config/merge/merge.go` and `configpatcher/strategic.go`): two documents with the
+ * same identity are merged field by field, by the rule for the field. A document that `left` lacks
+ * is appended. Changes `left`.
  */
 function mergeDocuments(left: ConfigDocument[], right: readonly ConfigDocument[]): void {
   for (const patch of right) {
@@ -80,17 +103,26 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
       return clone(right)
     case 'free':
       // An empty value is Go's zero value, which replaces nothing.
-      if (shape.replace === true) return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
+      if (shape.replace === true)
+        return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
       return mergeFree(left, right, path)
     case 'list':
       return mergeList(shape, left as ListNode, right as ListNode, path)
     case 'map':
-      return mergeMap(left as MapNode, right as MapNode, (l, r, key) => (shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, join(path, key))))
+      return mergeMap(left as MapNode, right as MapNode, (l, r, key) =>
+        shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, join(path, key)),
+      )
   }
-  return mergeMap(left as MapNode, right as MapNode, (l, r, key) => merge(shape.fields[key]!, l, r, join(path, key)))
+  return mergeMap(left as MapNode, right as MapNode, (l, r, key) =>
+    merge(shape.fields[key]!, l, r, join(path, key)),
+  )
 }
 
-function mergeMap(left: MapNode, right: MapNode, each: (left: TreeNode | undefined, right: TreeNode, key: string) => TreeNode): MapNode {
+function mergeMap(
+  left: MapNode,
+  right: MapNode,
+  each: (left: TreeNode | undefined, right: TreeNode, key: string) => TreeNode,
+): MapNode {
   const entries = new Map(left.entries)
   for (const [key, entry] of right.entries) {
     const existing = entries.get(key)
@@ -102,16 +134,25 @@ function mergeMap(left: MapNode, right: MapNode, each: (left: TreeNode | undefin
 
 function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: string): ListNode {
   if (shape.merge === 'replace') return clone(right) as ListNode
-  if (shape.merge === undefined) return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
+  if (shape.merge === undefined)
+    return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   const { by, whole } = shape.merge
   const items = [...left.items]
   right.items.forEach((item, i) => {
-    // An element is identified by the first of these keys that it has. An element with none of these keys is always appended.
+    // An element is identified by the first of these keys that it has. An element with none of
+    // these keys is always appended.
     const key = by.find((k) => !isNull(at(item, k)))
     const wanted = key === undefined ? undefined : fingerprint(at(item, key)!)
-    const found = wanted === undefined ? -1 : items.findIndex((other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted)
+    const found =
+      wanted === undefined
+        ? -1
+        : items.findIndex(
+            (other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted,
+          )
     if (found < 0) items.push(clone(item))
-    else items[found] = whole === true ? clone(item) : merge(shape.of, items[found], item, join(path, String(i)))
+    else
+      items[found] =
+        whole === true ? clone(item) : merge(shape.of, items[found], item, join(path, String(i)))
   })
   return { ...left, items }
 }
@@ -119,9 +160,12 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: stri
 /** Merges free-form values by kind. Values of different kinds are refused. */
 function mergeFree(left: TreeNode, right: TreeNode, path: string): TreeNode {
   if (left.is === 'map' && right.is === 'map') {
-    return mergeMap(left, right, (l, r, key) => (l === undefined || isNull(l) ? clone(r) : isNull(r) ? l : mergeFree(l, r, join(path, key))))
+    return mergeMap(left, right, (l, r, key) =>
+      l === undefined || isNull(l) ? clone(r) : isNull(r) ? l : mergeFree(l, r, join(path, key)),
+    )
   }
-  if (left.is === 'list' && right.is === 'list') return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
+  if (left.is === 'list' && right.is === 'list')
+    return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   if (left.is === 'scalar' && right.is === 'scalar' && scalarType(left) === scalarType(right)) {
     const zero = right.value === '' || right.value === 0 || right.value === 0n
     return zero ? left : clone(right)
@@ -133,10 +177,17 @@ function isNull(node: TreeNode | undefined): boolean {
   return node === undefined || (node.is === 'scalar' && node.value === null)
 }
 
-/** Whether a value is Go's zero value of a field that isn't a pointer. Such a value can't replace another one. */
+/**
+ * Whether a value is Go's zero value of a field that isn't a pointer. Such a value can't replace
+ * another one.
+ */
 function isZero(shape: Shape, node: TreeNode): boolean {
   if (node.is !== 'scalar') return false
-  if (shape.is === 'text') return (node.value === '' && shape.optional !== true) || (shape.zero !== undefined && node.value === shape.zero)
+  if (shape.is === 'text')
+    return (
+      (node.value === '' && shape.optional !== true) ||
+      (shape.zero !== undefined && node.value === shape.zero)
+    )
   return shape.is === 'integer' && node.value === 0n && shape.optional !== true
 }
 
@@ -148,6 +199,8 @@ function scalarType(node: ScalarNode): string {
 function fingerprint(node: TreeNode): string {
   if (node.is === 'scalar') return `${typeof node.value}:${String(node.value)}`
   if (node.is === 'list') return `[${node.items.map(fingerprint).join(',')}]`
-  const keys = [...node.entries.keys()].filter((key) => !isNull(node.entries.get(key)!.value)).toSorted()
+  const keys = [...node.entries.keys()]
+    .filter((key) => !isNull(node.entries.get(key)!.value))
+    .toSorted()
   return `{${keys.map((key) => `${JSON.stringify(key)}:${fingerprint(node.entries.get(key)!.value)}`).join(',')}}`
 }

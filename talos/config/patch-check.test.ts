@@ -7,18 +7,25 @@ import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
 
-/** Milliseconds of processor time that `act` takes. Wall-clock time would include what else the machine does. */
+/**
+ * Milliseconds of processor time that `act` takes. Wall-clock time would include what else the
+ * machine does.
+ */
 function busyMs(act: () => unknown): number {
   const before = process.cpuUsage()
   act()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
 }
-/** Milliseconds in which this machine splits a text into tokens: a measure for limits that holds on fast and slow machines. */
+/**
+ * Milliseconds in which this machine splits a text into tokens: a measure for limits that holds on
+ * fast and slow machines.
+ */
 const lexedIn = (body: string): number => busyMs(() => Array.from(new Lexer().lex(body)))
 const refusedIn = (body: string): number => busyMs(() => expect(errors(body)).not.toEqual([]))
 
-const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
+const messages = (body: string, talosVersion?: string) =>
+  errors(body, talosVersion).map((e) => e.message)
 
 describe('valid patches', () => {
   test.each([
@@ -39,17 +46,26 @@ describe('YAML', () => {
     const [error] = errors('machine:\n  sysctls:\n   - a: b\n  c\n')
     expect(error?.line).toBeGreaterThan(1)
     expect(error?.column).toBeGreaterThan(0)
-    expect(errors('machine:\n  token: a\n  token: b\n')).toEqual([{ message: 'The key token is there twice', path: 'machine.token', line: 3, column: 3 }])
+    expect(errors('machine:\n  token: a\n  token: b\n')).toEqual([
+      { message: 'The key token is there twice', path: 'machine.token', line: 3, column: 3 },
+    ])
     expect(errors('machine:\n\tsysctls: {}\n')).not.toEqual([])
   })
 
   test('anchors, aliases, tags and merge keys are refused', () => {
     expect(messages('machine:\n  sysctls: &a {b: c}\n')).toEqual(['Anchors are not allowed'])
-    expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual(['Anchors are not allowed', 'Aliases are not allowed'])
+    expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual([
+      'Anchors are not allowed',
+      'Aliases are not allowed',
+    ])
     expect(messages('machine:\n  sysctls: {a: !!str 1}\n')).toEqual(['Tags are not allowed'])
-    expect(messages('machine:\n  sysctls: !<tag:example.com,2026:x> {a: b}\n')[0]).toContain('Tags are not allowed')
+    expect(messages('machine:\n  sysctls: !<tag:example.com,2026:x> {a: b}\n')[0]).toContain(
+      'Tags are not allowed',
+    )
     expect(messages('machine:\n  sysctls: {<<: {a: b}}\n')).toEqual(['Merge keys are not allowed'])
-    expect(messages('machine:\n  sysctls: {? [a, b] : c}\n')).toEqual(['A key must be a single value'])
+    expect(messages('machine:\n  sysctls: {? [a, b] : c}\n')).toEqual([
+      'A key must be a single value',
+    ])
   })
 
   test('aliases that expand exponentially are refused at once', () => {
@@ -123,12 +139,14 @@ describe('YAML', () => {
         ),
         (body) => {
           const found = errors(body)
-          // An accepted patch can be merged, or the merge reports what it can't find. No other error occurs.
+          // An accepted patch can be merged, or the merge reports what it can't find. No other
+          // error occurs.
           if (found.length > 0) return
           try {
             mergePatches('version: v1alpha1\nmachine: {}\ncluster: {}\n', [{ name: 'p', body }])
           } catch (error) {
-            if (!(error instanceof ConfigError) || !error.message.startsWith('There is no ')) throw error
+            if (!(error instanceof ConfigError) || !error.message.startsWith('There is no '))
+              throw error
           }
         },
       ),
@@ -137,11 +155,20 @@ describe('YAML', () => {
   })
 
   test('patches with too many bytes, values or documents are refused', () => {
-    expect(messages(`machine:\n  env: {A: ${'x'.repeat(patchLimits.bytes)}}`)).toEqual(['A patch can have 64 KiB at most; this one has 65 KiB'])
-    expect(messages(`machine: {certSANs: [${Array.from({ length: 5001 }, () => 'a').join(',')}]}`)).toEqual(['A patch can have 5000 values at most'])
-    expect(messages(Array.from({ length: 11 }, (_, i) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: l${i}\n`).join('---\n'))).toEqual([
-      'A patch can have 10 documents at most; this one has 11',
+    expect(messages(`machine:\n  env: {A: ${'x'.repeat(patchLimits.bytes)}}`)).toEqual([
+      'A patch can have 64 KiB at most; this one has 65 KiB',
     ])
+    expect(
+      messages(`machine: {certSANs: [${Array.from({ length: 5001 }, () => 'a').join(',')}]}`),
+    ).toEqual(['A patch can have 5000 values at most'])
+    expect(
+      messages(
+        Array.from(
+          { length: 11 },
+          (_, i) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: l${i}\n`,
+        ).join('---\n'),
+      ),
+    ).toEqual(['A patch can have 10 documents at most; this one has 11'])
     expect(messages('')).toEqual(['The patch is empty'])
     expect(messages('# only a comment\n---\n')).toEqual(['The patch is empty'])
   })
@@ -152,30 +179,52 @@ describe('YAML', () => {
     ['directives', '%\n'.repeat(30_000)],
     ['documents', '---\n'.repeat(16_000)],
     ['keys', 'a:\n'.repeat(20_000)],
-  ])('checking a text that consists only of %s takes less time than building its tree', (_, body) => {
-    // 0.1 to 4 times the time of the lexer. A parser that builds a tree of the whole text takes 8 to 20 times that time.
-    const shares = Array.from({ length: 5 }, () => refusedIn(body) / lexedIn(body))
-    expect(Math.min(...shares)).toBeLessThan(7)
-  })
+  ])(
+    'checking a text that consists only of %s takes less time than building its tree',
+    (_, body) => {
+      // 0.1 to 4 times the time of the lexer. A parser that builds a tree of the whole text takes 8
+      // to 20 times that time.
+      const shares = Array.from({ length: 5 }, () => refusedIn(body) / lexedIn(body))
+      expect(Math.min(...shares)).toBeLessThan(7)
+    },
+  )
 
   test('invalid UTF-8 and control characters are refused', () => {
     expect(messages('machine: {env: {A: "\ud800"}}')).toEqual(['The text is not valid UTF-8'])
-    expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([{ message: 'Control characters are not allowed', line: 2 }])
+    expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([
+      { message: 'Control characters are not allowed', line: 2 },
+    ])
     expect(errors('machine:\n  env: {A: "\u001b[31m"}')).not.toEqual([])
   })
 
   test('ambiguous scalars are refused', () => {
-    expect(messages('machine: {sysctls: {a: yes}}')).toEqual(['yes can be read in two ways: write "yes" with quotes'])
-    expect(messages('machine: {sysctls: {a: 012}}')).toEqual(['012 can be read in two ways: write "012" with quotes'])
-    expect(messages('machine: {sysctls: {a: 1_000}}')).toEqual(['1_000 can be read in two ways: write "1_000" with quotes'])
-    expect(messages('machine: {sysctls: {a: 12:30:45}}')).toEqual(['12:30:45 can be read in two ways: write "12:30:45" with quotes'])
-    expect(messages('machine: {kubelet: {extraConfig: {a: 2026-11-20}}}')).toEqual(['2026-11-20 can be read in two ways: write "2026-11-20" with quotes'])
-    expect(messages('machine: {kubelet: {registerWithFQDN: on}}')).toEqual(['on can be read in two ways: write true or false'])
+    expect(messages('machine: {sysctls: {a: yes}}')).toEqual([
+      'yes can be read in two ways: write "yes" with quotes',
+    ])
+    expect(messages('machine: {sysctls: {a: 012}}')).toEqual([
+      '012 can be read in two ways: write "012" with quotes',
+    ])
+    expect(messages('machine: {sysctls: {a: 1_000}}')).toEqual([
+      '1_000 can be read in two ways: write "1_000" with quotes',
+    ])
+    expect(messages('machine: {sysctls: {a: 12:30:45}}')).toEqual([
+      '12:30:45 can be read in two ways: write "12:30:45" with quotes',
+    ])
+    expect(messages('machine: {kubelet: {extraConfig: {a: 2026-11-20}}}')).toEqual([
+      '2026-11-20 can be read in two ways: write "2026-11-20" with quotes',
+    ])
+    expect(messages('machine: {kubelet: {registerWithFQDN: on}}')).toEqual([
+      'on can be read in two ways: write true or false',
+    ])
     expect(messages('apiVersion: v1alpha1\nkind: LinkConfig\nname: a\nmtu: 01500\n')).toEqual([
       '01500 can be read in two ways: write it without leading zeros and underscores',
     ])
-    expect(messages('machine: {sysctls: {a: "yes", b: \'012\', c: 1000, d: true, e: x-on}}')).toEqual([])
-    expect(messages('machine: {files: [{content: a, permissions: 0644, path: /var/a, op: create}]}')).toEqual([])
+    expect(
+      messages('machine: {sysctls: {a: "yes", b: \'012\', c: 1000, d: true, e: x-on}}'),
+    ).toEqual([])
+    expect(
+      messages('machine: {files: [{content: a, permissions: 0644, path: /var/a, op: create}]}'),
+    ).toEqual([])
   })
 })
 
@@ -188,7 +237,9 @@ describe('contents', () => {
       '---\n\n# c\n  -\n    # d\n    "op" : add\n',
       '# c\n[]',
     ]) {
-      expect(messages(body)[0]).toContain('JSON patches are not possible: Talos refuses them on configurations of several documents')
+      expect(messages(body)[0]).toContain(
+        'JSON patches are not possible: Talos refuses them on configurations of several documents',
+      )
     }
   })
 
@@ -205,16 +256,25 @@ describe('contents', () => {
     ]
     const texts = bodies.flatMap((body) => ends.map((end) => body + end))
     const lexedMs = texts.reduce((sum, text) => sum + lexedIn(text), 0)
-    const tookMs = busyMs(() => texts.forEach((body) => checkPatch(body, { talosVersion: 'v1.13.9' })))
+    const tookMs = busyMs(() =>
+      texts.forEach((body) => checkPatch(body, { talosVersion: 'v1.13.9' })),
+    )
     expect(tookMs).toBeLessThan(10 * lexedMs)
     expect(messages('- name: op\n')[0]).not.toContain('JSON patches are not possible')
   })
 
   test('unknown fields, kinds and types are reported with their line', () => {
     expect(errors('machine:\n  kubelet:\n    imgae: x\n')).toEqual([
-      { message: 'Talos has no field machine.kubelet.imgae', path: 'machine.kubelet.imgae', line: 3, column: 5 },
+      {
+        message: 'Talos has no field machine.kubelet.imgae',
+        path: 'machine.kubelet.imgae',
+        line: 3,
+        column: 5,
+      },
     ])
-    expect(messages('apiVersion: v1alpha1\nkind: Nope\n')).toEqual(['Talos has no document Nope of version v1alpha1'])
+    expect(messages('apiVersion: v1alpha1\nkind: Nope\n')).toEqual([
+      'Talos has no document Nope of version v1alpha1',
+    ])
     expect(messages('machine: {certSANs: a}')).toEqual(['machine.certSANs must be a list'])
     expect(messages('machine: {token: {$patch: replace}}')[0]).toBeDefined()
   })
@@ -225,7 +285,9 @@ describe('contents', () => {
     expect(messages(vrf, 'v1.12.11')).toEqual(['VRFConfig exists only since Talos 1.13'])
     const list = 'cluster: {apiServer: {extraArgs: {a: [b]}}}'
     expect(messages(list, 'v1.13.9')).toEqual([])
-    expect(messages(list, 'v1.12.11')).toEqual(['cluster.apiServer.extraArgs.a must be text; a list is possible since Talos 1.13'])
+    expect(messages(list, 'v1.12.11')).toEqual([
+      'cluster.apiServer.extraArgs.a must be text; a list is possible since Talos 1.13',
+    ])
   })
 
   test.each([
@@ -253,10 +315,14 @@ describe('contents', () => {
     ['cluster.serviceAccount', 'cluster: {serviceAccount: {key: QQ==}}'],
     ['cluster.etcd.ca', 'cluster: {etcd: {ca: {crt: QQ==}}}'],
   ])('a patch that sets %s is refused, because the field belongs to the cluster', (path, body) => {
-    expect(errors(body)).toMatchObject([{ message: expect.stringContaining(`A patch can’t set ${path}: `) as string, path, line: 1 }])
+    expect(errors(body)).toMatchObject([
+      { message: expect.stringContaining(`A patch can’t set ${path}: `) as string, path, line: 1 },
+    ])
     const [section, ...rest] = path.split('.')
     const nested = rest.reduceRight((inner, key) => `{${key}: ${inner}}`, '{$patch: delete}')
-    expect(messages(`${section}: ${nested}`)).toMatchObject([expect.stringContaining(`A patch can’t delete ${path}`) as string])
+    expect(messages(`${section}: ${nested}`)).toMatchObject([
+      expect.stringContaining(`A patch can’t delete ${path}`) as string,
+    ])
   })
 
   test('no document of a patch can set a host name', () => {
@@ -286,6 +352,8 @@ describe('contents', () => {
   })
 
   test('all errors are reported, in the order of lines', () => {
-    expect(errors('machine:\n  token: a\n  nope: 1\n  sysctls: {x: yes}\n').map((e) => e.line)).toEqual([2, 3, 4])
+    expect(
+      errors('machine:\n  token: a\n  nope: 1\n  sysctls: {x: yes}\n').map((e) => e.line),
+    ).toEqual([2, 3, 4])
   })
 })

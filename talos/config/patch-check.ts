@@ -1,16 +1,25 @@
 /**
- * Checks whether a text may be a patch, by Steelyard's own rules in addition to Talos's. These rules keep a patch unambiguous and small, and forbid changes
- * of settings that belong to the cluster. `mergePatches` and `validateConfig` check the effect of a patch on a configuration.
+ * Checks whether a text may be a patch, by Steelyard's own rules in addition to Talos's. These
+ * rules keep a patch unambiguous and small, and forbid changes of settings that belong to the
+ * cluster. `mergePatches` and `validateConfig` check the effect of a patch on a configuration.
  */
 import { decodeDocuments, duplicates, recognise } from './decode.ts'
 import { takeDeletions } from './deletions.ts'
 import { isTimestamp } from './emit.ts'
 import type { Shape } from './model/shape.ts'
-import { ConfigError, type ConfigProblem, join, type MapNode, readDocuments, type TreeNode } from './tree.ts'
+import {
+  ConfigError,
+  type ConfigProblem,
+  join,
+  type MapNode,
+  readDocuments,
+  type TreeNode,
+} from './tree.ts'
 
 /**
- * Paths in the main document that a patch must not set, because the cluster decides them: identity, keys and tokens, roles, the installation, host names. A patch
- * that sets one could remove a server from its cluster or take over the cluster. Everything below these paths is forbidden too.
+ * Paths in the main document that a patch must not set, because the cluster decides them: identity,
+ * keys and tokens, roles, the installation, host names. A patch that sets one could remove a server
+ * from its cluster or take over the cluster. Everything below these paths is forbidden too.
  */
 export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['machine.type', 'the server’s role is chosen with the cluster'],
@@ -19,14 +28,18 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['machine.acceptedCAs', 'the authorities of Talos’s API belong to the cluster'],
   ['machine.install.disk', 'the disk is chosen with the cluster'],
   ['machine.install.diskSelector', 'the disk is chosen with the cluster'],
-  ['machine.install.image', 'the installer image follows from the Talos version and the server’s schematic'],
+  [
+    'machine.install.image',
+    'the installer image follows from the Talos version and the server’s schematic',
+  ],
   ['machine.network.hostname', 'the host name is the server’s name'],
   ['machine.features.stableHostname', 'the host name is the server’s name'],
   ['cluster.id', 'it identifies the cluster'],
   ['cluster.secret', 'it identifies the cluster'],
   ['cluster.controlPlane', 'the endpoint is chosen with the cluster'],
   ['cluster.clusterName', 'the name is chosen with the cluster'],
-  // The cluster's networks were checked against subnets, servers and each other; a server with different networks would be cut off.
+  // The cluster's networks were checked against subnets, servers and each other; a server with
+  // different networks would be cut off.
   ['cluster.network.podSubnets', 'the pod network is chosen with the cluster'],
   ['cluster.network.serviceSubnets', 'the service network is chosen with the cluster'],
   ['cluster.token', 'the bootstrap token belongs to the cluster'],
@@ -40,24 +53,35 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Kinds of documents that a patch must not contain. */
-export const forbiddenDocuments: ReadonlyMap<string, string> = new Map([['HostnameConfig', 'the host name is the server’s name']])
+export const forbiddenDocuments: ReadonlyMap<string, string> = new Map([
+  ['HostnameConfig', 'the host name is the server’s name'],
+])
 
-/** Paths where a patch may add values but not delete any: the server and the cluster are reached by these names. */
+/**
+ * Paths where a patch may add values but not delete any: the server and the cluster are reached by
+ * these names.
+ */
 const kept = ['machine.certSANs', 'cluster.apiServer.certSANs', 'machine.install']
 
 /** Why a path must not be set, or undefined. */
 function settingProblem(path: string): string | undefined {
   for (const [forbidden, why] of forbiddenPaths) {
-    if (path === forbidden || path.startsWith(`${forbidden}.`)) return `A patch can’t set ${forbidden}: ${why}`
+    if (path === forbidden || path.startsWith(`${forbidden}.`))
+      return `A patch can’t set ${forbidden}: ${why}`
   }
   return undefined
 }
 
-/** Why a path must not be deleted, or undefined. A path is also refused if a forbidden path lies below it. */
+/**
+ * Why a path must not be deleted, or undefined. A path is also refused if a forbidden path lies
+ * below it.
+ */
 function deletionProblem(path: string): string | undefined {
   const setting = settingProblem(path)
   if (setting !== undefined) return setting.replace('can’t set', 'can’t delete')
-  const under = [...kept, ...forbiddenPaths.keys()].find((other) => other === path || other.startsWith(`${path}.`) || path.startsWith(`${other}.`))
+  const under = [...kept, ...forbiddenPaths.keys()].find(
+    (other) => other === path || other.startsWith(`${path}.`) || path.startsWith(`${other}.`),
+  )
   return under === undefined || (path.startsWith('machine.install.') && under === 'machine.install')
     ? undefined
     : `A patch can’t delete ${path}: ${under} has to stay`
@@ -70,22 +94,43 @@ const tooMany = `A patch can have ${patchLimits.nodes} values at most`
 /** A problem with its line, counted from 1. */
 export type PatchError = ConfigProblem & { line: number }
 
-/** Problems of a patch's body, by line. Never throws, whatever the text. Takes at most about 100 ms. */
-export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {
+/**
+ * Problems of a patch's body, by line. Never throws, whatever the text. Takes at most about 100 ms.
+ */
+export function checkPatch(
+  body: string,
+  options: { talosVersion: string },
+): { errors: PatchError[] } {
   const problems = problemsOf(body, options)
   const errors = problems.map((problem) => Object.assign(problem, { line: problem.line ?? 1 }))
-  return { errors: errors.toSorted((a, b) => a.line - b.line || (a.column ?? 0) - (b.column ?? 0)).slice(0, 100) }
+  return {
+    errors: errors
+      .toSorted((a, b) => a.line - b.line || (a.column ?? 0) - (b.column ?? 0))
+      .slice(0, 100),
+  }
 }
 
 function problemsOf(body: string, options: { talosVersion: string }): ConfigProblem[] {
   const bytes = Buffer.byteLength(body)
-  if (bytes > patchLimits.bytes) return [{ message: `A patch can have 64 KiB at most; this one has ${Math.ceil(bytes / 1024)} KiB` }]
+  if (bytes > patchLimits.bytes)
+    return [
+      { message: `A patch can have 64 KiB at most; this one has ${Math.ceil(bytes / 1024)} KiB` },
+    ]
   if (!body.isWellFormed()) return [{ message: 'The text is not valid UTF-8' }]
-  const bad = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(body)
-  if (bad !== null) return [{ message: 'Control characters are not allowed', line: lineOf(body, bad.index) }]
-  if (nesting(body) > 4 * patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
+  const bad = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(
+    body,
+  )
+  if (bad !== null)
+    return [{ message: 'Control characters are not allowed', line: lineOf(body, bad.index) }]
+  if (nesting(body) > 4 * patchLimits.depth)
+    return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
   if (isJsonPatch(body)) {
-    return [{ message: 'JSON patches are not possible: Talos refuses them on configurations of several documents. Write a strategic merge patch' }]
+    return [
+      {
+        message:
+          'JSON patches are not possible: Talos refuses them on configurations of several documents. Write a strategic merge patch',
+      },
+    ]
   }
   let roots: MapNode[]
   try {
@@ -95,20 +140,33 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
     throw error
   }
   if (roots.length === 0) return [{ message: 'The patch is empty' }]
-  if (roots.length > patchLimits.documents) return [{ message: `A patch can have ${patchLimits.documents} documents at most; this one has ${roots.length}` }]
+  if (roots.length > patchLimits.documents)
+    return [
+      {
+        message: `A patch can have ${patchLimits.documents} documents at most; this one has ${roots.length}`,
+      },
+    ]
   const sizes = roots.map((root) => measure(root, 1))
-  if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
+  if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth)
+    return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
   if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: tooMany }]
-  return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, options.talosVersion)]
+  return [
+    ...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')),
+    ...meanings(roots, options.talosVersion),
+  ]
 }
 
-/** Whether the text starts like a JSON patch (RFC 6902), in JSON or YAML. Works on lines, because the text may be anything. */
+/**
+ * Whether the text starts like a JSON patch (RFC 6902), in JSON or YAML. Works on lines, because
+ * the text may be anything.
+ */
 function isJsonPatch(body: string): boolean {
   let isItem = false
   for (const line of body.split('\n')) {
     const text = line.trim()
     if (text === '' || text.startsWith('#') || text.startsWith('---')) continue
-    if (isItem || /^-\s/.test(text)) return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
+    if (isItem || /^-\s/.test(text))
+      return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
     if (text !== '-') return text.startsWith('[')
     // The dash stands alone: the item's first key is on the next line.
     isItem = true
@@ -116,7 +174,10 @@ function isJsonPatch(body: string): boolean {
   return false
 }
 
-/** Checks that Talos knows the documents and fields, and that the patch changes nothing that the cluster decides. */
+/**
+ * Checks that Talos knows the documents and fields, and that the patch changes nothing that the
+ * cluster decides.
+ */
 function meanings(roots: readonly MapNode[], talosVersion: string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const rests: MapNode[] = []
@@ -125,9 +186,15 @@ function meanings(roots: readonly MapNode[], talosVersion: string | undefined): 
       const { deletions, rest } = takeDeletions(root, { talosVersion })
       for (const { document, path, place } of deletions) {
         const problem =
-          document.shape.kind === '' ? deletionProblem(path.filter((key) => !key.startsWith('[')).reduce(join, '')) : documentProblem(document.shape.kind)
-        const message = path.length === 0 && document.shape.kind === '' ? 'The machine’s main document can’t be deleted' : problem
-        if (message !== undefined) problems.push({ message, path: path.join('.'), line: place.line, column: place.column })
+          document.shape.kind === ''
+            ? deletionProblem(path.filter((key) => !key.startsWith('[')).reduce(join, ''))
+            : documentProblem(document.shape.kind)
+        const message =
+          path.length === 0 && document.shape.kind === ''
+            ? 'The machine’s main document can’t be deleted'
+            : problem
+        if (message !== undefined)
+          problems.push({ message, path: path.join('.'), line: place.line, column: place.column })
       }
       if (rest !== undefined) rests.push(rest)
     } catch (error) {
@@ -154,20 +221,26 @@ function settings(node: MapNode, path: string): ConfigProblem[] {
   return [...node.entries].flatMap(([key, entry]) => {
     const here = join(path, key)
     const message = settingProblem(here)
-    if (message !== undefined) return [{ message, path: here, line: entry.line, column: entry.column }]
+    if (message !== undefined)
+      return [{ message, path: here, line: entry.line, column: entry.column }]
     return entry.value.is === 'map' ? settings(entry.value, here) : []
   })
 }
 
 /**
- * Unquoted scalars that YAML parsers read differently: words that meant true and false in YAML 1.1, numbers with a leading zero or with
- * underscores, times. Allowed if the field accepts only certain words, or if the scalar can have only one meaning there.
+ * Unquoted scalars that YAML parsers read differently: words that meant true and false in YAML 1.1,
+ * numbers with a leading zero or with underscores, times. Allowed if the field accepts only certain
+ * words, or if the scalar can have only one meaning there.
  */
 function ambiguities(shape: Shape | undefined, node: TreeNode, path: string): ConfigProblem[] {
-  if (node.is === 'list') return node.items.flatMap((item, i) => ambiguities(shape?.is === 'list' ? shape.of : undefined, item, join(path, String(i))))
+  if (node.is === 'list')
+    return node.items.flatMap((item, i) =>
+      ambiguities(shape?.is === 'list' ? shape.of : undefined, item, join(path, String(i))),
+    )
   if (node.is === 'map') {
     return [...node.entries].flatMap(([key, entry]) => {
-      const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
+      const field =
+        shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
       return ambiguities(field, entry.value, join(path, key))
     })
   }
@@ -180,9 +253,20 @@ function ambiguities(shape: Shape | undefined, node: TreeNode, path: string): Co
     /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
   if (!word && !number && !isTimestamp(text)) return []
   const advice =
-    shape?.is === 'flag' ? 'write true or false' : shape?.is === 'integer' ? 'write it without leading zeros and underscores' : `write "${text}" with quotes`
+    shape?.is === 'flag'
+      ? 'write true or false'
+      : shape?.is === 'integer'
+        ? 'write it without leading zeros and underscores'
+        : `write "${text}" with quotes`
   if (shape?.is === 'integer' && shape.octal === true) return []
-  return [{ message: `${text} can be read in two ways: ${advice}`, path, line: node.line, column: node.column }]
+  return [
+    {
+      message: `${text} can be read in two ways: ${advice}`,
+      path,
+      line: node.line,
+      column: node.column,
+    },
+  ]
 }
 
 function shapeOf(root: MapNode): Shape | undefined {
@@ -191,7 +275,8 @@ function shapeOf(root: MapNode): Shape | undefined {
 
 function measure(node: TreeNode, depth: number): { nodes: number; depth: number } {
   if (node.is === 'scalar') return { nodes: 1, depth }
-  const children = node.is === 'list' ? node.items : [...node.entries.values()].map((entry) => entry.value)
+  const children =
+    node.is === 'list' ? node.items : [...node.entries.values()].map((entry) => entry.value)
   return children.reduce(
     (sum, child) => {
       const inner = measure(child, depth + 1)
@@ -201,7 +286,10 @@ function measure(node: TreeNode, depth: number): { nodes: number; depth: number 
   )
 }
 
-/** Upper bound of the nesting depth of brackets and dashes. Those inside quotes count too, so the bound may be too high but never too low. */
+/**
+ * Upper bound of the nesting depth of brackets and dashes. Those inside quotes count too, so the
+ * bound may be too high but never too low.
+ */
 function nesting(body: string): number {
   let depth = 0
   let most = 0

@@ -15,7 +15,8 @@ export class Report {
   error(path: readonly string[], message: string): void {
     for (let length = path.length; length >= 0; length--) {
       const node = reach(this.root, path.slice(0, length))
-      if (node !== undefined) return void this.errors.push(problemAt(node, message, path.reduce(join, '')))
+      if (node !== undefined)
+        return void this.errors.push(problemAt(node, message, path.reduce(join, '')))
     }
   }
 
@@ -34,7 +35,11 @@ export class Report {
 
   has(...path: string[]): boolean {
     const node = reach(this.root, path)
-    return node !== undefined && !(node.is === 'scalar' && (node.value === null || node.value === '')) && !(node.is === 'list' && node.items.length === 0)
+    return (
+      node !== undefined &&
+      !(node.is === 'scalar' && (node.value === null || node.value === '')) &&
+      !(node.is === 'list' && node.items.length === 0)
+    )
   }
 
   number(...path: string[]): number | undefined {
@@ -45,7 +50,9 @@ export class Report {
   /** Elements of a list at a path, each with its own path. */
   items(...path: string[]): { path: string[]; node: TreeNode }[] {
     const node = reach(this.root, path)
-    return node?.is === 'list' ? node.items.map((item, i) => ({ path: [...path, String(i)], node: item })) : []
+    return node?.is === 'list'
+      ? node.items.map((item, i) => ({ path: [...path, String(i)], node: item }))
+      : []
   }
 
   /** Texts of a list at a path. */
@@ -55,7 +62,9 @@ export class Report {
 
   entries(...path: string[]): { path: string[]; key: string; node: TreeNode }[] {
     const node = reach(this.root, path)
-    return node?.is === 'map' ? [...node.entries].map(([key, entry]) => ({ path: [...path, key], key, node: entry.value })) : []
+    return node?.is === 'map'
+      ? [...node.entries].map(([key, entry]) => ({ path: [...path, key], key, node: entry.value }))
+      : []
   }
 }
 
@@ -70,12 +79,19 @@ export function checkKeySlots(report: Report, keys: ReturnType<Report['items']>)
     const slot = textOf(reach(node, ['slot'])) || '0'
     if (slots.has(slot)) report.error(path, `The key slot ${slot} is there twice`)
     slots.add(slot)
-    if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => reach(node, [method])?.is === 'map')) report.error(path, `The key in slot ${slot} has no method`)
+    if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => reach(node, [method])?.is === 'map'))
+      report.error(path, `The key in slot ${slot} has no method`)
   }
 }
 
 function reach(root: TreeNode, path: readonly string[]): TreeNode | undefined {
   let here: TreeNode | undefined = root
-  for (const key of path) here = here?.is === 'list' ? here.items[Number(key)] : here?.is === 'map' ? here.entries.get(key)?.value : undefined
+  for (const key of path)
+    here =
+      here?.is === 'list'
+        ? here.items[Number(key)]
+        : here?.is === 'map'
+          ? here.entries.get(key)?.value
+          : undefined
   return here
 }

@@ -9,13 +9,16 @@ import { join } from './tree.ts'
 type JsonSchema = JSONSchema.JSONSchema
 
 /**
- * Schema of one document of a patch for a Talos version: the main document, or any other kind of document. Fields that a patch must not set are
- * left out. `{$patch: delete}` is allowed in place of any value: mappings have `$patch` among their keys, other values are an `anyOf` with `Deletion`.
+ * Schema of one document of a patch for a Talos version: the main document, or any other kind of
+ * document. Fields that a patch must not set are left out. `{$patch: delete}` is allowed in place
+ * of any value: mappings have `$patch` among their keys, other values are an `anyOf` with
+ * `Deletion`.
  */
 export function patchSchema(talosVersion: string): JsonSchema {
   const { minor } = contractOf(talosVersion)
   const documents = [mainDocument, ...documentShapes.values()].filter(
-    ({ kind, since }) => !forbiddenDocuments.has(kind) && (since === undefined || isSince(talosVersion, since)),
+    ({ kind, since }) =>
+      !forbiddenDocuments.has(kind) && (since === undefined || isSince(talosVersion, since)),
   )
   const name = (kind: string) => (kind === '' ? 'MachineConfig' : kind)
   return {
@@ -36,7 +39,10 @@ export function patchSchema(talosVersion: string): JsonSchema {
           const schema = objectSchema(shape, '', talosVersion, kind === '')
           if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
           else {
-            Object.assign(schema.properties!, { apiVersion: { const: 'v1alpha1' }, kind: { const: kind } })
+            Object.assign(schema.properties!, {
+              apiVersion: { const: 'v1alpha1' },
+              kind: { const: kind },
+            })
             schema.required = ['apiVersion', 'kind', ...('name' in shape.fields ? ['name'] : [])]
           }
           return [name(kind), { title: name(kind), description: about, ...schema }]
@@ -48,29 +54,52 @@ export function patchSchema(talosVersion: string): JsonSchema {
 
 const deletion: JsonSchema = { const: 'delete', description: 'Takes this out of the configuration' }
 
-/** Allows a deletion in place of the value; the value's description stays at the top. Names of documents and free-form values are returned unchanged. */
+/**
+ * Allows a deletion in place of the value; the value's description stays at the top. Names of
+ * documents and free-form values are returned unchanged.
+ */
 function deletable(schema: JsonSchema): JsonSchema {
   if (schema.type === undefined && schema.anyOf === undefined) return schema
   if (schema.type === 'object') return schema
   const { description, anyOf, ...rest } = schema
-  return { ...(description === undefined ? {} : { description }), anyOf: [...(anyOf ?? [rest]), { $ref: '#/$defs/Deletion' }] }
+  return {
+    ...(description === undefined ? {} : { description }),
+    anyOf: [...(anyOf ?? [rest]), { $ref: '#/$defs/Deletion' }],
+  }
 }
 
-function objectSchema(shape: ObjectShape, path: string, talosVersion: string, isMain: boolean): JsonSchema {
+function objectSchema(
+  shape: ObjectShape,
+  path: string,
+  talosVersion: string,
+  isMain: boolean,
+): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   for (const [key, field] of Object.entries(shape.fields)) {
     const here = join(path, key)
-    if ((isMain && forbiddenPaths.has(here)) || (field.since !== undefined && !isSince(talosVersion, field.since))) continue
+    if (
+      (isMain && forbiddenPaths.has(here)) ||
+      (field.since !== undefined && !isSince(talosVersion, field.since))
+    )
+      continue
     properties[key] = deletable(schemaOf(field, here, talosVersion, isMain))
   }
-  return { type: 'object', properties: { ...properties, $patch: deletion }, additionalProperties: false }
+  return {
+    type: 'object',
+    properties: { ...properties, $patch: deletion },
+    additionalProperties: false,
+  }
 }
 
 function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: boolean): JsonSchema {
   const told: JsonSchema = shape.about === undefined ? {} : { description: shape.about }
   switch (shape.is) {
     case 'text':
-      return { ...told, type: 'string', ...(shape.values === undefined ? {} : { enum: [...shape.values] }) }
+      return {
+        ...told,
+        type: 'string',
+        ...(shape.values === undefined ? {} : { enum: [...shape.values] }),
+      }
     case 'integer':
       return {
         ...told,
@@ -97,7 +126,12 @@ function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: bool
     case 'list':
       return { ...told, type: 'array', items: schemaOf(shape.of, path, talosVersion, isMain) }
     case 'map':
-      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: deletable(schemaOf(shape.of, path, talosVersion, isMain)) }
+      return {
+        ...told,
+        type: 'object',
+        properties: { $patch: deletion },
+        additionalProperties: deletable(schemaOf(shape.of, path, talosVersion, isMain)),
+      }
   }
   return { ...told, ...objectSchema(shape, path, talosVersion, isMain) }
 }

@@ -1,7 +1,20 @@
 /**
- * YAML as Talos reads it, with the position of every value, for the editor and for the layer of each line.
+ * YAML as Talos reads it, with the position of every value, for the editor and for the layer of
+ * each line.
  */
-import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, Parser, Scalar as AstScalar } from 'yaml'
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node as AstNode,
+  Parser,
+  Scalar as AstScalar,
+} from 'yaml'
 
 export interface Place {
   /** Line number, from 1, in the text that the value was read from. */
@@ -71,18 +84,23 @@ export interface Bounds {
   readonly tooMany: string
 }
 
-/** The limits of all YAML unless its reader has narrower ones: more than the largest configuration of a machine has. */
+/**
+ * The limits of all YAML unless its reader has narrower ones: more than the largest configuration
+ * of a machine has.
+ */
 const usualBounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }
 /** Maximum depth of nested values. */
 const deepest = 200
 const tooDeep = 'Nested too deeply'
 
-/** Maximum number of errors, and also of documents and of directives. Reading stops at the limit. */
+/**
+ * Maximum number of errors, and also of documents and of directives. Reading stops at the limit.
+ */
 const mostOfAKind = 200
 
 /**
- * Number of values in a token, counted up to `most`. Not recursive, because a hostile text can nest tokens very deeply.
- * Of stray tokens after a value, only the first `mostOfAKind` are kept.
+ * Number of values in a token, counted up to `most`. Not recursive, because a hostile text can nest
+ * tokens very deeply. Of stray tokens after a value, only the first `mostOfAKind` are kept.
  * @throws TooMuch if they are nested too deeply
  */
 function valuesOf(token: CST.Token, most: number): number {
@@ -107,8 +125,8 @@ function valuesOf(token: CST.Token, most: number): number {
 }
 
 /**
- * The parser's tokens, up to the limits. Building a tree takes many times as long as reading the tokens, and anyone who may write a patch
- * could send too large a text again and again.
+ * The parser's tokens, up to the limits. Building a tree takes many times as long as reading the
+ * tokens, and anyone who may write a patch could send too large a text again and again.
  */
 function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Generator<CST.Token> {
   const seen = { error: 0, document: 0, directive: 0 }
@@ -129,10 +147,15 @@ function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Gen
 }
 
 /**
- * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would accept
- * them, but then a line of the result could have more than one origin. Throws ConfigError.
+ * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and
+ * merge keys are refused: Talos would accept them, but then a line of the result could have more
+ * than one origin. Throws ConfigError.
  */
-export function readDocuments(text: string, source: string, bounds: Bounds = usualBounds): MapNode[] {
+export function readDocuments(
+  text: string,
+  source: string,
+  bounds: Bounds = usualBounds,
+): MapNode[] {
   const lines = new LineCounter()
   const problems: ConfigProblem[] = []
   const report = (message: string, offset: number, path?: string) => {
@@ -141,7 +164,15 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
   }
   let documents: Document[]
   try {
-    const composer = new Composer({ schema: 'core', uniqueKeys: false, strict: true, intAsBigInt: true, merge: false, logLevel: 'silent', prettyErrors: false })
+    const composer = new Composer({
+      schema: 'core',
+      uniqueKeys: false,
+      strict: true,
+      intAsBigInt: true,
+      merge: false,
+      logLevel: 'silent',
+      prettyErrors: false,
+    })
     const tokens = new Parser(lines.addNewLine).parse(text.replace(/^\ufeff/, ''))
     documents = [...composer.compose(bounded(tokens, bounds))]
   } catch (error) {
@@ -158,7 +189,8 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
     const offset = node?.range?.[0] ?? fallback
     const { line, col } = lines.linePos(offset)
     const place = { line, column: col, source }
-    if (node === null || node === undefined) return { is: 'scalar', value: null, plain: '', ...place }
+    if (node === null || node === undefined)
+      return { is: 'scalar', value: null, plain: '', ...place }
     if (isAlias(node)) {
       report('Aliases are not allowed', offset, path)
       return { is: 'scalar', value: null, plain: '', ...place }
@@ -167,10 +199,20 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
     if (node.tag !== undefined) report('Tags are not allowed', offset, path)
     if (isScalar(node)) {
       const plain = node.type === AstScalar.PLAIN ? (node.source ?? '') : undefined
-      return { is: 'scalar', value: scalarValue(node.value), plain, ...place, ...(node.range ? { range: [node.range[0], node.range[1]] } : {}) }
+      return {
+        is: 'scalar',
+        value: scalarValue(node.value),
+        plain,
+        ...place,
+        ...(node.range ? { range: [node.range[0], node.range[1]] } : {}),
+      }
     }
     if (isSeq(node)) {
-      return { is: 'list', items: node.items.map((item, i) => convert(item as AstNode, join(path, String(i)), offset)), ...place }
+      return {
+        is: 'list',
+        items: node.items.map((item, i) => convert(item as AstNode, join(path, String(i)), offset)),
+        ...place,
+      }
     }
     if (isMap(node)) {
       const entries = new Map<string, Entry>()
@@ -184,10 +226,16 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
         const name = typeof key.value === 'string' ? key.value : (key.source ?? '')
         if (key.anchor !== undefined) report('Anchors are not allowed', at, path)
         if (key.tag !== undefined) report('Tags are not allowed', at, path)
-        if (name === '<<' && key.type === AstScalar.PLAIN) report('Merge keys are not allowed', at, path)
+        if (name === '<<' && key.type === AstScalar.PLAIN)
+          report('Merge keys are not allowed', at, path)
         const keyPlace = lines.linePos(at)
         if (entries.has(name)) report(`The key ${name} is there twice`, at, join(path, name))
-        entries.set(name, { line: keyPlace.line, column: keyPlace.col, source, value: convert(pair.value as AstNode | null, join(path, name), at) })
+        entries.set(name, {
+          line: keyPlace.line,
+          column: keyPlace.col,
+          source,
+          value: convert(pair.value as AstNode | null, join(path, name), at),
+        })
       }
       return { is: 'map', entries, ...place }
     }
@@ -201,7 +249,10 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
     if (root.is === 'map') roots.push(root)
     else
       problems.push({
-        message: root.is === 'list' ? 'A list is not a configuration; JSON patches are not supported' : 'A document must be a mapping',
+        message:
+          root.is === 'list'
+            ? 'A list is not a configuration; JSON patches are not supported'
+            : 'A document must be a mapping',
         line: root.line,
         column: root.column,
       })
@@ -211,7 +262,12 @@ export function readDocuments(text: string, source: string, bounds: Bounds = usu
 }
 
 function scalarValue(value: unknown): ScalarValue {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? value : null
+  return typeof value === 'string' ||
+    typeof value === 'number' ||
+    typeof value === 'bigint' ||
+    typeof value === 'boolean'
+    ? value
+    : null
 }
 
 function firstLine(message: string): string {
@@ -227,10 +283,12 @@ export function join(path: string, key: string): string {
 /** A tree made from plain values, all from one layer. Undefined values are left out. */
 export function treeOf(value: unknown, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
-  if (Array.isArray(value)) return { is: 'list', items: value.map((v: unknown) => treeOf(v, source)), ...place }
+  if (Array.isArray(value))
+    return { is: 'list', items: value.map((v: unknown) => treeOf(v, source)), ...place }
   if (typeof value === 'object' && value !== null) {
     const entries = new Map<string, Entry>()
-    for (const [key, v] of Object.entries(value)) if (v !== undefined) entries.set(key, { ...place, value: treeOf(v, source) })
+    for (const [key, v] of Object.entries(value))
+      if (v !== undefined) entries.set(key, { ...place, value: treeOf(v, source) })
     return { is: 'map', entries, ...place }
   }
   return { is: 'scalar', value: scalarValue(value), plain: undefined, ...place }
@@ -249,10 +307,14 @@ export function textAt(node: TreeNode | undefined, ...path: string[]): string | 
   return found?.is === 'scalar' && found.value !== null ? String(found.value) : undefined
 }
 
-/** The values as texts, as they were written: objects, lists and strings. An unset value is an empty text. */
+/**
+ * The values as texts, as they were written: objects, lists and strings. An unset value is an empty
+ * text.
+ */
 export function textsOf(node: TreeNode): unknown {
   if (node.is === 'list') return node.items.map(textsOf)
-  if (node.is === 'map') return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, textsOf(value)]))
+  if (node.is === 'map')
+    return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, textsOf(value)]))
   return node.plain ?? String(node.value ?? '')
 }
 
@@ -262,5 +324,13 @@ export function clone(node: TreeNode): TreeNode
 export function clone(node: TreeNode): TreeNode {
   if (node.is === 'scalar') return { ...node }
   if (node.is === 'list') return { ...node, items: node.items.map((item) => clone(item)) }
-  return { ...node, entries: new Map(Array.from(node.entries, ([key, entry]) => [key, Object.assign({}, entry, { value: clone(entry.value) })])) }
+  return {
+    ...node,
+    entries: new Map(
+      Array.from(node.entries, ([key, entry]) => [
+        key,
+        Object.assign({}, entry, { value: clone(entry.value) }),
+      ]),
+    ),
+  }
 }

@@ -1,9 +1,20 @@
 /**
- * Rules for the main document beyond its types (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the rule for Kubernetes versions,
- * which Talos itself checks only on a running machine.
+ * Rules for the main document beyond its types (Talos
+ * `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the rule for Kubernetes
+ * versions, which Talos itself checks only on a running machine.
  */
 import { kubernetesProblem } from '../versions.ts'
-import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf, sizeBytes } from './formats.ts'
+import {
+  endpointProblem,
+  isAddress,
+  isCidr,
+  isCidrOrAddress,
+  isDnsName,
+  isLabelValue,
+  isQualifiedName,
+  kubernetesVersionOf,
+  sizeBytes,
+} from './formats.ts'
 import { checkKeySlots, Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { checkDevices } from './validate-devices.ts'
@@ -31,27 +42,43 @@ export function validateMain(root: MapNode, options: MainOptions): Report {
   return report
 }
 
-function checkMachine(report: Report, type: string, controlPlane: boolean, options: MainOptions): void {
-  if (!['controlplane', 'worker', 'init'].includes(type)) report.error(['machine', 'type'], `Unknown machine type ${type === '' ? '(none)' : type}`)
+function checkMachine(
+  report: Report,
+  type: string,
+  controlPlane: boolean,
+  options: MainOptions,
+): void {
+  if (!['controlplane', 'worker', 'init'].includes(type))
+    report.error(['machine', 'type'], `Unknown machine type ${type === '' ? '(none)' : type}`)
   if (type === 'init') report.warn('Use "controlplane" instead of "init" as the machine type')
   const hostDns = ['machine', 'features', 'hostDNS']
   if (options.inContainer) {
-    if (!report.flag(...hostDns, 'enabled')) report.error(hostDns, 'hostDNS must be enabled in a container')
-    if (!report.flag(...hostDns, 'forwardKubeDNSToHost')) report.error(hostDns, 'hostDNS must forward the cluster’s DNS in a container')
+    if (!report.flag(...hostDns, 'enabled'))
+      report.error(hostDns, 'hostDNS must be enabled in a container')
+    if (!report.flag(...hostDns, 'forwardKubeDNSToHost'))
+      report.error(hostDns, 'hostDNS must forward the cluster’s DNS in a container')
   } else checkInstall(report)
   if (report.flag(...hostDns, 'forwardKubeDNSToHost') && !report.flag(...hostDns, 'enabled'))
     report.error([...hostDns, 'forwardKubeDNSToHost'], 'forwardKubeDNSToHost needs hostDNS.enabled')
-  if (report.has('persist') && !report.flag('persist')) report.error(['persist'], 'persist must not be switched off')
-  const images = report.items('machine', 'install', 'extensions').map(({ node }) => textOf(at(node, 'image')))
+  if (report.has('persist') && !report.flag('persist'))
+    report.error(['persist'], 'persist must not be switched off')
+  const images = report
+    .items('machine', 'install', 'extensions')
+    .map(({ node }) => textOf(at(node, 'image')))
   for (const image of new Set(images.filter((image, i) => images.indexOf(image) !== i)))
     report.error(['machine', 'install', 'extensions'], `The extension ${image} is there twice`)
-  if (images.length > 0) report.warn('machine.install.extensions is deprecated: put extensions into the image')
+  if (images.length > 0)
+    report.warn('machine.install.extensions is deprecated: put extensions into the image')
   const access = ['machine', 'features', 'kubernetesTalosAPIAccess']
   if (report.flag(...access, 'enabled')) {
-    if (!controlPlane) report.error(access, 'kubernetesTalosAPIAccess is possible on control planes only')
-    for (const { path, text } of report.texts(...access, 'allowedRoles')) if (!talosRoles.has(text)) report.error(path, `Talos has no role ${text}`)
+    if (!controlPlane)
+      report.error(access, 'kubernetesTalosAPIAccess is possible on control planes only')
+    for (const { path, text } of report.texts(...access, 'allowedRoles'))
+      if (!talosRoles.has(text)) report.error(path, `Talos has no role ${text}`)
   }
-  for (const { path } of report.items('machine', 'logging', 'destinations').filter(({ node }) => !/^(tcp|udp):\/\/./.test(textOf(at(node, 'endpoint'))))) {
+  for (const { path } of report
+    .items('machine', 'logging', 'destinations')
+    .filter(({ node }) => !/^(tcp|udp):\/\/./.test(textOf(at(node, 'endpoint'))))) {
     report.error([...path, 'endpoint'], 'Logs go to a URL of tcp:// or udp://')
   }
   for (const { path, node } of report.items('machine', 'disks')) {
@@ -59,10 +86,12 @@ function checkMachine(report: Report, type: string, controlPlane: boolean, optio
     const partitions = report.items(...path, 'partitions')
     for (const { path: where, node: partition } of partitions) {
       const entry = at(partition, 'size')
-      if (entry !== undefined && sizeBytes(textOf(entry)) === undefined) report.error([...where, 'size'], 'A size must be such as 100GB')
+      if (entry !== undefined && sizeBytes(textOf(entry)) === undefined)
+        report.error([...where, 'size'], 'A size must be such as 100GB')
     }
     partitions.slice(0, -1).forEach((p) => {
-      if (['', '0'].includes(textOf(at(p.node, 'size')))) report.error(p.path, 'Only the last partition of a disk can take the rest of it')
+      if (['', '0'].includes(textOf(at(p.node, 'size'))))
+        report.error(p.path, 'Only the last partition of a disk can take the rest of it')
     })
   }
   for (const section of ['config', 'mirrors']) {
@@ -71,53 +100,81 @@ function checkMachine(report: Report, type: string, controlPlane: boolean, optio
   }
 }
 
-const talosRoles = new Set(['os:admin', 'os:operator', 'os:reader', 'os:etcd:backup', 'os:impersonator', 'os:meta:writer', 'os:image:verifier'])
+const talosRoles = new Set([
+  'os:admin',
+  'os:operator',
+  'os:reader',
+  'os:etcd:backup',
+  'os:impersonator',
+  'os:meta:writer',
+  'os:image:verifier',
+])
 
 function checkInstall(report: Report): void {
   const install = ['machine', 'install']
   if (!report.has(...install)) return report.error(install, 'The install section is missing')
-  const selector = report.entries(...install, 'diskSelector').some(({ node }) => textOf(node) !== '')
-  if (!report.has(...install, 'disk') && !selector) report.error(install, 'Say where Talos is installed: install.disk or install.diskSelector')
-  if (report.has(...install, 'diskSelector', 'name')) report.error([...install, 'diskSelector', 'name'], 'Talos no longer selects disks by their name')
+  const selector = report
+    .entries(...install, 'diskSelector')
+    .some(({ node }) => textOf(node) !== '')
+  if (!report.has(...install, 'disk') && !selector)
+    report.error(install, 'Say where Talos is installed: install.disk or install.diskSelector')
+  if (report.has(...install, 'diskSelector', 'name'))
+    report.error(
+      [...install, 'diskSelector', 'name'],
+      'Talos no longer selects disks by their name',
+    )
   const size = report.text(...install, 'diskSelector', 'size')
   if (size !== '' && !/^(>=|<=|>|<|==)?\s*\d+(\.\d+)?\s*([kmgtpe]i?)?b?$/i.test(size.trim()))
     report.error([...install, 'diskSelector', 'size'], 'A size must be such as >= 100GB')
   if (report.has(...install, 'extraKernelArgs') && report.flag(...install, 'grubUseUKICmdline')) {
-    report.error([...install, 'extraKernelArgs'], 'extraKernelArgs and grubUseUKICmdline can’t be used together; put kernel arguments into the image')
+    report.error(
+      [...install, 'extraKernelArgs'],
+      'extraKernelArgs and grubUseUKICmdline can’t be used together; put kernel arguments into the image',
+    )
   }
 }
 
 function checkAuthorities(report: Report, type: string, controlPlane: boolean): void {
   const own = report.has('machine', 'ca')
   const accepted = report.has('machine', 'acceptedCAs')
-  if (!own && !accepted) report.error(['machine'], 'An authority is missing: machine.ca or machine.acceptedCAs')
+  if (!own && !accepted)
+    report.error(['machine'], 'An authority is missing: machine.ca or machine.acceptedCAs')
   if (controlPlane) {
     if (!own) report.error(['machine'], 'A control plane needs machine.ca')
-    else if (!report.has('machine', 'ca', 'key')) report.error(['machine', 'ca'], 'A control plane needs the key of machine.ca')
+    else if (!report.has('machine', 'ca', 'key'))
+      report.error(['machine', 'ca'], 'A control plane needs the key of machine.ca')
   }
   if (type !== 'worker') return
-  if (report.has('machine', 'ca', 'key')) report.error(['machine', 'ca', 'key'], 'A worker must not have the key of machine.ca')
-  if (own && !report.has('machine', 'ca', 'crt') && !accepted) report.error(['machine', 'ca'], 'A worker needs the certificate of machine.ca')
-  if (report.has('cluster', 'ca', 'key')) report.error(['cluster', 'ca', 'key'], 'A worker must not have the key of cluster.ca')
+  if (report.has('machine', 'ca', 'key'))
+    report.error(['machine', 'ca', 'key'], 'A worker must not have the key of machine.ca')
+  if (own && !report.has('machine', 'ca', 'crt') && !accepted)
+    report.error(['machine', 'ca'], 'A worker needs the certificate of machine.ca')
+  if (report.has('cluster', 'ca', 'key'))
+    report.error(['cluster', 'ca', 'key'], 'A worker must not have the key of cluster.ca')
 }
 
 function checkCluster(report: Report, controlPlane: boolean): void {
   const endpoint = report.text('cluster', 'controlPlane', 'endpoint')
   if (!report.has('cluster')) return report.error(['cluster'], 'The cluster section is missing')
-  if (endpoint === '') return report.error(['cluster', 'controlPlane'], 'cluster.controlPlane.endpoint is missing')
+  if (endpoint === '')
+    return report.error(['cluster', 'controlPlane'], 'cluster.controlPlane.endpoint is missing')
   const problem = endpointProblem(endpoint)
-  if (problem !== undefined) report.error(['cluster', 'controlPlane', 'endpoint'], `The endpoint ${problem}`)
+  if (problem !== undefined)
+    report.error(['cluster', 'controlPlane', 'endpoint'], `The endpoint ${problem}`)
   const domain = report.text('cluster', 'network', 'dnsDomain')
-  if (domain !== '' && !isDnsName(domain)) report.error(['cluster', 'network', 'dnsDomain'], `${domain} is not a DNS name`)
+  if (domain !== '' && !isDnsName(domain))
+    report.error(['cluster', 'network', 'dnsDomain'], `${domain} is not a DNS name`)
   for (const list of ['podSubnets', 'serviceSubnets']) {
-    for (const { path, text } of report.texts('cluster', 'network', list)) if (!isCidr(text)) report.error(path, `${text} is not a network in CIDR notation`)
+    for (const { path, text } of report.texts('cluster', 'network', list))
+      if (!isCidr(text)) report.error(path, `${text} is not a network in CIDR notation`)
   }
   if (report.has('cluster', 'etcd')) {
     if (controlPlane) checkEtcd(report)
     else report.error(['cluster', 'etcd'], 'A worker has no etcd section')
   }
   if (controlPlane) checkCni(report)
-  for (const component of ['apiServer', 'controllerManager', 'scheduler']) checkResources(report, component)
+  for (const component of ['apiServer', 'controllerManager', 'scheduler'])
+    checkResources(report, component)
   checkAuthorizers(report)
   checkDiscovery(report)
   checkManifests(report)
@@ -134,20 +191,23 @@ function checkEtcd(report: Report): void {
 /** Checks networks or addresses, each possibly with ! in front. */
 function checkSubnets(report: Report, where: readonly string[]): void {
   for (const { path, text } of report.texts(...where))
-    if (!isCidrOrAddress(text.replace(/^!/, ''))) report.error(path, `${text} is not a network or an address`)
+    if (!isCidrOrAddress(text.replace(/^!/, '')))
+      report.error(path, `${text} is not a network or an address`)
 }
 
 /** Requests and limits of a control plane's pod (Talos `ResourcesConfig.Validate`). */
 function checkResources(report: Report, component: string): void {
   for (const part of ['requests', 'limits'])
     for (const { path, key } of report.entries('cluster', component, 'resources', part))
-      if (key !== 'cpu' && key !== 'memory') report.error(path, `${key} is not a resource that can be set; cpu and memory are`)
+      if (key !== 'cpu' && key !== 'memory')
+        report.error(path, `${key} is not a resource that can be set; cpu and memory are`)
 }
 
 /** Authorizers of the API server (Talos `AuthorizationConfigAuthorizerConfig.Validate`). */
 function checkAuthorizers(report: Report): void {
   for (const { path } of report.items('cluster', 'apiServer', 'authorizationConfig')) {
-    if (!['Node', 'RBAC', 'Webhook'].includes(report.text(...path, 'type'))) report.error(path, 'The type of an authorizer is Node, RBAC or Webhook')
+    if (!['Node', 'RBAC', 'Webhook'].includes(report.text(...path, 'type')))
+      report.error(path, 'The type of an authorizer is Node, RBAC or Webhook')
     if (report.text(...path, 'name') === '') report.error(path, 'An authorizer needs a name')
   }
 }
@@ -156,18 +216,27 @@ function checkCni(report: Report): void {
   const cni = ['cluster', 'network', 'cni']
   if (!report.has(...cni)) return
   const name = report.text(...cni, 'name')
-  if (!['flannel', 'custom', 'none'].includes(name)) report.error([...cni, 'name'], 'The CNI must be flannel, custom or none')
+  if (!['flannel', 'custom', 'none'].includes(name))
+    report.error([...cni, 'name'], 'The CNI must be flannel, custom or none')
   const urls = report.texts(...cni, 'urls')
-  if (name !== 'custom' && urls.length > 0) report.error([...cni, 'urls'], `urls must be empty for the CNI ${name || 'flannel'}`)
+  if (name !== 'custom' && urls.length > 0)
+    report.error([...cni, 'urls'], `urls must be empty for the CNI ${name || 'flannel'}`)
   if (name === 'custom' && urls.length === 0) report.warn('A custom CNI should have urls')
   for (const { path, text } of name === 'custom' ? urls : []) {
     const problem = endpointProblem(text)
     if (problem !== undefined) report.error(path, `${text} ${problem}`)
   }
   if (name === 'custom' || name === 'none') {
-    if (report.has(...cni, 'flannel', 'extraArgs')) report.error([...cni, 'flannel', 'extraArgs'], `Arguments of flannel must be empty for the CNI ${name}`)
+    if (report.has(...cni, 'flannel', 'extraArgs'))
+      report.error(
+        [...cni, 'flannel', 'extraArgs'],
+        `Arguments of flannel must be empty for the CNI ${name}`,
+      )
     if (report.flag(...cni, 'flannel', 'kubeNetworkPoliciesEnabled'))
-      report.error([...cni, 'flannel'], `Network policies of flannel are not possible with the CNI ${name}`)
+      report.error(
+        [...cni, 'flannel'],
+        `Network policies of flannel are not possible with the CNI ${name}`,
+      )
   }
 }
 
@@ -182,14 +251,17 @@ function checkDiscovery(report: Report): void {
   if (enabled && !report.flag(...service, 'disabled')) {
     const endpoint = report.text(...service, 'endpoint')
     const match = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+(\/[^?#]*)?/i.exec(endpoint)
-    if (endpoint !== '' && match === null) report.error([...service, 'endpoint'], 'The discovery service’s endpoint is not a URL')
-    else if (match?.[1] !== undefined && match[1] !== '/') report.error([...service, 'endpoint'], 'The discovery service’s endpoint must have no path')
+    if (endpoint !== '' && match === null)
+      report.error([...service, 'endpoint'], 'The discovery service’s endpoint is not a URL')
+    else if (match?.[1] !== undefined && match[1] !== '/')
+      report.error([...service, 'endpoint'], 'The discovery service’s endpoint must have no path')
     needs('The discovery service')
   }
   const kubespan = ['machine', 'network', 'kubespan']
   if (!report.flag(...kubespan, 'enabled')) return
   if (!enabled) report.error([...kubespan, 'enabled'], 'KubeSpan needs cluster.discovery')
-  if ((report.number(...kubespan, 'mtu') ?? 1420) < 1280) report.error([...kubespan, 'mtu'], 'KubeSpan’s MTU must be at least 1280')
+  if ((report.number(...kubespan, 'mtu') ?? 1420) < 1280)
+    report.error([...kubespan, 'mtu'], 'KubeSpan’s MTU must be at least 1280')
   needs('KubeSpan')
   checkSubnets(report, [...kubespan, 'filters', 'endpoints'])
   for (const { path, text } of report.texts(...kubespan, 'filters', 'excludeAdvertisedNetworks'))
@@ -206,7 +278,8 @@ function checkManifests(report: Report): void {
   }
   const provider = ['cluster', 'externalCloudProvider']
   const manifests = report.texts(...provider, 'manifests')
-  if (!report.flag(...provider, 'enabled') && manifests.length > 0) report.error(provider, 'The external cloud provider has manifests but is disabled')
+  if (!report.flag(...provider, 'enabled') && manifests.length > 0)
+    report.error(provider, 'The external cloud provider has manifests but is disabled')
   for (const { path, text } of report.flag(...provider, 'enabled') ? manifests : []) {
     const problem = endpointProblem(text)
     if (problem !== undefined) report.error(path, `${text} ${problem}`)
@@ -217,7 +290,8 @@ function checkManifests(report: Report): void {
 function checkNode(report: Report): void {
   const kubelet = ['machine', 'kubelet']
   checkSubnets(report, [...kubelet, 'nodeIP', 'validSubnets'])
-  for (const { path, text } of report.texts(...kubelet, 'clusterDNS')) if (!isAddress(text)) report.error(path, `${text} is not an address`)
+  for (const { path, text } of report.texts(...kubelet, 'clusterDNS'))
+    if (!isAddress(text)) report.error(path, `${text} is not an address`)
   for (const { path, key } of report.entries(...kubelet, 'extraConfig'))
     if (ownedByTalos.has(key)) report.error(path, `The kubelet’s field ${key} is Talos’s own`)
   for (const { path, key, node } of report.entries('machine', 'nodeLabels')) {
@@ -226,10 +300,13 @@ function checkNode(report: Report): void {
   }
   for (const { path, key } of report.entries('machine', 'nodeAnnotations')) {
     if (!isQualifiedName(key)) report.error(path, `${key} is not an annotation’s name`)
-    if (/^talos\.dev\/owned-(annotations|labels|taints)$/.test(key)) report.error(path, `The annotation ${key} is Talos’s own`)
+    if (/^talos\.dev\/owned-(annotations|labels|taints)$/.test(key))
+      report.error(path, `The annotation ${key} is Talos’s own`)
   }
   for (const { path, key, node } of report.entries('machine', 'nodeTaints')) {
-    const [value, effect] = textOf(node).includes(':') ? textOf(node).split(/:(.*)/s) : ['', textOf(node)]
+    const [value, effect] = textOf(node).includes(':')
+      ? textOf(node).split(/:(.*)/s)
+      : ['', textOf(node)]
     if (!isQualifiedName(key)) report.error(path, `${key} is not a taint’s name`)
     else if (!['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect ?? ''))
       report.error(path, 'A taint’s effect is NoSchedule, PreferNoSchedule or NoExecute')
@@ -255,13 +332,22 @@ function checkEncryption(report: Report): void {
   }
 }
 
-function checkKubernetesVersions(report: Report, controlPlane: boolean, talosVersion: string): void {
-  const ofControlPlane = controlPlane ? ['apiServer', 'controllerManager', 'scheduler'].map((component) => ['cluster', component]) : []
+function checkKubernetesVersions(
+  report: Report,
+  controlPlane: boolean,
+  talosVersion: string,
+): void {
+  const ofControlPlane = controlPlane
+    ? ['apiServer', 'controllerManager', 'scheduler'].map((component) => ['cluster', component])
+    : []
   for (const section of [['machine', 'kubelet'], ...ofControlPlane]) {
     const image = report.text(...section, 'image')
     if (image === '') continue
     const version = kubernetesVersionOf(image)
-    const problem = version === undefined ? `${image} has no tag such as :v1.36.3` : kubernetesProblem(talosVersion, version)
+    const problem =
+      version === undefined
+        ? `${image} has no tag such as :v1.36.3`
+        : kubernetesProblem(talosVersion, version)
     if (problem !== undefined) report.error([...section, 'image'], problem)
   }
 }

@@ -27,21 +27,31 @@ function config(more: Partial<GenerateInput> = {}): string {
 /** Error messages for a generated configuration after a patch was applied. */
 function messages(patch: string, more: Partial<GenerateInput> = {}): string[] {
   const yaml = mergePatches(config(more), [{ name: 'patch', body: patch }]).yaml
-  return validateConfig(yaml, { talosVersion: more.talosVersion ?? '1.13' }).errors.map((e) => e.message)
+  return validateConfig(yaml, { talosVersion: more.talosVersion ?? '1.13' }).errors.map(
+    (e) => e.message,
+  )
 }
 
 describe('generated configurations', () => {
-  test.each(minors.flatMap((m) => (['control_plane', 'worker'] as const).map((role) => [m, role] as const)))(
-    'the configuration of Talos $0.minor for a $1 is valid',
-    (minor, role) => {
-      const yaml = config({ role, talosVersion: minor.version, kubernetesVersion: minor.kubernetes })
-      expect(validateConfig(yaml, { talosVersion: minor.version })).toEqual({ errors: [], warnings: [] })
-    },
-  )
+  test.each(
+    minors.flatMap((m) => (['control_plane', 'worker'] as const).map((role) => [m, role] as const)),
+  )('the configuration of Talos $0.minor for a $1 is valid', (minor, role) => {
+    const yaml = config({ role, talosVersion: minor.version, kubernetesVersion: minor.kubernetes })
+    expect(validateConfig(yaml, { talosVersion: minor.version })).toEqual({
+      errors: [],
+      warnings: [],
+    })
+  })
 
   test('a worker’s configuration has no private key of a certificate authority', () => {
     const worker = config({ role: 'worker' })
-    for (const { key } of [secrets.certs.os, secrets.certs.k8s, secrets.certs.etcd, secrets.certs.k8sAggregator, secrets.certs.k8sServiceAccount]) {
+    for (const { key } of [
+      secrets.certs.os,
+      secrets.certs.k8s,
+      secrets.certs.etcd,
+      secrets.certs.k8sAggregator,
+      secrets.certs.k8sServiceAccount,
+    ]) {
       expect(worker).not.toContain(Buffer.from(key).toString('base64'))
     }
     expect(worker).not.toContain(secrets.secrets.secretboxEncryptionSecret)
@@ -50,7 +60,9 @@ describe('generated configurations', () => {
 
   test('the configurations of Talos 1.12 and 1.13 differ in one line', () => {
     expect(config({ talosVersion: '1.12' }).replace('    network: {}\n', '')).toBe(config())
-    expect(config({ talosVersion: '1.12', role: 'worker' })).toContain('    network: {}\n    install:\n')
+    expect(config({ talosVersion: '1.12', role: 'worker' })).toContain(
+      '    network: {}\n    install:\n',
+    )
   })
 
   test('networks, image, names and scheduling come from the input', () => {
@@ -61,16 +73,28 @@ describe('generated configurations', () => {
       additionalSans: ['vip.example.com'],
       allowSchedulingOnControlPlanes: true,
     })
-    expect(yaml).toContain('        podSubnets:\n            - 10.1.0.0/16\n        serviceSubnets:\n            - 10.2.0.0/16\n')
-    expect(yaml).toContain('        disk: /dev/sda\n        image: factory.talos.dev/metal-installer/abc:v1.13.9\n        wipe: false\n')
+    expect(yaml).toContain(
+      '        podSubnets:\n            - 10.1.0.0/16\n        serviceSubnets:\n            - 10.2.0.0/16\n',
+    )
+    expect(yaml).toContain(
+      '        disk: /dev/sda\n        image: factory.talos.dev/metal-installer/abc:v1.13.9\n        wipe: false\n',
+    )
     expect(yaml).toContain('    certSANs:\n        - vip.example.com\n')
     expect(yaml.match(/vip\.example\.com/g)).toHaveLength(2)
-    expect(yaml.endsWith('    allowSchedulingOnControlPlanes: true\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n')).toBe(true)
+    expect(
+      yaml.endsWith(
+        '    allowSchedulingOnControlPlanes: true\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n',
+      ),
+    ).toBe(true)
   })
 
   test('unknown Talos versions are refused', () => {
-    expect(() => config({ talosVersion: '1.11' })).toThrow('No configuration is generated for Talos 1.11')
-    expect(validateConfig('a: b', { talosVersion: 'v1.20.0' }).errors).toEqual([{ message: 'Talos v1.20.0 is not supported' }])
+    expect(() => config({ talosVersion: '1.11' })).toThrow(
+      'No configuration is generated for Talos 1.11',
+    )
+    expect(validateConfig('a: b', { talosVersion: 'v1.20.0' }).errors).toEqual([
+      { message: 'Talos v1.20.0 is not supported' },
+    ])
   })
 })
 
@@ -80,10 +104,14 @@ describe('loading', () => {
     expect(validateConfig('machine:\n  nope: 1\n', { talosVersion: '1.13' }).errors).toEqual([
       { message: 'Talos has no field machine.nope', path: 'machine.nope', line: 2, column: 3 },
     ])
-    expect(validateConfig('machine: {}\n---\nmachine: {}\n', { talosVersion: '1.13' }).errors).toMatchObject([{ message: 'v1alpha1 is there twice', line: 3 }])
-    expect(validateConfig('apiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n', { talosVersion: '1.13' }).errors).toEqual([
-      { message: 'The machine’s main document is missing' },
-    ])
+    expect(
+      validateConfig('machine: {}\n---\nmachine: {}\n', { talosVersion: '1.13' }).errors,
+    ).toMatchObject([{ message: 'v1alpha1 is there twice', line: 3 }])
+    expect(
+      validateConfig('apiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n', {
+        talosVersion: '1.13',
+      }).errors,
+    ).toEqual([{ message: 'The machine’s main document is missing' }])
   })
 
   test('errors name their line in the text', () => {
@@ -102,71 +130,167 @@ describe('loading', () => {
 
 describe('the main document', () => {
   test.each([
-    ['a disk', 'machine: {install: {disk: {$patch: delete}}}', 'Say where Talos is installed: install.disk or install.diskSelector'],
-    ['the install section', 'machine: {install: {$patch: delete}}', 'The install section is missing'],
+    [
+      'a disk',
+      'machine: {install: {disk: {$patch: delete}}}',
+      'Say where Talos is installed: install.disk or install.diskSelector',
+    ],
+    [
+      'the install section',
+      'machine: {install: {$patch: delete}}',
+      'The install section is missing',
+    ],
     [
       'kernel arguments with the image’s own',
       'machine: {install: {extraKernelArgs: [a]}}',
       'extraKernelArgs and grubUseUKICmdline can’t be used together; put kernel arguments into the image',
     ],
-    ['the size of a disk', 'machine: {install: {diskSelector: {size: big}}}', 'A size must be such as >= 100GB'],
-    ['machine.ca', 'machine: {ca: {$patch: delete}}', 'An authority is missing: machine.ca or machine.acceptedCAs'],
-    ['the key of machine.ca', 'machine: {ca: {key: {$patch: delete}}}', 'A control plane needs the key of machine.ca'],
+    [
+      'the size of a disk',
+      'machine: {install: {diskSelector: {size: big}}}',
+      'A size must be such as >= 100GB',
+    ],
+    [
+      'machine.ca',
+      'machine: {ca: {$patch: delete}}',
+      'An authority is missing: machine.ca or machine.acceptedCAs',
+    ],
+    [
+      'the key of machine.ca',
+      'machine: {ca: {key: {$patch: delete}}}',
+      'A control plane needs the key of machine.ca',
+    ],
     ['the machine section', 'machine: {$patch: delete}', 'The machine section is missing'],
-    ['the endpoint', 'cluster: {controlPlane: {endpoint: {$patch: delete}}}', 'cluster.controlPlane.endpoint is missing'],
+    [
+      'the endpoint',
+      'cluster: {controlPlane: {endpoint: {$patch: delete}}}',
+      'cluster.controlPlane.endpoint is missing',
+    ],
     ['the cluster section', 'cluster: {$patch: delete}', 'The cluster section is missing'],
     ['the DNS domain', 'cluster: {network: {dnsDomain: "a b"}}', 'a b is not a DNS name'],
-    ['pod networks', 'cluster: {network: {podSubnets: [10.0.0.0]}}', '10.0.0.0 is not a network in CIDR notation'],
-    ['urls of flannel', 'cluster: {network: {cni: {name: flannel, urls: [a]}}}', 'urls must be empty for the CNI flannel'],
+    [
+      'pod networks',
+      'cluster: {network: {podSubnets: [10.0.0.0]}}',
+      '10.0.0.0 is not a network in CIDR notation',
+    ],
+    [
+      'urls of flannel',
+      'cluster: {network: {cni: {name: flannel, urls: [a]}}}',
+      'urls must be empty for the CNI flannel',
+    ],
     [
       'arguments of flannel without it',
       'cluster: {network: {cni: {name: none, flannel: {extraArgs: [a]}}}}',
       'Arguments of flannel must be empty for the CNI none',
     ],
-    ['the cluster’s id for discovery', 'cluster: {id: {$patch: delete}}', 'The discovery service needs cluster.id'],
+    [
+      'the cluster’s id for discovery',
+      'cluster: {id: {$patch: delete}}',
+      'The discovery service needs cluster.id',
+    ],
     [
       'a path of the discovery service',
       'cluster: {discovery: {registries: {service: {endpoint: "https://a/b"}}}}',
       'The discovery service’s endpoint must have no path',
     ],
-    ['manifests twice', 'cluster: {inlineManifests: [{name: a, contents: b}, {name: a, contents: c}]}', 'The manifest a is there twice'],
-    ['manifests without a name', 'cluster: {inlineManifests: [{contents: b}]}', 'A manifest needs a name'],
+    [
+      'manifests twice',
+      'cluster: {inlineManifests: [{name: a, contents: b}, {name: a, contents: c}]}',
+      'The manifest a is there twice',
+    ],
+    [
+      'manifests without a name',
+      'cluster: {inlineManifests: [{contents: b}]}',
+      'A manifest needs a name',
+    ],
     [
       'a cloud provider that is off',
       'cluster: {externalCloudProvider: {enabled: false, manifests: ["https://a"]}}',
       'The external cloud provider has manifests but is disabled',
     ],
-    ['etcd’s networks', 'cluster: {etcd: {advertisedSubnets: [nope]}}', 'nope is not a network or an address'],
-    ['the kubelet’s own fields', 'machine: {kubelet: {extraConfig: {staticPodPath: /a}}}', 'The kubelet’s field staticPodPath is Talos’s own'],
-    ['the kubelet’s networks', 'machine: {kubelet: {nodeIP: {validSubnets: ["!10.0.0.0/33"]}}}', '!10.0.0.0/33 is not a network or an address'],
+    [
+      'etcd’s networks',
+      'cluster: {etcd: {advertisedSubnets: [nope]}}',
+      'nope is not a network or an address',
+    ],
+    [
+      'the kubelet’s own fields',
+      'machine: {kubelet: {extraConfig: {staticPodPath: /a}}}',
+      'The kubelet’s field staticPodPath is Talos’s own',
+    ],
+    [
+      'the kubelet’s networks',
+      'machine: {kubelet: {nodeIP: {validSubnets: ["!10.0.0.0/33"]}}}',
+      '!10.0.0.0/33 is not a network or an address',
+    ],
     ['labels', 'machine: {nodeLabels: {a/b/c: x}}', 'a/b/c is not a label’s name'],
     ['values of labels', 'machine: {nodeLabels: {a: "b c"}}', 'b c is not a label’s value'],
-    ['annotations', 'machine: {nodeAnnotations: {talos.dev/owned-labels: x}}', 'The annotation talos.dev/owned-labels is Talos’s own'],
-    ['taints', 'machine: {nodeTaints: {a: "b:Maybe"}}', 'A taint’s effect is NoSchedule, PreferNoSchedule or NoExecute'],
+    [
+      'annotations',
+      'machine: {nodeAnnotations: {talos.dev/owned-labels: x}}',
+      'The annotation talos.dev/owned-labels is Talos’s own',
+    ],
+    [
+      'taints',
+      'machine: {nodeTaints: {a: "b:Maybe"}}',
+      'A taint’s effect is NoSchedule, PreferNoSchedule or NoExecute',
+    ],
     ['persist', 'persist: false', 'persist must not be switched off'],
-    ['hostDNS', 'machine: {features: {hostDNS: {enabled: false}}}', 'forwardKubeDNSToHost needs hostDNS.enabled'],
-    ['roles for pods', 'machine: {features: {kubernetesTalosAPIAccess: {enabled: true, allowedRoles: [os:king]}}}', 'Talos has no role os:king'],
-    ['logs', 'machine: {logging: {destinations: [{endpoint: "http://a", format: json_lines}]}}', 'Logs go to a URL of tcp:// or udp://'],
+    [
+      'hostDNS',
+      'machine: {features: {hostDNS: {enabled: false}}}',
+      'forwardKubeDNSToHost needs hostDNS.enabled',
+    ],
+    [
+      'roles for pods',
+      'machine: {features: {kubernetesTalosAPIAccess: {enabled: true, allowedRoles: [os:king]}}}',
+      'Talos has no role os:king',
+    ],
+    [
+      'logs',
+      'machine: {logging: {destinations: [{endpoint: "http://a", format: json_lines}]}}',
+      'Logs go to a URL of tcp:// or udp://',
+    ],
     [
       'partitions',
       'machine: {disks: [{device: /dev/sdb, partitions: [{mountpoint: /var/a}, {mountpoint: /var/b}]}]}',
       'Only the last partition of a disk can take the rest of it',
     ],
-    ['encryption', 'machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0}]}}}', 'The key in slot 0 has no method'],
+    [
+      'encryption',
+      'machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0}]}}}',
+      'The key in slot 0 has no method',
+    ],
     [
       'key slots',
       'machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}, {slot: 0, nodeID: {}}]}}}',
       'The key slot 0 is there twice',
     ],
-    ['Kubernetes versions', 'machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.30.0"}}', 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.0'],
-    ['images without a tag', 'cluster: {apiServer: {image: registry.k8s.io/kube-apiserver}}', 'registry.k8s.io/kube-apiserver has no tag such as :v1.36.3'],
+    [
+      'Kubernetes versions',
+      'machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.30.0"}}',
+      'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.0',
+    ],
+    [
+      'images without a tag',
+      'cluster: {apiServer: {image: registry.k8s.io/kube-apiserver}}',
+      'registry.k8s.io/kube-apiserver has no tag such as :v1.36.3',
+    ],
     [
       'KubeSpan without discovery',
       'machine: {network: {kubespan: {enabled: true}}}\ncluster: {discovery: {enabled: false}}',
       'KubeSpan needs cluster.discovery',
     ],
-    ['KubeSpan’s MTU', 'machine: {network: {kubespan: {enabled: true, mtu: 1000}}}', 'KubeSpan’s MTU must be at least 1280'],
-    ['interfaces without a name', 'machine: {network: {interfaces: [{dhcp: true}]}}', 'An interface needs a name or a deviceSelector'],
+    [
+      'KubeSpan’s MTU',
+      'machine: {network: {kubespan: {enabled: true, mtu: 1000}}}',
+      'KubeSpan’s MTU must be at least 1280',
+    ],
+    [
+      'interfaces without a name',
+      'machine: {network: {interfaces: [{dhcp: true}]}}',
+      'An interface needs a name or a deviceSelector',
+    ],
     [
       'interfaces with both',
       'machine: {network: {interfaces: [{interface: a, deviceSelector: {driver: b}}]}}',
@@ -187,9 +311,21 @@ describe('the main document', () => {
       'machine: {network: {interfaces: [{interface: a, bridge: {interfaces: [x]}}, {interface: x, dhcp: true}]}}',
       'x is part of a and can’t have addresses',
     ],
-    ['addresses', 'machine: {network: {interfaces: [{interface: a, addresses: [10.0.0.300/24]}]}}', '10.0.0.300/24 is not an address'],
-    ['addresses of VLANs', 'machine: {network: {interfaces: [{interface: a, vlans: [{vlanId: 1, addresses: [x]}]}]}}', 'x is not an address'],
-    ['routes', 'machine: {network: {interfaces: [{interface: a, routes: [{metric: 5}]}]}}', 'A route needs a network or a gateway'],
+    [
+      'addresses',
+      'machine: {network: {interfaces: [{interface: a, addresses: [10.0.0.300/24]}]}}',
+      '10.0.0.300/24 is not an address',
+    ],
+    [
+      'addresses of VLANs',
+      'machine: {network: {interfaces: [{interface: a, vlans: [{vlanId: 1, addresses: [x]}]}]}}',
+      'x is not an address',
+    ],
+    [
+      'routes',
+      'machine: {network: {interfaces: [{interface: a, routes: [{metric: 5}]}]}}',
+      'A route needs a network or a gateway',
+    ],
     [
       'bond modes',
       'machine: {network: {interfaces: [{interface: a, bond: {mode: 802.3ad, lacpRate: soon, interfaces: [b]}}]}}',
@@ -205,21 +341,37 @@ describe('the main document', () => {
       'machine: {network: {interfaces: [{interface: a, bond: {mode: balance-rr, lacpRate: fast, interfaces: [b]}}]}}',
       'lacpRate is not available in the mode balance-rr',
     ],
-    ['WireGuard keys', 'machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: short}}]}}', 'The private key is not 32 bytes in base64'],
+    [
+      'WireGuard keys',
+      'machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: short}}]}}',
+      'The private key is not 32 bytes in base64',
+    ],
   ])('%s', (_, patch, message) => {
     expect(messages(patch)).toContain(message)
   })
 
   test.each([
-    ['the key of machine.ca', 'machine: {ca: {key: QQ==}}', 'A worker must not have the key of machine.ca'],
-    ['the key of cluster.ca', 'cluster: {ca: {key: QQ==}}', 'A worker must not have the key of cluster.ca'],
+    [
+      'the key of machine.ca',
+      'machine: {ca: {key: QQ==}}',
+      'A worker must not have the key of machine.ca',
+    ],
+    [
+      'the key of cluster.ca',
+      'cluster: {ca: {key: QQ==}}',
+      'A worker must not have the key of cluster.ca',
+    ],
     ['etcd', 'cluster: {etcd: {ca: {crt: QQ==, key: QQ==}}}', 'A worker has no etcd section'],
     [
       'a virtual address',
       'machine: {network: {interfaces: [{interface: a, dhcp: true, vip: {ip: 10.0.0.9}}]}}',
       'Only control planes can share a virtual address',
     ],
-    ['Talos’s API for pods', 'machine: {features: {kubernetesTalosAPIAccess: {enabled: true}}}', 'kubernetesTalosAPIAccess is possible on control planes only'],
+    [
+      'Talos’s API for pods',
+      'machine: {features: {kubernetesTalosAPIAccess: {enabled: true}}}',
+      'kubernetesTalosAPIAccess is possible on control planes only',
+    ],
   ])('a worker can’t have: %s', (_, patch, message) => {
     expect(messages(patch, { role: 'worker' })).toContain(message)
   })
@@ -228,16 +380,24 @@ describe('the main document', () => {
     const yaml = config({ installDisk: undefined })
     expect(validateConfig(yaml, { talosVersion: '1.13', inContainer: true }).errors).toEqual([])
     expect(
-      validateConfig(mergePatches(yaml, [{ name: 'p', body: 'machine: {features: {hostDNS: {$patch: delete}}}' }]).yaml, {
-        talosVersion: '1.13',
-        inContainer: true,
-      }).errors,
+      validateConfig(
+        mergePatches(yaml, [
+          { name: 'p', body: 'machine: {features: {hostDNS: {$patch: delete}}}' },
+        ]).yaml,
+        {
+          talosVersion: '1.13',
+          inContainer: true,
+        },
+      ).errors,
     ).toHaveLength(2)
   })
 
   test('deprecated fields cause warnings', () => {
     const { yaml } = mergePatches(config(), [
-      { name: 'p', body: 'machine: {type: init, install: {extensions: [{image: a}]}}\ncluster: {network: {cni: {name: custom}}}' },
+      {
+        name: 'p',
+        body: 'machine: {type: init, install: {extensions: [{image: a}]}}\ncluster: {network: {cni: {name: custom}}}',
+      },
     ])
     expect(validateConfig(yaml, { talosVersion: '1.13' })).toEqual({
       errors: [],
@@ -254,21 +414,33 @@ describe('other documents', () => {
   const key = Buffer.alloc(32, 7).toString('base64')
 
   test.each([
-    ['LinkConfig', 'name: eno1\naddresses: [{address: 10.0.0.7/24}]\nroutes: [{gateway: 10.0.0.1}]'],
+    [
+      'LinkConfig',
+      'name: eno1\naddresses: [{address: 10.0.0.7/24}]\nroutes: [{gateway: 10.0.0.1}]',
+    ],
     ['VLANConfig', 'name: eno1.20\nvlanID: 20\nparent: eno1\nvlanMode: 802.1q'],
     ['BondConfig', 'name: bond0\nlinks: [a, b]\nbondMode: 802.3ad\nlacpRate: fast'],
     ['DHCPv4Config', 'name: eno1\nclientIdentifier: mac'],
     ['Layer2VIPConfig', 'name: 10.0.0.9\nlink: eno1'],
     ['ResolverConfig', 'nameservers: [{address: 1.1.1.1}, {address: "2606:4700::1111"}]'],
     ['TimeSyncConfig', 'ntp: {servers: [pool.ntp.org]}\nbootTimeout: 1m30s'],
-    ['NetworkRuleConfig', 'name: r\nportSelector: {ports: [50000, 30000-32767], protocol: tcp}\ningress: [{subnet: 10.0.0.0/8, except: 10.1.0.0/16}]'],
+    [
+      'NetworkRuleConfig',
+      'name: r\nportSelector: {ports: [50000, 30000-32767], protocol: tcp}\ningress: [{subnet: 10.0.0.0/8, except: 10.1.0.0/16}]',
+    ],
     [
       'VolumeConfig',
       'name: EPHEMERAL\nprovisioning: {diskSelector: {match: system_disk}, maxSize: 100GiB}\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}',
     ],
-    ['UserVolumeConfig', 'name: data\nprovisioning: {diskSelector: {match: disk.transport == "nvme"}, minSize: 10GiB, maxSize: 50%}\nfilesystem: {type: ext4}'],
+    [
+      'UserVolumeConfig',
+      'name: data\nprovisioning: {diskSelector: {match: disk.transport == "nvme"}, minSize: 10GiB, maxSize: 50%}\nfilesystem: {type: ext4}',
+    ],
     ['RegistryMirrorConfig', 'name: ghcr.io\nendpoints: [{url: "https://mirror.example.com"}]'],
-    ['WireguardConfig', `name: wg0\nprivateKey: ${key}\npeers: [{publicKey: ${key}, endpoint: "10.0.0.1:51820", allowedIPs: [10.9.0.0/24]}]`],
+    [
+      'WireguardConfig',
+      `name: wg0\nprivateKey: ${key}\npeers: [{publicKey: ${key}, endpoint: "10.0.0.1:51820", allowedIPs: [10.9.0.0/24]}]`,
+    ],
     ['KmsgLogConfig', 'name: k\nurl: tcp://10.0.0.1:5000/'],
     ['WatchdogTimerConfig', 'device: /dev/watchdog0\ntimeout: 2m0s'],
     ['TCPProbeConfig', 'name: p\nendpoint: example.com:443\ninterval: 10s'],
@@ -278,7 +450,11 @@ describe('other documents', () => {
 
   test.each([
     ['LinkConfig', 'mtu: 9000', 'LinkConfig needs a name'],
-    ['LinkConfig', 'name: a\naddresses: [{address: 10.0.0.7}]', '10.0.0.7 is not an address with prefix length, such as 10.0.0.7/24'],
+    [
+      'LinkConfig',
+      'name: a\naddresses: [{address: 10.0.0.7}]',
+      '10.0.0.7 is not an address with prefix length, such as 10.0.0.7/24',
+    ],
     [
       'LinkConfig',
       'name: a\nroutes: [{destination: 0.0.0.0/0, gateway: 10.0.0.1}]',
@@ -290,51 +466,114 @@ describe('other documents', () => {
     ['DHCPv4Config', 'name: a\nclientIdentifier: duid', 'clientIdentifier: duid needs duidRaw'],
     ['DHCPv6Config', 'name: a\nduidRaw: "00:01"', 'duidRaw goes with clientIdentifier: duid'],
     ['Layer2VIPConfig', 'name: eno1\nlink: a', 'eno1 is not an address, which the name must be'],
-    ['ResolverConfig', 'nameservers: [{address: dns.example.com}]', 'dns.example.com is not an address'],
+    [
+      'ResolverConfig',
+      'nameservers: [{address: dns.example.com}]',
+      'dns.example.com is not an address',
+    ],
     ['StaticHostConfig', 'name: 10.0.0.1', 'hostnames is missing'],
     ['TimeSyncConfig', 'ntp: {servers: [a]}\nptp: {devices: [a]}', 'Use either ntp or ptp'],
     ['NetworkRuleConfig', 'name: r\nportSelector: {protocol: tcp}', 'A rule needs ports'],
-    ['NetworkRuleConfig', 'name: r\nportSelector: {ports: [100-200, 150], protocol: tcp}', 'Ports of a rule must not overlap'],
-    ['VolumeConfig', 'name: DATA', 'VolumeConfig is for STATE, EPHEMERAL and IMAGECACHE; for others use UserVolumeConfig'],
-    ['VolumeConfig', 'name: STATE\nprovisioning: {maxSize: 1GiB}', 'The place of STATE can’t be chosen'],
-    ['VolumeConfig', 'name: EPHEMERAL\nencryption: {provider: luks2, keys: []}', 'Encryption needs keys'],
-    ['UserVolumeConfig', 'name: "data!"\nprovisioning: {diskSelector: {match: a}, minSize: 1GiB}', 'The name can only have letters, digits and hyphens'],
-    ['UserVolumeConfig', 'name: data\nprovisioning: {minSize: 1GiB}', 'Say which disk: provisioning.diskSelector.match'],
-    ['UserVolumeConfig', 'name: data\nprovisioning: {diskSelector: {match: a}, minSize: 2GiB, maxSize: 1GiB}', 'minSize is more than maxSize'],
-    ['UserVolumeConfig', 'name: data\nvolumeType: directory\nfilesystem: {type: xfs}', 'A directory has no filesystem'],
-    ['RegistryMirrorConfig', 'name: a\nendpoints: [{url: "ftp://a"}]', 'A mirror’s URL is of http or https'],
-    ['RegistryAuthConfig', 'name: a\nusername: b\nauth: c', 'Use one of username with password, identityToken and auth'],
+    [
+      'NetworkRuleConfig',
+      'name: r\nportSelector: {ports: [100-200, 150], protocol: tcp}',
+      'Ports of a rule must not overlap',
+    ],
+    [
+      'VolumeConfig',
+      'name: DATA',
+      'VolumeConfig is for STATE, EPHEMERAL and IMAGECACHE; for others use UserVolumeConfig',
+    ],
+    [
+      'VolumeConfig',
+      'name: STATE\nprovisioning: {maxSize: 1GiB}',
+      'The place of STATE can’t be chosen',
+    ],
+    [
+      'VolumeConfig',
+      'name: EPHEMERAL\nencryption: {provider: luks2, keys: []}',
+      'Encryption needs keys',
+    ],
+    [
+      'UserVolumeConfig',
+      'name: "data!"\nprovisioning: {diskSelector: {match: a}, minSize: 1GiB}',
+      'The name can only have letters, digits and hyphens',
+    ],
+    [
+      'UserVolumeConfig',
+      'name: data\nprovisioning: {minSize: 1GiB}',
+      'Say which disk: provisioning.diskSelector.match',
+    ],
+    [
+      'UserVolumeConfig',
+      'name: data\nprovisioning: {diskSelector: {match: a}, minSize: 2GiB, maxSize: 1GiB}',
+      'minSize is more than maxSize',
+    ],
+    [
+      'UserVolumeConfig',
+      'name: data\nvolumeType: directory\nfilesystem: {type: xfs}',
+      'A directory has no filesystem',
+    ],
+    [
+      'RegistryMirrorConfig',
+      'name: a\nendpoints: [{url: "ftp://a"}]',
+      'A mirror’s URL is of http or https',
+    ],
+    [
+      'RegistryAuthConfig',
+      'name: a\nusername: b\nauth: c',
+      'Use one of username with password, identityToken and auth',
+    ],
     ['TrustedRootsConfig', 'name: a\ncertificates: nope', 'nope is not a certificate in PEM'],
-    ['ExtensionServiceConfig', 'name: a', 'ExtensionServiceConfig needs configFiles or environment'],
+    [
+      'ExtensionServiceConfig',
+      'name: a',
+      'ExtensionServiceConfig needs configFiles or environment',
+    ],
     ['WireguardConfig', 'name: a\nprivateKey: b', 'The private key is not 32 bytes in base64'],
     ['KmsgLogConfig', 'name: k\nurl: http://a', 'http://a is not a URL such as tcp://host:5000'],
     ['WatchdogTimerConfig', 'device: a\ntimeout: 1s', '1s is not a time span of 10s at least'],
     ['EnvironmentConfig', 'variables: {A-B: c}', 'A-B is not a variable’s name'],
-    ['SideroLinkConfig', 'apiUrl: http://a', 'http://a is not a URL of https or grpc without a path'],
+    [
+      'SideroLinkConfig',
+      'apiUrl: http://a',
+      'http://a is not a URL of https or grpc without a path',
+    ],
   ])('an invalid %s is refused: %s', (kind, fields, message) => {
     const found = messages(`apiVersion: v1alpha1\nkind: ${kind}\n${fields}\n`)
     expect(found).toContain(message)
   })
 
   test('HostnameConfig accepts either a host name or auto', () => {
-    const host = (fields: string) => messages(`apiVersion: v1alpha1\nkind: HostnameConfig\n${fields}\n`)
+    const host = (fields: string) =>
+      messages(`apiVersion: v1alpha1\nkind: HostnameConfig\n${fields}\n`)
     expect(host('hostname: node-1')).toEqual(['A host name of your own needs auto: off'])
     expect(host('auto: off\nhostname: node-1')).toEqual([])
-    expect(host(`auto: off\nhostname: ${'a'.repeat(64)}`)).toEqual(['The host name can have 63 characters, with its domain 253'])
+    expect(host(`auto: off\nhostname: ${'a'.repeat(64)}`)).toEqual([
+      'The host name can have 63 characters, with its domain 253',
+    ])
   })
 
   test('a document can’t repeat a field of the main document', () => {
-    expect(messages('machine: {network: {hostname: a}}')).toEqual(['HostnameConfig: machine.network.hostname says it already'])
-    expect(
-      messages('machine: {network: {nameservers: [1.1.1.1]}}\n---\napiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 1.1.1.1}]\n'),
-    ).toEqual(['ResolverConfig: machine.network.nameservers says it already'])
-    expect(messages('machine: {time: {servers: [a]}}\n---\napiVersion: v1alpha1\nkind: TimeSyncConfig\nntp: {servers: [a]}\n')).toEqual([
-      'TimeSyncConfig: machine.time.servers says it already',
+    expect(messages('machine: {network: {hostname: a}}')).toEqual([
+      'HostnameConfig: machine.network.hostname says it already',
     ])
+    expect(
+      messages(
+        'machine: {network: {nameservers: [1.1.1.1]}}\n---\napiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 1.1.1.1}]\n',
+      ),
+    ).toEqual(['ResolverConfig: machine.network.nameservers says it already'])
+    expect(
+      messages(
+        'machine: {time: {servers: [a]}}\n---\napiVersion: v1alpha1\nkind: TimeSyncConfig\nntp: {servers: [a]}\n',
+      ),
+    ).toEqual(['TimeSyncConfig: machine.time.servers says it already'])
   })
 
   test('documents of 1.13 are refused for 1.12', () => {
     const yaml = `${config({ talosVersion: '1.12', kubernetesVersion: '1.35.4' })}---\napiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\n`
-    expect(validateConfig(yaml, { talosVersion: '1.12' }).errors).toMatchObject([{ message: 'KubeSpanConfig exists only since Talos 1.13' }])
+    expect(validateConfig(yaml, { talosVersion: '1.12' }).errors).toMatchObject([
+      { message: 'KubeSpanConfig exists only since Talos 1.13' },
+    ])
   })
 })

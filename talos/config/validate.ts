@@ -13,12 +13,18 @@ export interface Validation {
 }
 
 /** Validates the text of a whole configuration. Never throws, whatever the text. */
-export function validateConfig(yaml: string, options: { talosVersion: string; inContainer?: boolean }): Validation {
-  if (supportedMinor(options.talosVersion) === undefined) return { errors: [{ message: `Talos ${options.talosVersion} is not supported` }], warnings: [] }
+export function validateConfig(
+  yaml: string,
+  options: { talosVersion: string; inContainer?: boolean },
+): Validation {
+  if (supportedMinor(options.talosVersion) === undefined)
+    return { errors: [{ message: `Talos ${options.talosVersion} is not supported` }], warnings: [] }
   let documents: ConfigDocument[]
   const errors: ConfigProblem[] = []
   try {
-    const decoded = decodeDocuments(readDocuments(yaml, 'config'), { talosVersion: options.talosVersion })
+    const decoded = decodeDocuments(readDocuments(yaml, 'config'), {
+      talosVersion: options.talosVersion,
+    })
     documents = decoded.documents
     errors.push(...decoded.problems, ...duplicates(documents))
   } catch (error) {
@@ -30,12 +36,21 @@ export function validateConfig(yaml: string, options: { talosVersion: string; in
   const main = documents.find(({ shape }) => shape.kind === '')
   const reports = []
   if (main === undefined) errors.push({ message: 'The machine’s main document is missing' })
-  else reports.push(validateMain(main.root, { talosVersion: options.talosVersion, inContainer: options.inContainer ?? false }))
+  else
+    reports.push(
+      validateMain(main.root, {
+        talosVersion: options.talosVersion,
+        inContainer: options.inContainer ?? false,
+      }),
+    )
   for (const document of documents) {
     if (document === main) continue
     const report = validateDocument(document)
     if (main !== undefined) validateAgainstMain(document, main.root, report)
     reports.push(report)
   }
-  return { errors: [...errors, ...reports.flatMap((r) => r.errors)], warnings: reports.flatMap((r) => r.warnings) }
+  return {
+    errors: [...errors, ...reports.flatMap((r) => r.errors)],
+    warnings: reports.flatMap((r) => r.warnings),
+  }
 }

@@ -1,6 +1,15 @@
 /** What people see of configurations: masked texts, the schema, and YAML as Talos writes it. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { assert, array, constantFrom, integer, jsonValue, oneof, property, string } from 'fast-check'
+import {
+  assert,
+  array,
+  constantFrom,
+  integer,
+  jsonValue,
+  oneof,
+  property,
+  string,
+} from 'fast-check'
 import { parse } from 'yaml'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateSecrets, type SecretsBundle } from '../secrets/bundle.ts'
@@ -33,9 +42,20 @@ describe('masking', () => {
   test('all secrets of a configuration are masked, and nothing else changes', () => {
     const shown = maskSecrets(config, 'may_read_secrets')
     const { certs } = secrets
-    for (const key of [certs.os.key, certs.etcd.key, certs.k8s.key, certs.k8sAggregator.key, certs.k8sServiceAccount.key])
+    for (const key of [
+      certs.os.key,
+      certs.etcd.key,
+      certs.k8s.key,
+      certs.k8sAggregator.key,
+      certs.k8sServiceAccount.key,
+    ])
       expect(shown).not.toContain(Buffer.from(key).toString('base64'))
-    for (const secret of [secrets.cluster.secret, secrets.trustdInfo.token, secrets.secrets.bootstrapToken, secrets.secrets.secretboxEncryptionSecret])
+    for (const secret of [
+      secrets.cluster.secret,
+      secrets.trustdInfo.token,
+      secrets.secrets.bootstrapToken,
+      secrets.secrets.secretboxEncryptionSecret,
+    ])
       expect(shown).not.toContain(secret)
     expect(shown).toContain(Buffer.from(certs.os.crt).toString('base64'))
     expect(shown.split('\n')).toHaveLength(config.split('\n').length)
@@ -49,7 +69,12 @@ describe('masking', () => {
       `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: ${masked}\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: ${masked}\n      path: /var/key\n`,
     )
     expect(
-      parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n', 'may_read_secrets')),
+      parse(
+        maskSecrets(
+          'apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n',
+          'may_read_secrets',
+        ),
+      ),
     ).toMatchObject({
       privateKey: masked,
       peers: [{ presharedKey: masked }],
@@ -156,38 +181,67 @@ password: hunter21
   })
 
   test('a comment behind a block scalar’s indicator is masked with the block', () => {
-    const shown = maskSecrets('machine:\n  files:\n    - content: | # hunter1\n        hunter2\n      path: /var/a\n', 'everybody')
+    const shown = maskSecrets(
+      'machine:\n  files:\n    - content: | # hunter1\n        hunter2\n      path: /var/a\n',
+      'everybody',
+    )
     expect(shown).toBe(`machine:\n  files:\n    - content: ${masked}\n      path: /var/a\n`)
   })
 
   test('unknown documents are not shown', () => {
-    expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n', 'everybody')).toThrow(ConfigError)
+    expect(() =>
+      maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n', 'everybody'),
+    ).toThrow(ConfigError)
     expect(() => maskSecrets('machine: [', 'everybody')).toThrow(ConfigError)
   })
 })
 
 describe('the schema', () => {
-  test.each(['v1.12.11', 'v1.13.9'])('the schema of %s is valid JSON Schema and accepts valid patches only', (version) => {
-    const check = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(patchSchema(version))
-    for (const good of [
-      { machine: { sysctls: { a: 'b' }, certSANs: ['x'], kubelet: { registerWithFQDN: true, extraConfig: { anything: [1, { a: null }] } } } },
-      { machine: { nodeLabels: { a: { $patch: 'delete' } } } },
-      { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'eno1', mtu: 9000 },
-      { apiVersion: 'v1alpha1', kind: 'NetworkRuleConfig', name: 'r', portSelector: { ports: [50_000, '1-2'], protocol: 'tcp' } },
-      { machine: { certSANs: ['a'], kubelet: { clusterDNS: { $patch: 'delete' }, $patch: 'delete' } } },
-    ])
-      expect({ good, valid: check(good) }).toEqual({ good, valid: true })
-    for (const bad of [
-      { machine: { token: 'a' } },
-      { machine: { nope: 1 } },
-      { cluster: { ca: {} } },
-      { apiVersion: 'v1alpha1', kind: 'HostnameConfig' },
-      { apiVersion: 'v1alpha1', kind: 'LinkConfig' },
-      [],
-    ]) {
-      expect({ bad, valid: check(bad) }).toEqual({ bad, valid: false })
-    }
-  })
+  test.each(['v1.12.11', 'v1.13.9'])(
+    'the schema of %s is valid JSON Schema and accepts valid patches only',
+    (version) => {
+      const check = new Ajv2020({
+        strict: true,
+        strictTypes: false,
+        strictRequired: false,
+        allErrors: true,
+      }).compile(patchSchema(version))
+      for (const good of [
+        {
+          machine: {
+            sysctls: { a: 'b' },
+            certSANs: ['x'],
+            kubelet: { registerWithFQDN: true, extraConfig: { anything: [1, { a: null }] } },
+          },
+        },
+        { machine: { nodeLabels: { a: { $patch: 'delete' } } } },
+        { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'eno1', mtu: 9000 },
+        {
+          apiVersion: 'v1alpha1',
+          kind: 'NetworkRuleConfig',
+          name: 'r',
+          portSelector: { ports: [50_000, '1-2'], protocol: 'tcp' },
+        },
+        {
+          machine: {
+            certSANs: ['a'],
+            kubelet: { clusterDNS: { $patch: 'delete' }, $patch: 'delete' },
+          },
+        },
+      ])
+        expect({ good, valid: check(good) }).toEqual({ good, valid: true })
+      for (const bad of [
+        { machine: { token: 'a' } },
+        { machine: { nope: 1 } },
+        { cluster: { ca: {} } },
+        { apiVersion: 'v1alpha1', kind: 'HostnameConfig' },
+        { apiVersion: 'v1alpha1', kind: 'LinkConfig' },
+        [],
+      ]) {
+        expect({ bad, valid: check(bad) }).toEqual({ bad, valid: false })
+      }
+    },
+  )
 
   test('the schema has new documents only for newer versions', () => {
     expect(Object.keys(patchSchema('1.13').$defs!)).toContain('VRFConfig')
@@ -196,7 +250,10 @@ describe('the schema', () => {
 
   test('the schema describes fields and omits forbidden ones', () => {
     const machine = patchSchema('1.13').$defs!['MachineConfig']!.properties!['machine']
-    expect(machine).toHaveProperty('properties.kubelet.description', 'Kubernetes’ agent on this server')
+    expect(machine).toHaveProperty(
+      'properties.kubelet.description',
+      'Kubernetes’ agent on this server',
+    )
     expect(machine).toHaveProperty('properties.install.properties')
     expect(machine).not.toHaveProperty('properties.install.properties.disk')
   })
@@ -251,15 +308,42 @@ describe('YAML in the format of Talos', () => {
   test('written values read back unchanged', () => {
     const awkward = oneof(
       string({ unit: 'grapheme' }),
-      constantFrom('yes', '0', '-', '?', ':', '#', '\n', ' \n', 'a\n', '\ta', '1_0', '0o7', '.5', '---', '...', '{}', '!', '&a', '*a', '%'),
+      constantFrom(
+        'yes',
+        '0',
+        '-',
+        '?',
+        ':',
+        '#',
+        '\n',
+        ' \n',
+        'a\n',
+        '\ta',
+        '1_0',
+        '0o7',
+        '.5',
+        '---',
+        '...',
+        '{}',
+        '!',
+        '&a',
+        '*a',
+        '%',
+      ),
       string({ unit: 'binary' }).filter((s) => s.isWellFormed() && !s.includes('\r')),
     )
     assert(
-      property(array(oneof(awkward, integer(), jsonValue({ maxDepth: 3 })), { maxLength: 6 }), (values) => {
-        const value = { list: values, map: Object.fromEntries(values.map((v, i) => [`k${i}`, v])) }
-        // −0 becomes 0 in YAML, as in JSON.
-        expect(parse(written(value))).toEqual(JSON.parse(JSON.stringify(value)))
-      }),
+      property(
+        array(oneof(awkward, integer(), jsonValue({ maxDepth: 3 })), { maxLength: 6 }),
+        (values) => {
+          const value = {
+            list: values,
+            map: Object.fromEntries(values.map((v, i) => [`k${i}`, v])),
+          }
+          // −0 becomes 0 in YAML, as in JSON.
+          expect(parse(written(value))).toEqual(JSON.parse(JSON.stringify(value)))
+        },
+      ),
       { numRuns: 300 },
     )
   })

@@ -15,7 +15,13 @@ import {
 } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generateConfig } from '../config/generate.ts'
-import { secretsOfControlPlane, generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
+import {
+  secretsOfControlPlane,
+  generateSecrets,
+  readSecrets,
+  type SecretsBundle,
+  writeSecrets,
+} from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
 import { issueCertificate, mintKubernetesClient, mintTalosClient } from './certificates.ts'
 import { generateKey, signingKeys } from './keys.ts'
@@ -32,7 +38,8 @@ describe('authorities', () => {
   test('authorities have Talos’s subjects, keys and extensions', () => {
     const { os, etcd, k8s, k8sAggregator, k8sServiceAccount } = bundle.certs
     expect(os.key).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/)
-    for (const pair of [etcd, k8s, k8sAggregator]) expect(pair.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
+    for (const pair of [etcd, k8s, k8sAggregator])
+      expect(pair.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
     expect(k8sServiceAccount.key).toMatch(/^-----BEGIN RSA PRIVATE KEY-----\n/)
     const subjects = [os, etcd, k8s].map((pair) => new X509Certificate(pair.crt).subject)
     expect(subjects).toEqual(['O=talos', 'O=etcd', 'O=kubernetes'])
@@ -86,17 +93,29 @@ describe('secrets file', () => {
 
   test('errors name the missing or invalid field', () => {
     const text = writeSecrets(bundle)
-    expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow('Secrets: secrets.secretboxencryptionsecret is missing')
-    expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')
-    expect(() => readSecrets(text.replace(/(os:\n {8}crt: )\S+/, '$1aGVsbG8='))).toThrow('Secrets: certs.os.crt is not the PEM text')
-    expect(() => readSecrets('- just a list')).toThrow('Secrets: the text is no YAML mapping of plain values (line 1)')
+    expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow(
+      'Secrets: secrets.secretboxencryptionsecret is missing',
+    )
+    expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow(
+      'Secrets: trustdinfo.token is missing',
+    )
+    expect(() => readSecrets(text.replace(/(os:\n {8}crt: )\S+/, '$1aGVsbG8='))).toThrow(
+      'Secrets: certs.os.crt is not the PEM text',
+    )
+    expect(() => readSecrets('- just a list')).toThrow(
+      'Secrets: the text is no YAML mapping of plain values (line 1)',
+    )
     expect(() => readSecrets('{a: 1}')).toThrow('Secrets: cluster.id is missing')
   })
 })
 
 describe('client certificates', () => {
   test('Talos’s client certificates have the roles as organizations, and are valid for client authentication only', async () => {
-    const made = await mintTalosClient(bundle, { roles: ['os:admin', 'os:reader'], lifetimeMs: hourMs, now })
+    const made = await mintTalosClient(bundle, {
+      roles: ['os:admin', 'os:reader'],
+      lifetimeMs: hourMs,
+      now,
+    })
     const read = new X509Certificate(made.crt)
     expect(read.subject).toBe('O=os:admin\nO=os:reader')
     expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2'])
@@ -106,12 +125,18 @@ describe('client certificates', () => {
   })
 
   test('Kubernetes’ client certificates have user and groups', async () => {
-    const made = await mintKubernetesClient(bundle, { commonName: 'admin', organizations: ['system:masters'], lifetimeMs: hourMs, now })
+    const made = await mintKubernetesClient(bundle, {
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      lifetimeMs: hourMs,
+      now,
+    })
     expect(new X509Certificate(made.crt).subject).toBe('O=system:masters\nCN=admin')
   })
 })
 
-const publicKeyBytes = async (key: webcrypto.CryptoKey) => Buffer.from(await crypto.subtle.exportKey('spki', key))
+const publicKeyBytes = async (key: webcrypto.CryptoKey) =>
+  Buffer.from(await crypto.subtle.exportKey('spki', key))
 
 const openssl = (() => {
   try {
@@ -121,7 +146,8 @@ const openssl = (() => {
   }
 })()
 
-// The strictest parser available. Without openssl the other tests here still parse every certificate, with the parser of Node.js.
+// The strictest parser available. Without openssl the other tests here still parse every
+// certificate, with the parser of Node.js.
 describe.runIf(openssl)('openssl verify -x509_strict', () => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-pki-'))
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -129,17 +155,35 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
   function verify(ca: string, crt: string, purpose: string): string {
     writeFileSync(join(folder, 'ca.pem'), ca)
     writeFileSync(join(folder, 'crt.pem'), crt)
-    return execFileSync('openssl', ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', join(folder, 'ca.pem'), join(folder, 'crt.pem')], {
-      encoding: 'utf8',
-    })
+    return execFileSync(
+      'openssl',
+      [
+        'verify',
+        '-x509_strict',
+        '-purpose',
+        purpose,
+        '-CAfile',
+        join(folder, 'ca.pem'),
+        join(folder, 'crt.pem'),
+      ],
+      {
+        encoding: 'utf8',
+      },
+    )
   }
 
   test('OpenSSL accepts every certificate that Steelyard makes', async () => {
     const { os, etcd, k8s, k8sAggregator } = bundle.certs
-    for (const pair of [os, etcd, k8s, k8sAggregator]) expect(verify(pair.crt, pair.crt, 'any')).toContain(': OK')
+    for (const pair of [os, etcd, k8s, k8sAggregator])
+      expect(verify(pair.crt, pair.crt, 'any')).toContain(': OK')
     const talos = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     expect(verify(talos.ca, talos.crt, 'sslclient')).toContain(': OK')
-    const kubernetes = await mintKubernetesClient(bundle, { commonName: 'admin', organizations: ['system:masters'], lifetimeMs: hourMs, now })
+    const kubernetes = await mintKubernetesClient(bundle, {
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      lifetimeMs: hourMs,
+      now,
+    })
     expect(verify(kubernetes.ca, kubernetes.crt, 'sslclient')).toContain(': OK')
     const server = await issueCertificate(os, {
       subject: { commonName: 'node-1' },
@@ -170,8 +214,16 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
       ],
     })
     const pair = { crt: `${authority.toString('pem')}\n`, key }
-    const leaf = await issueCertificate(pair, { subject: { commonName: 'node-1' }, usages: ['server'], names: { dns: ['node-1'] }, lifetimeMs: hourMs, now })
+    const leaf = await issueCertificate(pair, {
+      subject: { commonName: 'node-1' },
+      usages: ['server'],
+      names: { dns: ['node-1'] },
+      lifetimeMs: hourMs,
+      now,
+    })
     expect(verify(pair.crt, leaf.crt, 'sslserver')).toContain(': OK')
-    expect(new Certificate(leaf.crt).getExtension(AuthorityKeyIdentifierExtension)?.keyId).toBe(keyId)
+    expect(new Certificate(leaf.crt).getExtension(AuthorityKeyIdentifierExtension)?.keyId).toBe(
+      keyId,
+    )
   })
 })

@@ -1,6 +1,8 @@
 /**
- * The kernel command line with which an image of a schematic boots, as Talos's imager composes it (`pkg/imager/imager.go` buildCmdline,
- * `pkg/machinery/kernel/kernel.go`, `pkg/machinery/imager/quirks`, `platform/metal/metal.go` KernelArgs, all at the versions of `versions.ts`).
+ * The kernel command line with which an image of a schematic boots, as Talos's imager composes it
+ * (`pkg/imager/imager.go` buildCmdline, `pkg/machinery/kernel/kernel.go`,
+ * `pkg/machinery/imager/quirks`, `platform/metal/metal.go` KernelArgs, all at the versions of
+ * `versions.ts`).
  */
 import { has } from '../versions.ts'
 
@@ -47,7 +49,8 @@ function parse(args: readonly string[]): Parameters {
 const replaced = new Set(['console', 'talos.platform'])
 
 /**
- * @param extra the schematic's `extraKernelArgs`. `-key` removes all values of a key, `-key=value` removes one value.
+ * @param extra the schematic's `extraKernelArgs`. `-key` removes all values of a key, `-key=value`
+ * removes one value.
  * @returns the command line, without `talos.halt_if_installed=1`, which an ISO adds
  */
 export function kernelCommandLine(boot: Boot, extra: readonly string[]): string {
@@ -64,5 +67,7 @@ export function kernelCommandLine(boot: Boot, extra: readonly string[]): string 
         )
     } else line.set(key, replaced.has(key) ? values : [...(line.get(key) ?? []), ...values])
   }
-  return [...line].flatMap(([key, values]) => values.map((value) => (value === '' ? key : `${key}=${value}`))).join(' ')
+  return [...line]
+    .flatMap(([key, values]) => values.map((value) => (value === '' ? key : `${key}=${value}`)))
+    .join(' ')
 }

@@ -1,5 +1,6 @@
 /**
- * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Anyone who has a bundle controls the cluster.
+ * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Anyone
+ * who has a bundle controls the cluster.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { stringify } from 'yaml'
@@ -11,35 +12,71 @@ import { at, ConfigError, readDocuments, textAt, textsOf } from '../config/tree.
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
   cluster: { id: string; secret: string }
-  /** Kubernetes' encryption keys: a new cluster has only the secretbox key; a cluster made before Talos 1.3 has the AES-CBC key, or both. */
-  secrets: { bootstrapToken: string; secretboxEncryptionSecret?: string; aescbcEncryptionSecret?: string }
+  /**
+   * Kubernetes' encryption keys: a new cluster has only the secretbox key; a cluster made before
+   * Talos 1.3 has the AES-CBC key, or both.
+   */
+  secrets: {
+    bootstrapToken: string
+    secretboxEncryptionSecret?: string
+    aescbcEncryptionSecret?: string
+  }
   /** The machine token, which a worker uses to request its certificate from trustd. */
   trustdInfo: { token: string }
-  /** PEM. `os` signs certificates of Talos's API, `k8s` those of the Kubernetes API. The service account has only a key. */
-  certs: { os: KeyPair; etcd: KeyPair; k8s: KeyPair; k8sAggregator: KeyPair; k8sServiceAccount: { key: string } }
+  /**
+   * PEM. `os` signs certificates of Talos's API, `k8s` those of the Kubernetes API. The service
+   * account has only a key.
+   */
+  certs: {
+    os: KeyPair
+    etcd: KeyPair
+    k8s: KeyPair
+    k8sAggregator: KeyPair
+    k8sServiceAccount: { key: string }
+  }
 }
 
 /** Ready-made private keys, PEM, for tests: RSA-4096 is slow to generate. */
 export type ReadyKeys = Partial<Record<keyof SecretsBundle['certs'], string>>
 
 /**
- * Generates secrets with Talos's kinds and sizes (`pkg/machinery/config/generate/secrets/`). Only the subject of the aggregator's authority differs: Talos
- * leaves the subject empty, which RFC 5280 (4.1.2.6) forbids and `openssl verify -x509_strict` refuses.
+ * Generates secrets with Talos's kinds and sizes (`pkg/machinery/config/generate/secrets/`). Only
+ * the subject of the aggregator's authority differs: Talos leaves the subject empty, which RFC 5280
+ * (4.1.2.6) forbids and `openssl verify -x509_strict` refuses.
  */
-export async function generateSecrets(options: { now: Date; contract?: Contract | string; keys?: ReadyKeys }): Promise<SecretsBundle> {
+export async function generateSecrets(options: {
+  now: Date
+  contract?: Contract | string
+  keys?: ReadyKeys
+}): Promise<SecretsBundle> {
   const { now, keys = {} } = options
   const contract = contractOf(options.contract)
   const [os, etcd, k8s, k8sAggregator, serviceAccount] = await Promise.all([
     createAuthority({ kind: 'ed25519', subject: { organizations: ['talos'] }, now, key: keys.os }),
     createAuthority({ kind: 'p256', subject: { organizations: ['etcd'] }, now, key: keys.etcd }),
-    createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now, key: keys.k8s }),
-    createAuthority({ kind: 'p256', subject: { commonName: 'front-proxy' }, now, key: keys.k8sAggregator }),
-    keys.k8sServiceAccount ?? generateKey(has(contract, 'rsaServiceAccountKey') ? 'rsa4096' : 'p256'),
+    createAuthority({
+      kind: 'p256',
+      subject: { organizations: ['kubernetes'] },
+      now,
+      key: keys.k8s,
+    }),
+    createAuthority({
+      kind: 'p256',
+      subject: { commonName: 'front-proxy' },
+      now,
+      key: keys.k8sAggregator,
+    }),
+    keys.k8sServiceAccount ??
+      generateKey(has(contract, 'rsaServiceAccountKey') ? 'rsa4096' : 'p256'),
   ])
   return {
-    // Talos before 1.14 uses URL-safe base64, 1.14 standard base64. Each version decodes only its own variant.
+    // Talos before 1.14 uses URL-safe base64, 1.14 standard base64. Each version decodes only its
+    // own variant.
     cluster: { id: clusterId(contract), secret: randomBytes(32).toString('base64') },
-    secrets: { bootstrapToken: kubeadmToken(), secretboxEncryptionSecret: randomBytes(32).toString('base64') },
+    secrets: {
+      bootstrapToken: kubeadmToken(),
+      secretboxEncryptionSecret: randomBytes(32).toString('base64'),
+    },
     trustdInfo: { token: kubeadmToken() },
     certs: { os, etcd, k8s, k8sAggregator, k8sServiceAccount: { key: serviceAccount } },
   }
@@ -53,7 +90,8 @@ function clusterId(contract: Contract): string {
 /** A bootstrap token in kubeadm's format: `abcdef.0123456789abcdef`. */
 export function kubeadmToken(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
-  const part = (length: number) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+  const part = (length: number) =>
+    Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
   return `${part(6)}.${part(16)}`
 }
 
@@ -90,16 +128,22 @@ function mappingIn(yaml: string): unknown {
     return first && textsOf(first)
   } catch (cause) {
     const line = cause instanceof ConfigError ? cause.problems[0]?.line : undefined
-    throw new Error(`Secrets: the text is no YAML mapping of plain values${line === undefined ? '' : ` (line ${line})`}`, { cause })
+    throw new Error(
+      `Secrets: the text is no YAML mapping of plain values${line === undefined ? '' : ` (line ${line})`}`,
+      { cause },
+    )
   }
 }
 
-/** Parses talosctl's `secrets.yaml`. Throws an Error that names the first missing or invalid field. */
+/**
+ * Parses talosctl's `secrets.yaml`. Throws an Error that names the first missing or invalid field.
+ */
 export function readSecrets(yaml: string): SecretsBundle {
   const root = mappingIn(yaml)
   const optional = (...path: string[]): string | undefined => {
     let at: unknown = root
-    for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
+    for (const key of path)
+      at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
     return typeof at === 'string' && at !== '' ? at : undefined
   }
   const text = (...path: string[]): string => {
@@ -109,7 +153,8 @@ export function readSecrets(yaml: string): SecretsBundle {
   }
   const pem = (label: RegExp, ...path: string[]): string => {
     const decoded = Buffer.from(text(...path), 'base64').toString('utf8')
-    if (!label.test(decoded) || decoded.length > longestPem) throw new Error(`Secrets: ${path.join('.')} is not the PEM text expected there`)
+    if (!label.test(decoded) || decoded.length > longestPem)
+      throw new Error(`Secrets: ${path.join('.')} is not the PEM text expected there`)
     return decoded
   }
   const key = (...path: string[]): string => {
@@ -121,10 +166,16 @@ export function readSecrets(yaml: string): SecretsBundle {
     }
     return decoded
   }
-  const pair = (name: string): KeyPair => ({ crt: pem(/^-----BEGIN CERTIFICATE-----/, 'certs', name, 'crt'), key: key('certs', name, 'key') })
+  const pair = (name: string): KeyPair => ({
+    crt: pem(/^-----BEGIN CERTIFICATE-----/, 'certs', name, 'crt'),
+    key: key('certs', name, 'key'),
+  })
   const cluster = { id: text('cluster', 'id'), secret: text('cluster', 'secret') }
   const aescbc = optional('secrets', 'aescbcencryptionsecret')
-  const secretbox = aescbc === undefined ? text('secrets', 'secretboxencryptionsecret') : optional('secrets', 'secretboxencryptionsecret')
+  const secretbox =
+    aescbc === undefined
+      ? text('secrets', 'secretboxencryptionsecret')
+      : optional('secrets', 'secretboxencryptionsecret')
   return {
     cluster,
     secrets: {
@@ -143,7 +194,10 @@ export function readSecrets(yaml: string): SecretsBundle {
   }
 }
 
-/** Fields of a bundle and their paths in a control plane's configuration. Certificates and keys are in base64 in both. */
+/**
+ * Fields of a bundle and their paths in a control plane's configuration. Certificates and keys are
+ * in base64 in both.
+ */
 const places = {
   cluster: { id: 'cluster.id', secret: 'cluster.secret' },
   secrets: {
@@ -172,6 +226,11 @@ interface Places {
 export function secretsOfControlPlane(config: string): SecretsBundle {
   const main = readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
   const fill = (part: Places): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(part).map(([key, place]) => [key, typeof place === 'string' ? (textAt(main, ...place.split('.')) ?? '') : fill(place)]))
+    Object.fromEntries(
+      Object.entries(part).map(([key, place]) => [
+        key,
+        typeof place === 'string' ? (textAt(main, ...place.split('.')) ?? '') : fill(place),
+      ]),
+    )
   return readSecrets(stringify(fill(places)))
 }

@@ -1,6 +1,6 @@
 /**
- * Keys for tests, generated once per machine and kept in the system's temporary folder, because RSA-4096 is slow.
- * Never for a real cluster.
+ * Keys for tests, generated once per machine and kept in the system's temporary folder, because
+ * RSA-4096 is slow. Never for a real cluster.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Peers for protocol tests: secrets of two clusters, certificates of a configured machine and of a machine in maintenance, and servers and clients that
- * are closed after each test.
+ * Peers for protocol tests: secrets of two clusters, certificates of a configured machine and of a
+ * machine in maintenance, and servers and clients that are closed after each test.
  */
 import { X509Certificate } from 'node:crypto'
 import type { ConnectRouter } from '@connectrpc/connect'
@@ -22,7 +22,10 @@ export interface Peers {
   other: SecretsBundle
   /** Certificate of a configured machine of `bundle`, for 127.0.0.1. */
   node: KeyPair
-  /** Certificate of a machine in maintenance: signed by an authority that exists only inside the machine and isn't sent. */
+  /**
+   * Certificate of a machine in maintenance: signed by an authority that exists only inside the
+   * machine and isn't sent.
+   */
   leaf: KeyPair
   /** Functions to call after the test, last added first. */
   undo: (() => Promise<void> | void)[]
@@ -31,7 +34,10 @@ export interface Peers {
   /** Connects a client to a machine in maintenance whose server is already listening. */
   reach: (server: TestServer, deadlineMs?: number) => Promise<TalosClient>
   /** A machine in maintenance with these handlers, and a client of it. */
-  maintenance: (routes: (router: ConnectRouter) => void, deadlineMs?: number) => Promise<{ server: TestServer; client: TalosClient }>
+  maintenance: (
+    routes: (router: ConnectRouter) => void,
+    deadlineMs?: number,
+  ) => Promise<{ server: TestServer; client: TalosClient }>
 }
 
 /** The pin of a certificate in PEM. */
@@ -53,7 +59,8 @@ export function usePeers(): Peers {
     undo.push(() => client.close())
     return client
   }
-  peers.reach = async (server, deadlineMs = 2000) => peers.closing(await connectMaintenance(target(server), pinOf(peers.leaf.crt), { deadlineMs }))
+  peers.reach = async (server, deadlineMs = 2000) =>
+    peers.closing(await connectMaintenance(target(server), pinOf(peers.leaf.crt), { deadlineMs }))
   peers.maintenance = async (routes, deadlineMs) => {
     const server = await peers.serve(peers.leaf, routes)
     return { server, client: await peers.reach(server, deadlineMs) }
@@ -61,10 +68,24 @@ export function usePeers(): Peers {
   beforeAll(async () => {
     const keys = await readyKeys()
     peers.bundle = await generateSecrets({ now, keys })
-    peers.other = await generateSecrets({ now, keys: { ...keys, os: await generateKey('ed25519') } })
-    const server = { usages: ['server'], now, names: { addresses: ['127.0.0.1'] }, lifetimeMs: 24 * hourMs } as const
-    peers.node = await issueCertificate(peers.bundle.certs.os, { ...server, subject: { commonName: 'node-1' } })
-    peers.leaf = await issueCertificate(peers.other.certs.os, { ...server, subject: { commonName: 'maintenance-service.talos.dev' } })
+    peers.other = await generateSecrets({
+      now,
+      keys: { ...keys, os: await generateKey('ed25519') },
+    })
+    const server = {
+      usages: ['server'],
+      now,
+      names: { addresses: ['127.0.0.1'] },
+      lifetimeMs: 24 * hourMs,
+    } as const
+    peers.node = await issueCertificate(peers.bundle.certs.os, {
+      ...server,
+      subject: { commonName: 'node-1' },
+    })
+    peers.leaf = await issueCertificate(peers.other.certs.os, {
+      ...server,
+      subject: { commonName: 'maintenance-service.talos.dev' },
+    })
   })
   afterEach(async () => {
     for (const step of undo.splice(0).toReversed()) await step()

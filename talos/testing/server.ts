@@ -1,7 +1,14 @@
 /**
- * A gRPC server on loopback for tests: TLS settings like Talos's, with handlers of the test, or raw HTTP/2 if the server must misbehave.
+ * A gRPC server on loopback for tests: TLS settings like Talos's, with handlers of the test, or raw
+ * HTTP/2 if the server must misbehave.
  */
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import {
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
@@ -46,10 +53,15 @@ export interface Tls {
 }
 
 /** A well-behaved gRPC server. */
-export async function startServer(tls: Tls, routes: (router: ConnectRouter) => void): Promise<TestServer> {
+export async function startServer(
+  tls: Tls,
+  routes: (router: ConnectRouter) => void,
+): Promise<TestServer> {
   const adapter = connectNodeAdapter({ routes, connect: false, grpcWeb: false })
   return start(tls, (server) => {
-    server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => adapter(request, response))
+    server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) =>
+      adapter(request, response),
+    )
   })
 }
 
@@ -68,11 +80,16 @@ export async function startRawServer(
   })
 }
 
-async function start(tls: Tls, prepare: (server: ReturnType<typeof createSecureServer>) => void): Promise<TestServer> {
+async function start(
+  tls: Tls,
+  prepare: (server: ReturnType<typeof createSecureServer>) => void,
+): Promise<TestServer> {
   const server = createSecureServer({
     key: standardKey(tls.key),
     cert: tls.crt,
-    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true }),
+    ...(tls.clientCa === undefined
+      ? {}
+      : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true }),
   })
   server.on('sessionError', () => {})
   server.on('tlsClientError', () => {})

@@ -1,4 +1,7 @@
-/** Programs of this and of an older checkout, each with its own flags and database, and the processor time of what belongs to one. */
+/**
+ * Programs of this and of an older checkout, each with its own flags and database, and the
+ * processor time of what belongs to one.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,18 +23,30 @@ export interface Place {
 
 export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
 
-/** Flags and environment of a checkout. Checkouts before `config` in `package.json` have their flags in `start.mjs`. */
+/**
+ * Flags and environment of a checkout. Checkouts before `config` in `package.json` have their flags
+ * in `start.mjs`.
+ */
 function settingsOf(checkout: string): { flags: readonly string[]; variables: NodeJS.ProcessEnv } {
   const { config } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
     config?: { nodeFlags?: string[]; environment?: Record<string, string> }
   }
-  const inStart = () => readFileSync(join(checkout, 'start.mjs'), 'utf8').match(/(?<=')--(?:max|heap)-[\w-]+=\d+(?=')/g) ?? []
+  const inStart = () =>
+    readFileSync(join(checkout, 'start.mjs'), 'utf8').match(
+      /(?<=')--(?:max|heap)-[\w-]+=\d+(?=')/g,
+    ) ?? []
   // `run` adds this checkout's environment.
   const without = Object.fromEntries(Object.keys(environment).map((name) => [name, undefined]))
-  return { flags: config?.nodeFlags ?? inStart(), variables: { ...without, ...config?.environment } }
+  return {
+    flags: config?.nodeFlags ?? inStart(),
+    variables: { ...without, ...config?.environment },
+  }
 }
 
-/** Starts the program of a checkout. `command`: `serve`, or `compile`, which fills the compile cache as `start.mjs` does before the first start. */
+/**
+ * Starts the program of a checkout. `command`: `serve`, or `compile`, which fills the compile cache
+ * as `start.mjs` does before the first start.
+ */
 export async function startOf(
   { checkout, data, servers }: Place,
   admin: Admin,
@@ -54,13 +69,23 @@ export async function startOf(
   // Older checkouts run from their sources.
   const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
   const ready = { serve: /^Steelyard is ready/, compile: /^Compiled/ }[command]
-  return { url: `http://127.0.0.1:${port}`, program: await run(nodeOf(checkout), [...flags, main, command], ready, { cwd: checkout, env }) }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    program: await run(nodeOf(checkout), [...flags, main, command], ready, { cwd: checkout, env }),
+  }
 }
 
-/** Waits until a program that has just started has done the work of its start: until it needs less than a quarter of a core for three seconds. */
+/**
+ * Waits until a program that has just started has done the work of its start: until it needs less
+ * than a quarter of a core for three seconds.
+ */
 export async function whenIdle({ child }: Running): Promise<void> {
   const sampleMs = 3000
-  for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
+  for (
+    let waitedMs = 0, before = usage(child.pid!).cpuSeconds;
+    waitedMs < 180_000;
+    waitedMs += sampleMs
+  ) {
     await pause(sampleMs)
     const now = usage(child.pid!).cpuSeconds
     if ((now - before) * 1000 < sampleMs / 4) return
@@ -69,8 +94,9 @@ export async function whenIdle({ child }: Running): Promise<void> {
 }
 
 /**
- * Waits until 99 of 100 servers were contacted after the call, at most five minutes. Returns how many were. `whole`: as in `everyServer`. After a start of the
- * simulator the machines show new certificates, as Talos does after a reboot, so each first contact changes its server.
+ * Waits until 99 of 100 servers were contacted after the call, at most five minutes. Returns how
+ * many were. `whole`: as in `everyServer`. After a start of the simulator the machines show new
+ * certificates, as Talos does after a reboot, so each first contact changes its server.
  */
 export async function whenContacted(call: Caller, whole = false): Promise<number> {
   const since = new Date().toISOString()
@@ -88,7 +114,10 @@ export function callerOf(url: string, admin: Admin): Caller {
   let signedIn: { token: string; at: number } | undefined
   return async (operation, asked) => {
     if (signedIn === undefined || Date.now() - signedIn.at > 300_000)
-      signedIn = { token: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
+      signedIn = {
+        token: (await apiClient(url).call(authorize, { body: admin })).accessToken,
+        at: Date.now(),
+      }
     return apiClient(url, signedIn.token).call(operation, asked)
   }
 }
@@ -107,13 +136,19 @@ function treeSeconds(pid: number): number {
     }
   }
   const children = readdirSync('/proc').filter((id) => /^\d+$/.test(id) && fieldsOf(id)[1] === pid)
-  const seconds = (fields: number[], last: number) => fields.slice(11, last).reduce((sum, ticks) => sum + ticks, 0) / 100
-  return seconds(fieldsOf(String(pid)), 15) + children.reduce((sum, id) => sum + seconds(fieldsOf(id), 13), 0)
+  const seconds = (fields: number[], last: number) =>
+    fields.slice(11, last).reduce((sum, ticks) => sum + ticks, 0) / 100
+  return (
+    seconds(fieldsOf(String(pid)), 15) +
+    children.reduce((sum, id) => sum + seconds(fieldsOf(id), 13), 0)
+  )
 }
 
 /** CPU seconds of a program, its database and the simulator. */
 export const processorTimes = (program: Running, { data }: Place, simulator: Running) => ({
   program: usage(program.child.pid!).cpuSeconds,
-  database: treeSeconds(Number.parseInt(readFileSync(join(data, 'postgres', 'postmaster.pid'), 'utf8'))),
+  database: treeSeconds(
+    Number.parseInt(readFileSync(join(data, 'postgres', 'postmaster.pid'), 'utf8')),
+  ),
   simulator: usage(simulator.child.pid!).cpuSeconds,
 })

@@ -1,11 +1,18 @@
-/** Measures the bytes and requests with which a browser loads pages of the console. The program runs, so that no file can be forgotten. */
+/**
+ * Measures the bytes and requests with which a browser loads pages of the console. The program
+ * runs, so that no file can be forgotten.
+ */
 import { type Browser, chromium } from 'playwright-core'
 import { findBrowser } from '../browsers.mjs'
 
 export function launch(): Promise<Browser> {
   const executablePath = findBrowser()
-  if (!executablePath) throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
+  if (!executablePath)
+    throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
 }
 
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
@@ -17,12 +24,21 @@ export const pageBudgets = {
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
 
 /** Signs in and opens each page as a browser without a cache does. */
-export async function pageCosts(browser: Browser, url: string, admin: { email: string; password: string }): Promise<PageCosts> {
+export async function pageCosts(
+  browser: Browser,
+  url: string,
+  admin: { email: string; password: string },
+): Promise<PageCosts> {
   const page = await browser.newPage()
-  // A browser without a window has its mouse at the upper left corner, on the logo, and a link under the mouse loads its page in advance.
-  await page.addInitScript("addEventListener('pointerover', (event) => event.stopImmediatePropagation(), true)")
+  // A browser without a window has its mouse at the upper left corner, on the logo, and a link
+  // under the mouse loads its page in advance.
+  await page.addInitScript(
+    "addEventListener('pointerover', (event) => event.stopImmediatePropagation(), true)",
+  )
   let sent: { url: string; isScript: boolean }[] = []
-  page.on('request', (request) => sent.push({ url: request.url(), isScript: request.resourceType() === 'script' }))
+  page.on('request', (request) =>
+    sent.push({ url: request.url(), isScript: request.resourceType() === 'script' }),
+  )
   const cost = async (path: string, isComplete: () => Promise<unknown>) => {
     // Leaves the previous page first, so that its requests don't count for this page.
     await page.goto('about:blank')
@@ -39,7 +55,8 @@ export async function pageCosts(browser: Browser, url: string, admin: { email: s
     }
     return { bytes, requests: requests.length }
   }
-  // The footer shows "Live" when the event stream is open. Opening the stream is the last request of a page.
+  // The footer shows "Live" when the event stream is open. Opening the stream is the last request
+  // of a page.
   const isLive = () => page.getByRole('contentinfo').getByText('Live', { exact: true }).waitFor()
   try {
     const signIn = await cost('/auth/login', async () => {
@@ -50,8 +67,12 @@ export async function pageCosts(browser: Browser, url: string, admin: { email: s
     await page.getByLabel('Password', { exact: true }).fill(admin.password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL((to) => to.pathname === '/')
-    const servers = await cost('/infra/servers', () => Promise.all([page.getByRole('row').nth(3).waitFor(), isLive()]))
-    const createCluster = await cost('/infra/clusters/create', () => Promise.all([page.getByLabel('Name').first().waitFor(), isLive()]))
+    const servers = await cost('/infra/servers', () =>
+      Promise.all([page.getByRole('row').nth(3).waitFor(), isLive()]),
+    )
+    const createCluster = await cost('/infra/clusters/create', () =>
+      Promise.all([page.getByLabel('Name').first().waitFor(), isLive()]),
+    )
     return { signIn, servers, createCluster }
   } finally {
     await page.close()

@@ -1,6 +1,7 @@
 /**
- * The floor of what a user waits for: the same page in the same browser, with the same elements and styles and without a script of the console. A few lines
- * of script show a copy of the menu or of the palette.
+ * The floor of what a user waits for: the same page in the same browser, with the same elements and
+ * styles and without a script of the console. A few lines of script show a copy of the menu or of
+ * the palette.
  */
 import type { Browser, Page } from 'playwright-core'
 import { close, openings, openingTime, slowedPage, typeInSearch } from './slowed.ts'
@@ -20,7 +21,10 @@ export const save = (page: Page): Promise<string> =>
     return '<!doctype html>' + copy.outerHTML
   })()`)
 
-/** The page's HTML without scripts, with a template of what each opening adds, and a mark on the element to which it is added. */
+/**
+ * The page's HTML without scripts, with a template of what each opening adds, and a mark on the
+ * element to which it is added.
+ */
 export async function saveWithOpenings(page: Page): Promise<string> {
   const templates: string[] = []
   for (const [name, opening] of Object.entries(openings)) {
@@ -61,14 +65,21 @@ addEventListener('keydown', (event) => {
 /** Opens a saved page at its address, with the styles of the server. */
 async function openSaved(browser: Browser, url: string, html: string): Promise<Page> {
   const page = await slowedPage(browser, { baseURL: url })
-  await page.route('**/infra/servers', (route) => route.fulfill({ contentType: 'text/html; charset=utf-8', body: html }))
+  await page.route('**/infra/servers', (route) =>
+    route.fulfill({ contentType: 'text/html; charset=utf-8', body: html }),
+  )
   await page.goto('/infra/servers')
   await page.evaluate('document.fonts.ready.then(() => bench.rests())')
   return page
 }
 
 /** `list`: the list with its openings. `long`: the list of 1,000 rows. */
-export async function measureFloor(browser: Browser, url: string, list: string, long: string): Promise<Floor> {
+export async function measureFloor(
+  browser: Browser,
+  url: string,
+  list: string,
+  long: string,
+): Promise<Floor> {
   const page = await openSaved(browser, url, list)
   await page.evaluate(opens)
   const palette = await openingTime(page, openings.palette)

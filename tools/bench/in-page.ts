@@ -1,4 +1,7 @@
-/** A script that runs in the page before the page's own scripts. A string, because this script can't import modules. */
+/**
+ * A script that runs in the page before the page's own scripts. A string, because this script can't
+ * import modules.
+ */
 export const inPage = String.raw`
 const frame = () => new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now())))
 // This task runs after the frame that is being made.
@@ -7,7 +10,8 @@ const afterFrame = () => new Promise((resolve) => {
   channel.port1.onmessage = () => resolve(performance.now())
   channel.port2.postMessage(null)
 })
-// Looks at the end of a frame's scripts, so that the frame in which the element is found is the one that paints the element.
+// Looks at the end of a frame's scripts, so that the frame in which the element is found is the one
+// that paints the element.
 const appears = async (selector) => {
   do await frame()
   while (!document.querySelector(selector))
@@ -28,7 +32,10 @@ const bench = {
     }
     changes.disconnect()
   },
-  /** Scrolls the list down and up at an even speed, by script in every frame, so that each frame needs the page's own thread. */
+  /**
+   * Scrolls the list down and up at an even speed, by script in every frame, so that each frame
+   * needs the page's own thread.
+   */
   async scroll(pxPerSecond, ms) {
     const box = document.querySelector('[data-tablescroll]')
     const rows = box.getElementsByTagName('tbody')[0]
@@ -50,7 +57,10 @@ const bench = {
     }
     return { fps: frames / ((performance.now() - began) / 1000), blank: (100 * blank) / frames }
   },
-  /** Measures from the next input of this type until the element is painted, in ms; \`opened\` has the result. */
+  /**
+   * Measures from the next input of this type until the element is painted, in ms; \`opened\` has
+   * the result.
+   */
   expect(type, selector) {
     bench.opened = new Promise((resolve) => addEventListener(type, async ({ timeStamp }) => resolve(await appears(selector) - timeStamp), { capture: true, once: true }))
   },

@@ -6,7 +6,10 @@ import { inPage } from './in-page.ts'
 import { median } from './numbers.ts'
 import { openings, openingTime, settle, slowedPage, typeInSearch } from './slowed.ts'
 
-/** What one round measures. Times in ms, scrolling in frames per second, `blank` in per cent of the frames. */
+/**
+ * What one round measures. Times in ms, scrolling in frames per second, `blank` in per cent of the
+ * frames.
+ */
 export interface Measured {
   firstRow: number
   scroll50: number
@@ -24,7 +27,10 @@ export interface Measured {
   floor: Floor | undefined
 }
 
-/** How often the list is opened for the median of the first row, which varies most: three openings gave ratios from 0.43 to 1.07 for the same two checkouts. */
+/**
+ * How often the list is opened for the median of the first row, which varies most: three openings
+ * gave ratios from 0.43 to 1.07 for the same two checkouts.
+ */
 const loads = 7
 
 interface Scrolled {
@@ -33,14 +39,24 @@ interface Scrolled {
 }
 
 /** Opens the list. The storage state `signedIn` contains the user's tokens. */
-async function openList(browser: Browser, url: string, signedIn: Awaited<ReturnType<BrowserContext['storageState']>>, size?: number): Promise<Page> {
+async function openList(
+  browser: Browser,
+  url: string,
+  signedIn: Awaited<ReturnType<BrowserContext['storageState']>>,
+  size?: number,
+): Promise<Page> {
   const page = await slowedPage(browser, { baseURL: url, storageState: signedIn })
   await page.goto(size === undefined ? '/infra/servers' : `/infra/servers?size=${size}`)
   return page
 }
 
 /** `withFloor`: measures the same page without scripts, too. */
-export async function measure(browser: Browser, url: string, admin: Admin, withFloor: boolean): Promise<Measured> {
+export async function measure(
+  browser: Browser,
+  url: string,
+  admin: Admin,
+  withFloor: boolean,
+): Promise<Measured> {
   const first = await browser.newContext({ baseURL: url })
   const requests = new Set<Request>()
   first.on('request', (request) => request.url().startsWith('http') && requests.add(request))
@@ -72,7 +88,9 @@ export async function measure(browser: Browser, url: string, admin: Admin, withF
   await counted.locator('tbody tr[data-row]').first().waitFor()
   await settle(counted)
   const requestsList = requests.size
-  const callsList = [...requests].map((request) => new URL(request.url()).pathname).filter((path) => path.startsWith('/v1/'))
+  const callsList = [...requests]
+    .map((request) => new URL(request.url()).pathname)
+    .filter((path) => path.startsWith('/v1/'))
   await listed.close()
 
   const fifty = await openList(browser, url, signedIn, 50)
@@ -92,12 +110,16 @@ export async function measure(browser: Browser, url: string, admin: Admin, withF
   await thousand.evaluate('bench.firstRow')
   await settle(thousand)
   const { fps: scroll1000, blank } = await thousand.evaluate<Scrolled>('bench.scroll(3000, 4000)')
-  const nodes1000 = await thousand.evaluate<number>(`document.querySelectorAll('main table *').length`)
+  const nodes1000 = await thousand.evaluate<number>(
+    `document.querySelectorAll('main table *').length`,
+  )
   const long = withFloor ? await save(thousand) : undefined
   await typeInSearch(thousand)
   // Each key while the answer to the text before it arrives.
   for (const key of 'falcon-00') {
-    const answered = thousand.waitForResponse((response) => new URL(response.url()).pathname === '/v1/nodes')
+    const answered = thousand.waitForResponse(
+      (response) => new URL(response.url()).pathname === '/v1/nodes',
+    )
     await thousand.keyboard.press(key)
     await answered
   }

@@ -1,8 +1,10 @@
 /**
- * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more meaningful than a number, prints the ratio.
- * `npm run bench -- api console start browser machines` runs the named parts only.
- * Options of `api`, `browser` and `machines`: `--servers 1000,10000`; `--data DIR` keeps the databases for the next run.
- * Options of `browser` and `machines`: `--against DIR`, a second built checkout that is measured in turns with this one. Option of `browser`: `--rounds 3`.
+ * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more
+ * meaningful than a number, prints the ratio. `npm run bench -- api console start browser machines`
+ * runs the named parts only. Options of `api`, `browser` and `machines`: `--servers 1000,10000`;
+ * `--data DIR` keeps the databases for the next run. Options of `browser` and `machines`:
+ * `--against DIR`, a second built checkout that is measured in turns with this one. Option of
+ * `browser`: `--rounds 3`.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
@@ -33,9 +35,11 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 const wanted = (part: (typeof known)[number]) => parts.length === 0 || parts.includes(part)
-const say = (what: string, value: string, bar = '') => console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
+const say = (what: string, value: string, bar = '') =>
+  console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
 const admin = { email: 'bench@steelyard.demo', password: 'a long sentence for measuring' }
-const data = options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
+const data =
+  options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
 // The benchmarks run the program as `npm start` does.
 await buildProgram()
 const fleets = options.servers.split(',').map(Number)
@@ -45,7 +49,11 @@ if (wanted('api')) await apiBudgets({ admin, fleets, data: data.path, say })
 if (wanted('console')) {
   const place = join(data.path, 'console')
   mkdirSync(place, { recursive: true })
-  const simulator = await run(process.execPath, ['simulator/src/main.ts', '--servers', '50', '--data', join(place, 'simulator')], /^Simulator is ready/)
+  const simulator = await run(
+    process.execPath,
+    ['simulator/src/main.ts', '--servers', '50', '--data', join(place, 'simulator')],
+    /^Simulator is ready/,
+  )
   const { url, program } = await startOf({ checkout: '.', data: place, servers: 50 }, admin)
   try {
     await addSimulated(callerOf(url, admin), join(place, 'simulator', 'control.sock'))
@@ -58,7 +66,11 @@ if (wanted('console')) {
       ['createCluster', 'create cluster'],
     ] as const) {
       const { bytes, requests } = pageBudgets[key]
-      say(`${what}: JavaScript, gzip`, `${(costs[key].bytes / 1000).toFixed(1)} KB`, `at most ${bytes / 1000} KB`)
+      say(
+        `${what}: JavaScript, gzip`,
+        `${(costs[key].bytes / 1000).toFixed(1)} KB`,
+        `at most ${bytes / 1000} KB`,
+      )
       say(`${what}: requests`, String(costs[key].requests), `at most ${requests}`)
     }
   } finally {
@@ -67,19 +79,34 @@ if (wanted('console')) {
   }
 }
 
-if (wanted('browser')) await browserBudgets({ admin, rounds: Number(options.rounds), fleets, against: options.against, data: data.path, say })
+if (wanted('browser'))
+  await browserBudgets({
+    admin,
+    rounds: Number(options.rounds),
+    fleets,
+    against: options.against,
+    data: data.path,
+    say,
+  })
 
-if (wanted('machines')) await machineBudgets({ admin, fleets, against: options.against, data: data.path, say })
+if (wanted('machines'))
+  await machineBudgets({ admin, fleets, against: options.against, data: data.path, say })
 
 if (wanted('start')) {
   const copy = join(data.path, 'clone')
   mkdirSync(copy)
-  for (const file of spawnSync('git', ['ls-files'], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean))
+  for (const file of spawnSync('git', ['ls-files'], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean))
     cpSync(file, join(copy, file), { recursive: true })
   const env = { PORT: String(await freePort()), STEELYARD_DATA: join(data.path, 'start') }
   for (const name of ['cold start: install, build, first database, 12 servers', 'warm start']) {
     const started = await run('node', ['start.mjs'], /^Steelyard is ready/, { cwd: copy, env })
-    say(name, `${(started.readyAfterMs / 1000).toFixed(1)} s`, name === 'warm start' ? 'under 3 s' : '')
+    say(
+      name,
+      `${(started.readyAfterMs / 1000).toFixed(1)} s`,
+      name === 'warm start' ? 'under 3 s' : '',
+    )
     await started.stop()
   }
 }

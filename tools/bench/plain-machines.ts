@@ -1,6 +1,8 @@
 /**
- * The floor of a registration: plain Node that makes as many TLS handshakes and HTTP/2 requests with as many bytes, and does nothing else.
- * `serve PORT BYTES`: answers every request with so many bytes. `dial PORT CONNECTIONS REQUESTS`: makes the connections, 32 at a time, each with so many requests.
+ * The floor of a registration: plain Node that makes as many TLS handshakes and HTTP/2 requests
+ * with as many bytes, and does nothing else. `serve PORT BYTES`: answers every request with so many
+ * bytes. `dial PORT CONNECTIONS REQUESTS`: makes the connections, 32 at a time, each with so many
+ * requests.
  */
 import { connect, createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import { connect as connectTls, createSecureContext } from 'node:tls'
@@ -18,7 +20,10 @@ if (role === 'serve') {
   server.on('session', (session) => session.on('error', () => undefined))
   server.on('stream', (stream: ServerHttp2Stream) => {
     stream.resume()
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc' },
+      { waitForTrailers: true },
+    )
     stream.once('wantTrailers', () => stream.sendTrailers(trailers))
     stream.end(bytes)
   })
@@ -27,12 +32,23 @@ if (role === 'serve') {
   const secureContext = createSecureContext()
   const request = Buffer.alloc(64)
   const machine = async () => {
-    const socket = connectTls({ host: '127.0.0.1', port: port!, secureContext, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: port!,
+      secureContext,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['h2'],
+    })
     await once(socket, 'secureConnect')
     const session = connect(`https://127.0.0.1:${port}`, { createConnection: () => socket })
     await Promise.all(
       Array.from({ length: second! }, async () => {
-        const stream = session.request({ ':method': 'POST', ':path': '/cosi.resource.State/Get', 'content-type': 'application/grpc', te: 'trailers' })
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': '/cosi.resource.State/Get',
+          'content-type': 'application/grpc',
+          te: 'trailers',
+        })
         stream.resume()
         stream.end(request)
         await once(stream, 'end')

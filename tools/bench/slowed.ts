@@ -1,4 +1,7 @@
-/** Pages in a browser whose processor is slowed, as a user's slow laptop is, and what a user does on them. */
+/**
+ * Pages in a browser whose processor is slowed, as a user's slow laptop is, and what a user does on
+ * them.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { inPage } from './in-page.ts'
@@ -16,7 +19,10 @@ export async function slowedPage(browser: Browser, options: BrowserContextOption
   return page
 }
 
-/** Waits until the page has sent its last request, which opens the stream of events, and nothing changes any more. */
+/**
+ * Waits until the page has sent its last request, which opens the stream of events, and nothing
+ * changes any more.
+ */
 export async function settle(page: Page): Promise<void> {
   await page.getByRole('contentinfo').getByText('Live', { exact: true }).waitFor()
   await page.evaluate('bench.rests()')
@@ -69,7 +75,10 @@ export async function openingTime(page: Page, opening: Opening): Promise<number>
   return median(times)
 }
 
-/** Starts the measurement of keystrokes, and types and deletes at a pace of 8 keys a second, at which the answer comes after the last key. */
+/**
+ * Starts the measurement of keystrokes, and types and deletes at a pace of 8 keys a second, at
+ * which the answer comes after the last key.
+ */
 export async function typeInSearch(page: Page): Promise<void> {
   await page.getByRole('searchbox', { name: 'Search servers' }).click()
   await settle(page)

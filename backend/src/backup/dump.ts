@@ -1,6 +1,7 @@
 /**
- * Reads the content of a backup as records: a consistent snapshot of the database by COPY over an ordinary connection, then the files. Needs
- * no PostgreSQL tools and blocks no other connection: a read-only transaction sees what was committed when it began (REPEATABLE READ).
+ * Reads the content of a backup as records: a consistent snapshot of the database by COPY over an
+ * ordinary connection, then the files. Needs no PostgreSQL tools and blocks no other connection: a
+ * read-only transaction sees what was committed when it began (REPEATABLE READ).
  */
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
@@ -15,7 +16,10 @@ export interface DumpCount {
   tables: number
   rows: number
   files: number
-  /** Number of clusters that have no escrow file in this data folder: a process with another data folder created these clusters. */
+  /**
+   * Number of clusters that have no escrow file in this data folder: a process with another data
+   * folder created these clusters.
+   */
   clustersWithoutEscrow: number
 }
 
@@ -25,11 +29,16 @@ interface DumpParts {
   readonly version: string
 }
 
-/** Session settings: no timeouts, and a fixed text format of values, whatever the PostgreSQL server's configuration. */
+/**
+ * Session settings: no timeouts, and a fixed text format of values, whatever the PostgreSQL
+ * server's configuration.
+ */
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 
-/** Leaves out the tables of PostgreSQL extensions: `create extension` creates them during a restore. */
+/**
+ * Leaves out the tables of PostgreSQL extensions: `create extension` creates them during a restore.
+ */
 const askTables = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> 'migration'
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
@@ -43,45 +52,80 @@ export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /**
  * `count` receives the numbers of tables, rows and files that were read.
- * @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match the database
+ * @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match
+ * the database
  */
-export async function* dump({ client, config, version }: DumpParts, count: DumpCount): AsyncGenerator<Buffer> {
-  const names = async () => (await client.query<{ name: string }>(askTables)).rows.map((row) => row.name)
+export async function* dump(
+  { client, config, version }: DumpParts,
+  count: DumpCount,
+): AsyncGenerator<Buffer> {
+  const names = async () =>
+    (await client.query<{ name: string }>(askTables)).rows.map((row) => row.name)
   const tables = await names()
-  if (!tables.includes('installation')) throw new BackupRefused('The database is empty: there is nothing to back up')
+  if (!tables.includes('installation'))
+    throw new BackupRefused('The database is empty: there is nothing to back up')
   await client.query('begin isolation level repeatable read read only')
   try {
     await client.query(session)
-    // Locks the tables before the snapshot is taken, as pg_dump does, so that no migration changes a table while it is read.
+    // Locks the tables before the snapshot is taken, as pg_dump does, so that no migration changes
+    // a table while it is read.
     await client.query(`lock table migration, ${tables.map(quote).join(', ')} in access share mode`)
-    const { rows: migrations } = await client.query<Manifest['migrations'][number]>('select number, name, checksum from migration order by number')
-    if ((await names()).join() !== tables.join()) throw new BackupRefused('The schema of the database was changed meanwhile: try again')
+    const { rows: migrations } = await client.query<Manifest['migrations'][number]>(
+      'select number, name, checksum from migration order by number',
+    )
+    if ((await names()).join() !== tables.join())
+      throw new BackupRefused('The schema of the database was changed meanwhile: try again')
     const { rows: of } = await client.query<{ id: string }>('select id from installation')
-    yield partRecord({ part: 'manifest', madeAt: new Date(systemClock.now()).toISOString(), version, installation: of[0]!.id, migrations })
+    yield partRecord({
+      part: 'manifest',
+      madeAt: new Date(systemClock.now()).toISOString(),
+      version,
+      installation: of[0]!.id,
+      migrations,
+    })
     for (const name of tables) {
       yield* table(client, name, count)
       count.tables++
     }
-    const { rows: sequences } = await client.query<{ name: string; last: string | null }>(askSequences)
-    for (const { name, last } of sequences) if (last !== null) yield partRecord({ part: 'sequence', name, last })
+    const { rows: sequences } = await client.query<{ name: string; last: string | null }>(
+      askSequences,
+    )
+    for (const { name, last } of sequences)
+      if (last !== null) yield partRecord({ part: 'sequence', name, last })
     yield* files(client, config, count)
-    yield partRecord({ part: 'closing', tables: count.tables, rows: count.rows, files: count.files })
+    yield partRecord({
+      part: 'closing',
+      tables: count.tables,
+      rows: count.rows,
+      files: count.files,
+    })
   } finally {
     await client.query('rollback').catch(() => undefined)
   }
 }
 
 async function* table(client: PoolClient, name: string, count: DumpCount): AsyncGenerator<Buffer> {
-  const columns = (await client.query<{ name: string }>(askColumns, [name])).rows.map((row) => row.name)
+  const columns = (await client.query<{ name: string }>(askColumns, [name])).rows.map(
+    (row) => row.name,
+  )
   yield partRecord({ part: 'table', name, columns })
-  const stream = client.query(copyTo(`copy ${quote(name)} (${columns.map(quote).join(', ')}) to stdout`))
+  const stream = client.query(
+    copyTo(`copy ${quote(name)} (${columns.map(quote).join(', ')}) to stdout`),
+  )
   for await (const bytes of stream) yield* dataRecords(bytes as Buffer)
   yield partRecord({ part: 'end', count: stream.rowCount })
   count.rows += stream.rowCount
 }
 
-/** Must run after the tables were read. A cluster's escrow file is written before its secrets are used, so every cluster that was read has its file. */
-async function* files(client: PoolClient, config: Config, count: DumpCount): AsyncGenerator<Buffer> {
+/**
+ * Must run after the tables were read. A cluster's escrow file is written before its secrets are
+ * used, so every cluster that was read has its file.
+ */
+async function* files(
+  client: PoolClient,
+  config: Config,
+  count: DumpCount,
+): AsyncGenerator<Buffer> {
   const escrowed = new Set<string>()
   for await (const { kind, name, bytes } of readFiles(config)) {
     if (kind === 'key') await demandKeys(client, bytes, config.keyFile)
@@ -91,14 +135,24 @@ async function* files(client: PoolClient, config: Config, count: DumpCount): Asy
     yield partRecord({ part: 'end', count: bytes.length })
     count.files++
   }
-  const { rows } = await client.query<{ id: string }>('select id from cluster where deleted_at is null and escrowed_at is not null')
+  const { rows } = await client.query<{ id: string }>(
+    'select id from cluster where deleted_at is null and escrowed_at is not null',
+  )
   count.clustersWithoutEscrow = rows.filter((row) => !escrowed.has(`${row.id}.bin`)).length
 }
 
-/** Checks that the key file has every key that the database's secrets need. Otherwise a restore would fail. */
+/**
+ * Checks that the key file has every key that the database's secrets need. Otherwise a restore
+ * would fail.
+ */
 async function demandKeys(client: PoolClient, bytes: Buffer, file: string): Promise<void> {
   const keys = parseKeys(bytes.toString('utf8'), file)
-  const { rows } = await client.query<{ key: string }>('select distinct wrapping_key as key from data_key')
+  const { rows } = await client.query<{ key: string }>(
+    'select distinct wrapping_key as key from data_key',
+  )
   const missing = rows.find((row) => !keys.get(row.key))
-  if (missing) throw new BackupRefused(`${file} lacks the key ${missing.key}, which seals secrets of this database: set STEELYARD_KEY_FILE to the right one`)
+  if (missing)
+    throw new BackupRefused(
+      `${file} lacks the key ${missing.key}, which seals secrets of this database: set STEELYARD_KEY_FILE to the right one`,
+    )
 }

@@ -13,19 +13,30 @@ test('the stream of a box is that of NaCl', () => {
   expect(Buffer.from(message.map((byte, i) => byte ^ boxStream(key, nonce)[i]!))).toEqual(box)
 })
 
-test.each(['secretbox', 'aescbc'])('a Secret that %s encrypted is opened by its key only', (provider) => {
-  const [key, other] = [randomBytes(32), randomBytes(32)]
-  const object = Buffer.concat([Buffer.from('k8s\0\n\f\n\x02v1\x12\x06Secret'), randomBytes(40)])
-  const nonce = randomBytes(24)
-  const iv = randomBytes(16)
-  const cipher = createCipheriv('aes-256-cbc', key, iv)
-  const encrypted =
-    provider === 'aescbc'
-      ? Buffer.concat([iv, cipher.update(object), cipher.final()])
-      : Buffer.concat([nonce, randomBytes(16), object.subarray(0, 32).map((byte, i) => byte ^ boxStream(key, nonce)[i]!)])
-  const sample = sampleOf(Buffer.concat([Buffer.from(`k8s:enc:${provider}:v1:key2:`), encrypted]))!
-  expect([key, other].map((one) => opens(sample, one.toString('base64')))).toEqual([true, false])
-  expect(opens(sample, '')).toBe(false)
-  expect(opens({ ...sample, bytes: sample.bytes.slice(0, 20) }, key.toString('base64'))).toBe(false)
-  expect(sampleOf(object)).toBeUndefined()
-})
+test.each(['secretbox', 'aescbc'])(
+  'a Secret that %s encrypted is opened by its key only',
+  (provider) => {
+    const [key, other] = [randomBytes(32), randomBytes(32)]
+    const object = Buffer.concat([Buffer.from('k8s\0\n\f\n\x02v1\x12\x06Secret'), randomBytes(40)])
+    const nonce = randomBytes(24)
+    const iv = randomBytes(16)
+    const cipher = createCipheriv('aes-256-cbc', key, iv)
+    const encrypted =
+      provider === 'aescbc'
+        ? Buffer.concat([iv, cipher.update(object), cipher.final()])
+        : Buffer.concat([
+            nonce,
+            randomBytes(16),
+            object.subarray(0, 32).map((byte, i) => byte ^ boxStream(key, nonce)[i]!),
+          ])
+    const sample = sampleOf(
+      Buffer.concat([Buffer.from(`k8s:enc:${provider}:v1:key2:`), encrypted]),
+    )!
+    expect([key, other].map((one) => opens(sample, one.toString('base64')))).toEqual([true, false])
+    expect(opens(sample, '')).toBe(false)
+    expect(opens({ ...sample, bytes: sample.bytes.slice(0, 20) }, key.toString('base64'))).toBe(
+      false,
+    )
+    expect(sampleOf(object)).toBeUndefined()
+  },
+)

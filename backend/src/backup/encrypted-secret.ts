@@ -1,6 +1,8 @@
 /**
- * Finds out whether a key opens the Secrets in a snapshot of etcd. An API server writes `k8s:enc:PROVIDER:v1:NAME:` and the encrypted object (Kubernetes
- * `apiserver/pkg/storage/value/encrypt`). The first bytes of an object are known, so its beginning is enough to recognise the key.
+ * Finds out whether a key opens the Secrets in a snapshot of etcd. An API server writes
+ * `k8s:enc:PROVIDER:v1:NAME:` and the encrypted object (Kubernetes
+ * `apiserver/pkg/storage/value/encrypt`). The first bytes of an object are known, so its beginning
+ * is enough to recognise the key.
  */
 import { createDecipheriv } from 'node:crypto'
 
@@ -8,7 +10,9 @@ import { createDecipheriv } from 'node:crypto'
 export interface SecretSample {
   /** `secretbox` or `aescbc`; Talos has no other provider. */
   readonly provider: string
-  /** The first bytes after the prefix, base64: the nonce and the beginning of the encrypted object. */
+  /**
+   * The first bytes after the prefix, base64: the nonce and the beginning of the encrypted object.
+   */
   readonly bytes: string
 }
 
@@ -28,24 +32,45 @@ export function sampleOf(value: Buffer): SecretSample | undefined {
 }
 
 /** Objects are stored as protobuf, or as JSON (`--storage-media-type`). */
-const isObject = (bytes: Buffer): boolean => bytes.subarray(0, 4).equals(Buffer.from('k8s\0')) || /^\{"[A-Za-z]{4,10}":/.test(bytes.toString('latin1'))
+const isObject = (bytes: Buffer): boolean =>
+  bytes.subarray(0, 4).equals(Buffer.from('k8s\0')) ||
+  /^\{"[A-Za-z]{4,10}":/.test(bytes.toString('latin1'))
 
-/** Whether this key encrypted the Secret. @param key base64, 32 bytes for secretbox, and 16, 24 or 32 for aescbc */
+/**
+ * Whether this key encrypted the Secret. @param key base64, 32 bytes for secretbox, and 16, 24 or
+ * 32 for aescbc
+ */
 export function opens({ provider, bytes }: SecretSample, key: string): boolean {
   const [sample, secret] = [Buffer.from(bytes, 'base64'), Buffer.from(key, 'base64')]
-  if (provider === 'secretbox') return secret.length === 32 && sample.length > nonceBytes + tagBytes + 4 && isObject(unboxed(sample, secret))
-  if (provider !== 'aescbc' || ![16, 24, 32].includes(secret.length) || sample.length < 32) return false
-  const cipher = createDecipheriv(`aes-${secret.length * 8}-cbc`, secret, sample.subarray(0, 16)).setAutoPadding(false)
+  if (provider === 'secretbox')
+    return (
+      secret.length === 32 &&
+      sample.length > nonceBytes + tagBytes + 4 &&
+      isObject(unboxed(sample, secret))
+    )
+  if (provider !== 'aescbc' || ![16, 24, 32].includes(secret.length) || sample.length < 32)
+    return false
+  const cipher = createDecipheriv(
+    `aes-${secret.length * 8}-cbc`,
+    secret,
+    sample.subarray(0, 16),
+  ).setAutoPadding(false)
   return isObject(Buffer.concat([cipher.update(sample.subarray(16, 32)), cipher.final()]))
 }
 
-/** The beginning of the object in a box: the message is combined with the stream behind the 32 bytes that authenticate it ("Cryptography in NaCl", section 9). */
+/**
+ * The beginning of the object in a box: the message is combined with the stream behind the 32 bytes
+ * that authenticate it ("Cryptography in NaCl", section 9).
+ */
 function unboxed(box: Buffer, key: Buffer): Buffer {
   const stream = boxStream(key, box.subarray(0, nonceBytes))
   return Buffer.from(box.subarray(nonceBytes + tagBytes).map((byte, i) => byte ^ stream[i]!))
 }
 
-/** The first 32 bytes with which `crypto_secretbox` (XSalsa20-Poly1305) encrypts a message. Node has no Salsa20. Only for recognising keys. */
+/**
+ * The first 32 bytes with which `crypto_secretbox` (XSalsa20-Poly1305) encrypts a message. Node has
+ * no Salsa20. Only for recognising keys.
+ */
 export function boxStream(key: Uint8Array, nonce: Uint8Array): Uint8Array {
   const [k, n] = [words(key), words(nonce)]
   const mixed = rounds(state(k, n.slice(0, 4)))
@@ -65,9 +90,20 @@ function words(bytes: Uint8Array): number[] {
 
 /** "expand 32-byte k" */
 const [a, b, c, d] = words(Buffer.from('expand 32-byte k')) as [number, number, number, number]
-const state = (k: readonly number[], n: readonly number[]): number[] => [a, ...k.slice(0, 4), b, ...n, c, ...k.slice(4), d]
+const state = (k: readonly number[], n: readonly number[]): number[] => [
+  a,
+  ...k.slice(0, 4),
+  b,
+  ...n,
+  c,
+  ...k.slice(4),
+  d,
+]
 
-/** The quarter rounds of a double round: its columns, then its rows ("Salsa20 specification", sections 3 to 6). */
+/**
+ * The quarter rounds of a double round: its columns, then its rows ("Salsa20 specification",
+ * sections 3 to 6).
+ */
 const quarters = [
   [0, 4, 8, 12],
   [5, 9, 13, 1],

@@ -1,11 +1,16 @@
 /**
- * Reads the identity and the version of an etcd snapshot from a stream, so that the whole file is never in memory. The file is a bbolt database followed by the
- * SHA-256 of the database (etcd `client/v3/snapshot/v3_snapshot.go`, `hasChecksum`). Format: bbolt `internal/common/page.go`, `meta.go`, `inode.go`.
+ * Reads the identity and the version of an etcd snapshot from a stream, so that the whole file is
+ * never in memory. The file is a bbolt database followed by the SHA-256 of the database (etcd
+ * `client/v3/snapshot/v3_snapshot.go`, `hasChecksum`). Format: bbolt `internal/common/page.go`,
+ * `meta.go`, `inode.go`.
  *
- * Every page marked as a leaf is read, also pages that bbolt has freed. Those have older content, so the highest revision and version are used.
+ * Every page marked as a leaf is read, also pages that bbolt has freed. Those have older content,
+ * so the highest revision and version are used.
  *
- * A control plane that somebody has broken into sends any bytes, so the work is bounded by the length of the file: elements of a page don't share bytes, a
- * bucket inside of its parent has no buckets (bbolt `bucket.go`, `inlineable`), and pages that lie inside of others are read at most a few times.
+ * A control plane that somebody has broken into sends any bytes, so the work is bounded by the
+ * length of the file: elements of a page don't share bytes, a bucket inside of its parent has no
+ * buckets (bbolt `bucket.go`, `inlineable`), and pages that lie inside of others are read at most a
+ * few times.
  */
 import { createHash } from 'node:crypto'
 import { type SecretSample, sampleOf } from './encrypted-secret.ts'
@@ -22,7 +27,9 @@ export interface EtcdFile {
   readonly version: string | null
   /** UID of the namespace kube-system; null if the database isn't that of a Kubernetes cluster. */
   readonly identity: string | null
-  /** The beginning of the newest encrypted Secret of each provider; empty if no Secret is encrypted. */
+  /**
+   * The beginning of the newest encrypted Secret of each provider; empty if no Secret is encrypted.
+   */
   readonly encryption: readonly SecretSample[]
 }
 
@@ -33,15 +40,19 @@ const elementBytes = 16
 const leafFlag = 0x02
 const bucketFlag = 1
 const metaChecksumAt = pageHead + 56
-/** Of a longer page only the beginning is read. etcd's largest request is 1.5 MiB by default; the keys lie before their values. */
+/**
+ * Of a longer page only the beginning is read. etcd's largest request is 1.5 MiB by default; the
+ * keys lie before their values.
+ */
 const longestPage = 4 * 1024 * 1024
 /**
- * Bytes that are looked at for each byte of the file. A valid file takes less than two: a freed page may have been part of a longer page since, and keeps its head
- * only until then.
+ * Bytes that are looked at for each byte of the file. A valid file takes less than two: a freed
+ * page may have been part of a longer page since, and keeps its head only until then.
  */
 const mostLooks = 4
 const fewBytes = 1024 * 1024
-const tangled = () => new BackupRefused('The snapshot is damaged: its pages lie inside of each other')
+const tangled = () =>
+  new BackupRefused('The snapshot is damaged: its pages lie inside of each other')
 /** Kubernetes itself has five. */
 const mostProviders = 16
 /** Length of a version such as `3.6.12`. */
@@ -99,10 +110,13 @@ class Facts {
     return [...this.#samples.values()].map(({ sample }) => sample)
   }
 
-  /** @param at offset of the page in `bytes`; `isInline`: the page is a bucket inside of its parent */
+  /**
+   * @param at offset of the page in `bytes`; `isInline`: the page is a bucket inside of its parent
+   */
   leaf(bytes: Buffer, at: number, isInline: boolean): void {
     const count = bytes.readUInt16LE(at + 10)
-    // bbolt writes the content of the elements one after another behind their heads (`internal/common/inode.go`, `WriteInodeToPage`).
+    // bbolt writes the content of the elements one after another behind their heads
+    // (`internal/common/inode.go`, `WriteInodeToPage`).
     let free = at + pageHead + count * elementBytes
     for (let i = 0; i < count; i++) {
       const element = at + pageHead + i * elementBytes
@@ -119,17 +133,31 @@ class Facts {
 
   #element(
     bytes: Buffer,
-    { flags, key, keyEnd, end }: { readonly flags: number; readonly key: number; readonly keyEnd: number; readonly end: number },
+    {
+      flags,
+      key,
+      keyEnd,
+      end,
+    }: {
+      readonly flags: number
+      readonly key: number
+      readonly keyEnd: number
+      readonly end: number
+    },
     isInline: boolean,
   ): void {
     const length = keyEnd - key
-    // The revision of an entry: main, an underscore, sub; with a `t` for a deletion (etcd `server/storage/mvcc/revision.go`).
+    // The revision of an entry: main, an underscore, sub; with a `t` for a deletion (etcd
+    // `server/storage/mvcc/revision.go`).
     if ((length === 17 || length === 18) && bytes[key + 8] === 0x5f) {
       const revision = Number(bytes.readBigUInt64BE(key))
-      if (Number.isSafeInteger(revision) && (this.revision === null || revision > this.revision)) this.revision = revision
+      if (Number.isSafeInteger(revision) && (this.revision === null || revision > this.revision))
+        this.revision = revision
       // The entry is a `mvccpb.KeyValue` that begins with field 1, the key.
       const isNamespace =
-        bytes[keyEnd] === 0x0a && bytes[keyEnd + 1] === kubeSystem.length && bytes.subarray(keyEnd + 2, keyEnd + 2 + kubeSystem.length).equals(kubeSystem)
+        bytes[keyEnd] === 0x0a &&
+        bytes[keyEnd + 1] === kubeSystem.length &&
+        bytes.subarray(keyEnd + 2, keyEnd + 2 + kubeSystem.length).equals(kubeSystem)
       if (bytes[keyEnd] === 0x0a && isSecret(bytes, keyEnd)) {
         this.#lookedBytes += end - keyEnd
         this.#secret(revision, valueOf(bytes, keyEnd, end))
@@ -143,25 +171,45 @@ class Facts {
     const name = length === 14 ? bytes.toString('latin1', key, keyEnd) : ''
     if (name === 'storageVersion' || name === 'clusterVersion') {
       const version = bytes.toString('latin1', keyEnd, Math.min(end, keyEnd + longestVersion + 1))
-      if (/^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(version) && (this.version === null || compare(version, this.version) > 0)) this.version = version
+      if (
+        /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(version) &&
+        (this.version === null || compare(version, this.version) > 0)
+      )
+        this.version = version
       return
     }
-    // A small bucket lies inside of its parent: a head of 16 bytes, whose page number is 0, and a page.
-    const isBucket = !isInline && (flags & bucketFlag) !== 0 && end - keyEnd > pageHead * 2 && bytes.readBigUInt64LE(keyEnd) === 0n
-    if (isBucket && bytes.readUInt16LE(keyEnd + pageHead + 8) === leafFlag) this.leaf(bytes.subarray(0, end), keyEnd + pageHead, true)
+    // A small bucket lies inside of its parent: a head of 16 bytes, whose page number is 0, and a
+    // page.
+    const isBucket =
+      !isInline &&
+      (flags & bucketFlag) !== 0 &&
+      end - keyEnd > pageHead * 2 &&
+      bytes.readBigUInt64LE(keyEnd) === 0n
+    if (isBucket && bytes.readUInt16LE(keyEnd + pageHead + 8) === leafFlag)
+      this.leaf(bytes.subarray(0, end), keyEnd + pageHead, true)
   }
 
   #secret(revision: number, value: Buffer): void {
     const sample = sampleOf(value)
-    if (!sample || (this.#samples.size >= mostProviders && !this.#samples.has(sample.provider))) return
-    if ((this.#samples.get(sample.provider)?.revision ?? -1) < revision) this.#samples.set(sample.provider, { revision, sample })
+    if (!sample || (this.#samples.size >= mostProviders && !this.#samples.has(sample.provider)))
+      return
+    if ((this.#samples.get(sample.provider)?.revision ?? -1) < revision)
+      this.#samples.set(sample.provider, { revision, sample })
   }
 }
 
 /** Whether the key of a `mvccpb.KeyValue` is that of a Secret. */
 function isSecret(bytes: Buffer, from: number): boolean {
   const { next } = varint(bytes, from + 1)
-  return bytes.compare(secrets, 0, secrets.length, next, Math.min(bytes.length, next + secrets.length)) === 0
+  return (
+    bytes.compare(
+      secrets,
+      0,
+      secrets.length,
+      next,
+      Math.min(bytes.length, next + secrets.length),
+    ) === 0
+  )
 }
 
 /** Collects pages until enough of them are there to read one. */
@@ -183,10 +231,14 @@ class Pages {
 
   end(): void {
     this.#read(true)
-    if (this.#number === 0) throw new BackupRefused('This is not a snapshot of etcd: it has no bbolt pages')
+    if (this.#number === 0)
+      throw new BackupRefused('This is not a snapshot of etcd: it has no bbolt pages')
   }
 
-  /** The buffer is at least twice as long as the unread bytes that are moved in it, so each byte is moved about twice. */
+  /**
+   * The buffer is at least twice as long as the unread bytes that are moved in it, so each byte is
+   * moved about twice.
+   */
   #append(bytes: Buffer): void {
     const unread = this.#to - this.#from
     if (this.#to + bytes.length > this.#buffer.length) {
@@ -211,7 +263,8 @@ class Pages {
     }
     this.#wanted = this.#pageBytes
     for (; all.length - at >= this.#pageBytes; at += this.#pageBytes, this.#number++) {
-      const isLeaf = all.readUInt16LE(at + 8) === leafFlag && all.readBigUInt64LE(at) === BigInt(this.#number)
+      const isLeaf =
+        all.readUInt16LE(at + 8) === leafFlag && all.readBigUInt64LE(at) === BigInt(this.#number)
       if (!isLeaf) continue
       const whole = Math.min((1 + all.readUInt32LE(at + 12)) * this.#pageBytes, longestPage)
       if (all.length - at < whole && !isEnd) {
@@ -229,7 +282,9 @@ class Pages {
 function pageSizeOf(first: Buffer): number {
   const size = first.readUInt32LE(pageHead + 8)
   const isMeta = first.readUInt32LE(pageHead) === magic && first.readUInt32LE(pageHead + 4) === 2
-  const isWhole = isMeta && first.readBigUInt64LE(metaChecksumAt) === fnv1a(first.subarray(pageHead, metaChecksumAt))
+  const isWhole =
+    isMeta &&
+    first.readBigUInt64LE(metaChecksumAt) === fnv1a(first.subarray(pageHead, metaChecksumAt))
   if (!isWhole || size < 1024 || size > 1024 * 1024 || (size & (size - 1)) !== 0)
     throw new BackupRefused('This is not a snapshot of etcd: it does not begin with a bbolt page')
   return size
@@ -255,7 +310,10 @@ export class EtcdReader {
     if (body.length > 0) this.#pages.push(body)
   }
 
-  /** @throws BackupRefused if the bytes are no whole snapshot of etcd, or don't have the hash at their end */
+  /**
+   * @throws BackupRefused if the bytes are no whole snapshot of etcd, or don't have the hash at
+   * their end
+   */
   end(): EtcdFile {
     const sizeBytes = this.#sizeBytes
     if (sizeBytes === 0) throw new BackupRefused('The snapshot is empty')
@@ -264,9 +322,19 @@ export class EtcdReader {
       throw new BackupRefused(
         'The snapshot is incomplete, or has no hash at its end: a file of `etcdctl snapshot save` has one, a copy of the file `db` has none',
       )
-    if (!this.#ofDatabase.digest().equals(this.#last)) throw new BackupRefused('The snapshot is damaged: its content does not match the hash at its end')
+    if (!this.#ofDatabase.digest().equals(this.#last))
+      throw new BackupRefused(
+        'The snapshot is damaged: its content does not match the hash at its end',
+      )
     this.#pages.end()
     const { revision, version, identity, encryption } = this.#pages.facts
-    return { sizeBytes, sha256: this.#ofFile.digest('hex'), revision, version, identity, encryption }
+    return {
+      sizeBytes,
+      sha256: this.#ofFile.digest('hex'),
+      revision,
+      version,
+      identity,
+      encryption,
+    }
   }
 }

@@ -11,11 +11,18 @@ import { BackupRefused } from './sealed.ts'
 
 export type SavedFile = Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer }
 
-const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string => path.join(config.dataFolder, 'escrow')
-/** Escrow files are named `<cluster id>.bin`. Files with other names are neither read nor written, so that no name can be a path to another folder. */
+const escrowFolderOf = (config: Pick<Config, 'dataFolder'>): string =>
+  path.join(config.dataFolder, 'escrow')
+/**
+ * Escrow files are named `<cluster id>.bin`. Files with other names are neither read nor written,
+ * so that no name can be a path to another folder.
+ */
 const isEscrowName = (name: string): boolean => /^[0-9a-f-]{36}\.bin$/.test(name)
 
-/** Escrow files never change after they are written, so reading them one after another gives a consistent copy. */
+/**
+ * Escrow files never change after they are written, so reading them one after another gives a
+ * consistent copy.
+ */
 export async function* readFiles(config: Config): AsyncGenerator<SavedFile> {
   yield { kind: 'key', name: 'key', bytes: await readFile(config.keyFile) }
   const folder = escrowFolderOf(config)
@@ -23,12 +30,16 @@ export async function* readFiles(config: Config): AsyncGenerator<SavedFile> {
     if (error.code === 'ENOENT') return []
     throw new BackupRefused(`The escrow folder ${folder} can't be read: ${whyRefused(error)}`)
   })
-  for (const name of names.filter(isEscrowName).toSorted()) yield { kind: 'escrow', name, bytes: await readFile(path.join(folder, name)) }
+  for (const name of names.filter(isEscrowName).toSorted())
+    yield { kind: 'escrow', name, bytes: await readFile(path.join(folder, name)) }
 }
 
 const targetOf = (config: Config, { kind, name }: Pick<SavedFile, 'kind' | 'name'>): string => {
   if (kind === 'key') return config.keyFile
-  if (!isEscrowName(name)) throw new BackupRefused(`The backup contains a file called ${JSON.stringify(name).slice(0, 80)}, which is none of Steelyard's`)
+  if (!isEscrowName(name))
+    throw new BackupRefused(
+      `The backup contains a file called ${JSON.stringify(name).slice(0, 80)}, which is none of Steelyard's`,
+    )
   return path.join(escrowFolderOf(config), name)
 }
 
@@ -45,16 +56,26 @@ export async function isMissing(config: Config, file: SavedFile): Promise<boolea
   if (there === undefined) return true
   if (there.equals(file.bytes)) return false
   if (file.kind === 'escrow')
-    throw new BackupRefused(`Another escrow file of the same cluster exists at ${target}: move it away, or set STEELYARD_DATA to another folder`)
+    throw new BackupRefused(
+      `Another escrow file of the same cluster exists at ${target}: move it away, or set STEELYARD_DATA to another folder`,
+    )
   const held = parseKeys(there.toString('utf8'), target)
   const needed = parseKeys(file.bytes.toString('utf8'), 'The key file of the backup')
   // An existing key file is kept if it has all keys of the backup, even if it also has newer ones.
   if (needed.ids.every((id) => held.get(id))) return false
-  throw new BackupRefused(`Another key file exists at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`)
+  throw new BackupRefused(
+    `Another key file exists at ${target}: move it away, or set STEELYARD_KEY_FILE to a place where there is none`,
+  )
 }
 
-/** Creates files atomically and flushes them to disk; never replaces existing files. Returns a function that removes the created files. */
-export async function putFiles(config: Config, files: readonly SavedFile[]): Promise<() => Promise<void>> {
+/**
+ * Creates files atomically and flushes them to disk; never replaces existing files. Returns a
+ * function that removes the created files.
+ */
+export async function putFiles(
+  config: Config,
+  files: readonly SavedFile[],
+): Promise<() => Promise<void>> {
   const placed: string[] = []
   const undo = async () => {
     for (const file of placed) await unlink(file).catch(() => undefined)
@@ -63,7 +84,11 @@ export async function putFiles(config: Config, files: readonly SavedFile[]): Pro
     for (const file of files) {
       const target = targetOf(config, file)
       const folder = path.dirname(target)
-      const making = await writeDurably(folder, `${path.basename(target)}.${createHash('sha256').update(file.bytes).digest('hex').slice(0, 12)}`, file.bytes)
+      const making = await writeDurably(
+        folder,
+        `${path.basename(target)}.${createHash('sha256').update(file.bytes).digest('hex').slice(0, 12)}`,
+        file.bytes,
+      )
       try {
         await link(making, target)
         placed.push(target)
@@ -75,6 +100,9 @@ export async function putFiles(config: Config, files: readonly SavedFile[]): Pro
     return undo
   } catch (error) {
     await undo()
-    throw new BackupRefused(`A file of the backup can't be restored to its place: ${whyRefused(error)}`, { cause: error })
+    throw new BackupRefused(
+      `A file of the backup can't be restored to its place: ${whyRefused(error)}`,
+      { cause: error },
+    )
   }
 }

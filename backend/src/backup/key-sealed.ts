@@ -1,6 +1,7 @@
 /**
- * The envelope of a snapshot: the chunks of a backup file (`sealed.ts`), encrypted with a random key of this file. That key is encrypted with the key file's
- * current key and stored in the header, so the file can be opened with the key file alone, without the database.
+ * The envelope of a snapshot: the chunks of a backup file (`sealed.ts`), encrypted with a random
+ * key of this file. That key is encrypted with the key file's current key and stored in the header,
+ * so the file can be opened with the key file alone, without the database.
  *
  * header: `steelyard-sealed-1\n` | length of the JSON (4 bytes) | JSON (`Head`)
  */
@@ -12,7 +13,10 @@ const magic = Buffer.from('steelyard-sealed-1\n')
 const lengthBytes = 4
 const longestHead = 16 * 1024
 
-/** Header of the file, for a reader without the database. `id` is also part of the context of the key. */
+/**
+ * Header of the file, for a reader without the database. `id` is also part of the context of the
+ * key.
+ */
 export interface SealedAbout {
   readonly what: 'etcd snapshot'
   readonly id: string
@@ -26,9 +30,19 @@ interface Head extends SealedAbout {
 const contextOf = ({ what, id }: SealedAbout): string => `${what}|${id}`
 
 /** Encrypts the bytes of `source`. */
-export async function* sealWithKey(vault: Pick<Vault, 'fileKey'>, about: SealedAbout, source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* sealWithKey(
+  vault: Pick<Vault, 'fileKey'>,
+  about: SealedAbout,
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
   const { key, wrappingKey, wrapped } = vault.fileKey(contextOf(about))
-  const json = Buffer.from(JSON.stringify({ ...about, wrapping_key: wrappingKey, wrapped: wrapped.toString('base64') } satisfies Head))
+  const json = Buffer.from(
+    JSON.stringify({
+      ...about,
+      wrapping_key: wrappingKey,
+      wrapped: wrapped.toString('base64'),
+    } satisfies Head),
+  )
   const length = Buffer.alloc(lengthBytes)
   length.writeUInt32BE(json.length)
   try {
@@ -40,17 +54,25 @@ export async function* sealWithKey(vault: Pick<Vault, 'fileKey'>, about: SealedA
 
 /**
  * Decrypts what `sealWithKey` wrote.
- * @throws BackupRefused if the file was not written by Steelyard, is not the snapshot `id`, or any part of it was changed or is missing; SealBroken if the key
- *   file lacks its key
+ * @throws BackupRefused if the file was not written by Steelyard, is not the snapshot `id`, or any
+ * part of it was changed or is missing; SealBroken if the key file lacks its key
  */
-export async function* unsealWithKey(vault: Pick<Vault, 'openFileKey'>, id: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* unsealWithKey(
+  vault: Pick<Vault, 'openFileKey'>,
+  id: string,
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
   const reader = source[Symbol.asyncIterator]()
   let held: Buffer = Buffer.alloc(0)
   const fill = async (wanted: number): Promise<void> => {
     while (held.length < wanted) {
       const { value, done } = await reader.next()
       if (done)
-        throw new BackupRefused(held.subarray(0, magic.length).equals(magic.subarray(0, held.length)) ? 'The snapshot is cut off: its end is missing' : notOurs)
+        throw new BackupRefused(
+          held.subarray(0, magic.length).equals(magic.subarray(0, held.length))
+            ? 'The snapshot is cut off: its end is missing'
+            : notOurs,
+        )
       held = Buffer.concat([held, value])
     }
   }
@@ -90,16 +112,22 @@ function keyOf(vault: Pick<Vault, 'openFileKey'>, id: string, json: Buffer): Buf
   } catch (cause) {
     throw new BackupRefused('The head of the snapshot was changed', { cause })
   }
-  if (head.what !== 'etcd snapshot' || typeof head.wrapping_key !== 'string' || typeof head.wrapped !== 'string')
+  if (
+    head.what !== 'etcd snapshot' ||
+    typeof head.wrapping_key !== 'string' ||
+    typeof head.wrapped !== 'string'
+  )
     throw new BackupRefused('The head of the snapshot was changed')
-  if (head.id !== id) throw new BackupRefused(`The file is another snapshot (${String(head.id).slice(0, 40)})`)
+  if (head.id !== id)
+    throw new BackupRefused(`The file is another snapshot (${String(head.id).slice(0, 40)})`)
   try {
     return vault.openFileKey(contextOf({ what: head.what, id } as SealedAbout), {
       wrappingKey: head.wrapping_key,
       wrapped: Buffer.from(head.wrapped, 'base64'),
     })
   } catch (cause) {
-    if (cause instanceof SealBroken && cause.message.startsWith('The key file has no key')) throw cause
+    if (cause instanceof SealBroken && cause.message.startsWith('The key file has no key'))
+      throw cause
     throw new BackupRefused('The head of the snapshot was changed', { cause })
   }
 }

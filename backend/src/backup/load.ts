@@ -1,6 +1,7 @@
 /**
- * Loads a backup into an empty database in one transaction: creates the backup's schema, inserts the rows, runs the later migrations, and holds all
- * clusters (`settle.ts`). No change is visible before the commit, and after a failure the database is empty again.
+ * Loads a backup into an empty database in one transaction: creates the backup's schema, inserts
+ * the rows, runs the later migrations, and holds all clusters (`settle.ts`). No change is visible
+ * before the commit, and after a failure the database is empty again.
  */
 import { once } from 'node:events'
 import { finished } from 'node:stream/promises'
@@ -32,12 +33,16 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
     return done ? undefined : value
   }
   const first = await next()
-  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('the manifest is missing')
+  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest')
+    throw damaged('the manifest is missing')
   await visitor.begin?.(first)
   const files: SavedFile[] = []
   let tables = 0
   let rows = 0
-  /** Yields the bytes of a part. The `end` record after them sets `expected`, their number of rows or bytes. */
+  /**
+   * Yields the bytes of a part. The `end` record after them sets `expected`, their number of rows
+   * or bytes.
+   */
   let expected = 0
   async function* bytes(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -53,19 +58,23 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
   }
   for (;;) {
     const record = await next()
-    if (record === undefined || Buffer.isBuffer(record)) throw damaged('the closing record is missing')
+    if (record === undefined || Buffer.isBuffer(record))
+      throw damaged('the closing record is missing')
     if (record.part === 'table') {
       const put = visitor.table ? await visitor.table(record, bytes()) : await countLines(bytes())
-      if (put !== expected) throw damaged(`the table ${record.name} has ${put} rows instead of ${expected}`)
+      if (put !== expected)
+        throw damaged(`the table ${record.name} has ${put} rows instead of ${expected}`)
       tables++
       rows += put
     } else if (record.part === 'file') {
       const content = Buffer.concat(await Array.fromAsync(bytes()))
-      if (content.length !== expected) throw damaged(`the file ${record.name} has ${content.length} bytes instead of ${expected}`)
+      if (content.length !== expected)
+        throw damaged(`the file ${record.name} has ${content.length} bytes instead of ${expected}`)
       files.push({ kind: record.kind, name: record.name, bytes: content })
     } else if (record.part === 'sequence') await visitor.sequence?.(record.name, record.last)
     else if (record.part === 'closing') {
-      if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('the counts of tables, rows and files differ')
+      if (record.tables !== tables || record.rows !== rows || record.files !== files.length)
+        throw damaged('the counts of tables, rows and files differ')
       if ((await next()) !== undefined) throw damaged('data follows the closing record')
       return { manifest: first, tables, rows, files }
     } else throw damaged('a part is in an unexpected place')
@@ -74,7 +83,8 @@ export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Vis
 
 async function countLines(source: AsyncIterable<Buffer>): Promise<number> {
   let lines = 0
-  for await (const bytes of source) for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++
+  for await (const bytes of source)
+    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++
   return lines
 }
 
@@ -85,8 +95,13 @@ export function demandKnownSchema(manifest: Manifest, known: readonly Migration[
     throw new BackupRefused(
       `The backup has schema ${newest}, but this program knows only schemas up to ${known.length}: restore the backup with Steelyard ${manifest.version} or newer`,
     )
-  const other = manifest.migrations.find((m, i) => m.number !== known[i]!.number || m.checksum !== known[i]!.checksum)
-  if (other) throw new BackupRefused(`Schema ${other.number} (${other.name}) of the backup is not the one that this program knows`)
+  const other = manifest.migrations.find(
+    (m, i) => m.number !== known[i]!.number || m.checksum !== known[i]!.checksum,
+  )
+  if (other)
+    throw new BackupRefused(
+      `Schema ${other.number} (${other.name}) of the backup is not the one that this program knows`,
+    )
 }
 
 const askRelations = `select c.relname as name from pg_class c
@@ -107,9 +122,18 @@ type ForeignKey = { table: string; name: string; definition: string }
 const askForeignKeys = `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
   from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`
 
-/** Fills the tables in the caller's transaction and migrates the schema to the newest version. Returns a summary of the backup. */
-export async function load(client: PoolClient, records: AsyncGenerator<Part | Buffer>, migrations: readonly Migration[]): Promise<Contents> {
-  await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+/**
+ * Fills the tables in the caller's transaction and migrates the schema to the newest version.
+ * Returns a summary of the backup.
+ */
+export async function load(
+  client: PoolClient,
+  records: AsyncGenerator<Part | Buffer>,
+  migrations: readonly Migration[],
+): Promise<Contents> {
+  await client.query(
+    'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0',
+  )
   // A Steelyard that starts during the restore waits until the restore has ended.
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
   await demandEmpty(client)
@@ -118,30 +142,45 @@ export async function load(client: PoolClient, records: AsyncGenerator<Part | Bu
     async begin(manifest) {
       demandKnownSchema(manifest, migrations)
       await makeMigrationTable(client)
-      for (const migration of migrations.slice(0, manifest.migrations.length)) await runMigration(client, migration)
+      for (const migration of migrations.slice(0, manifest.migrations.length))
+        await runMigration(client, migration)
       // The tables are in arbitrary order, so foreign keys are added at the end.
       foreignKeys = (await client.query<ForeignKey>(askForeignKeys)).rows
-      for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
+      for (const { table, name } of foreignKeys)
+        await client.query(`alter table ${table} drop constraint ${name}`)
     },
     async table({ name, columns }, rows) {
-      // Deletes the rows that the migrations inserted: the backup contains these rows too, in their newer state.
+      // Deletes the rows that the migrations inserted: the backup contains these rows too, in their
+      // newer state.
       await client.query(`delete from ${quote(name)}`)
       return fill(client, `copy ${quote(name)} (${columns.map(quote).join(', ')}) from stdin`, rows)
     },
-    sequence: async (name, last) => void (await client.query('select setval(quote_ident($1)::regclass, $2::bigint)', [name, last])),
+    sequence: async (name, last) =>
+      void (await client.query('select setval(quote_ident($1)::regclass, $2::bigint)', [
+        name,
+        last,
+      ])),
   })
-  for (const { table, name, definition } of foreignKeys) await client.query(`alter table ${table} add constraint ${name} ${definition}`)
-  for (const migration of migrations.slice(contents.manifest.migrations.length)) await runMigration(client, migration)
+  for (const { table, name, definition } of foreignKeys)
+    await client.query(`alter table ${table} add constraint ${name} ${definition}`)
+  for (const migration of migrations.slice(contents.manifest.migrations.length))
+    await runMigration(client, migration)
   return contents
 }
 
-async function fill(client: PoolClient, text: string, rows: AsyncIterable<Buffer>): Promise<number> {
+async function fill(
+  client: PoolClient,
+  text: string,
+  rows: AsyncIterable<Buffer>,
+): Promise<number> {
   const stream = client.query(copyFrom(text))
-  // The handler is added before the loop, because the database may refuse the COPY while rows are still being read.
+  // The handler is added before the loop, because the database may refuse the COPY while rows are
+  // still being read.
   const over = finished(stream)
   over.catch(() => undefined)
   try {
-    for await (const bytes of rows) if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), over])
+    for await (const bytes of rows)
+      if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), over])
     stream.end()
     await over
     return stream.rowCount

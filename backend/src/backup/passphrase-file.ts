@@ -8,16 +8,22 @@ const shortest = 12
 
 /** @throws Refusal if the passphrase is too short */
 export function demandLength(passphrase: string): void {
-  if (passphrase.length < shortest) throw new BackupRefused(`The passphrase has ${passphrase.length} characters, and needs ${shortest} or more`)
+  if (passphrase.length < shortest)
+    throw new BackupRefused(
+      `The passphrase has ${passphrase.length} characters, and needs ${shortest} or more`,
+    )
 }
 
 /** The first line of the file. @throws Refusal */
 export async function passphraseIn(file: string): Promise<string> {
   try {
-    if (((await stat(file)).mode & 0o077) !== 0) throw new BackupRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
+    if (((await stat(file)).mode & 0o077) !== 0)
+      throw new BackupRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
     return (await readFile(file, 'utf8')).split('\n', 1)[0]!.replace(/\r$/, '')
   } catch (error) {
     if (error instanceof Refusal) throw error
-    throw new BackupRefused(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, { cause: error })
+    throw new BackupRefused(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, {
+      cause: error,
+    })
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The content of a backup file: a list of parts. A part begins with a JSON record. For tables and files, data records follow, then a record with a
- * count, so that missing data is detected. Format of a record: kind (1 byte) | length (4 bytes) | bytes
+ * The content of a backup file: a list of parts. A part begins with a JSON record. For tables and
+ * files, data records follow, then a record with a count, so that missing data is detected. Format
+ * of a record: kind (1 byte) | length (4 bytes) | bytes
  */
 import { BackupRefused } from './sealed.ts'
 
@@ -10,18 +11,35 @@ export interface Manifest {
   readonly madeAt: string
   readonly version: string
   readonly installation: string
-  readonly migrations: readonly { readonly number: number; readonly name: string; readonly checksum: string }[]
+  readonly migrations: readonly {
+    readonly number: number
+    readonly name: string
+    readonly checksum: string
+  }[]
 }
 /** Rows of a table in PostgreSQL's text format, one per line. */
-export type TablePart = { readonly part: 'table'; readonly name: string; readonly columns: readonly string[] }
+export type TablePart = {
+  readonly part: 'table'
+  readonly name: string
+  readonly columns: readonly string[]
+}
 /** A file. `name` is its name without a folder. */
-export type FilePart = { readonly part: 'file'; readonly kind: 'key' | 'escrow'; readonly name: string }
+export type FilePart = {
+  readonly part: 'file'
+  readonly kind: 'key' | 'escrow'
+  readonly name: string
+}
 /** A sequence with its last value. */
 type SequencePart = { readonly part: 'sequence'; readonly name: string; readonly last: string }
 /** After a table or a file: its number of rows or of bytes. */
 type EndPart = { readonly part: 'end'; readonly count: number }
 /** The last record. */
-type ClosingPart = { readonly part: 'closing'; readonly tables: number; readonly rows: number; readonly files: number }
+type ClosingPart = {
+  readonly part: 'closing'
+  readonly tables: number
+  readonly rows: number
+  readonly files: number
+}
 
 export type Part = Manifest | TablePart | FilePart | SequencePart | EndPart | ClosingPart
 
@@ -41,18 +59,22 @@ const frame = (kind: number, bytes: Uint8Array): Buffer => {
 
 export const partRecord = (part: Part): Buffer => frame(named, Buffer.from(JSON.stringify(part)))
 export function* dataRecords(bytes: Uint8Array): Generator<Buffer> {
-  for (let at = 0; at < bytes.byteLength; at += largestBytes) yield frame(data, bytes.subarray(at, at + largestBytes))
+  for (let at = 0; at < bytes.byteLength; at += largestBytes)
+    yield frame(data, bytes.subarray(at, at + largestBytes))
 }
 
 /** Reads records. @throws BackupRefused if the input is malformed */
-export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGenerator<Part | Buffer> {
+export async function* readRecords(
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Part | Buffer> {
   let waiting: Buffer[] = []
   let length = 0
   let wanted = frameBytes
   for await (const bytes of source) {
     waiting.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
     length += bytes.byteLength
-    // Chunks are joined only after the record is complete, so that a long record takes no more memory than its length.
+    // Chunks are joined only after the record is complete, so that a long record takes no more
+    // memory than its length.
     if (length < wanted) continue
     let held = Buffer.concat(waiting)
     for (;;) {
@@ -60,7 +82,9 @@ export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGene
       if (held.length < frameBytes) break
       const [kind, size] = [held.readUInt8(0), held.readUInt32BE(1)]
       if (size > (kind === named ? largestPart : largestBytes) || (kind !== named && kind !== data))
-        throw new BackupRefused('The backup contains a kind of record that this version of Steelyard does not know')
+        throw new BackupRefused(
+          'The backup contains a kind of record that this version of Steelyard does not know',
+        )
       wanted = frameBytes + size
       if (held.length < wanted) break
       const content = held.subarray(frameBytes, wanted)

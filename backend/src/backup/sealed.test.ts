@@ -7,8 +7,10 @@ const known: KnownKeys = new Map()
 async function* inParts(bytes: Uint8Array, size: number) {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size)
 }
-const sealed = async (bytes: Uint8Array, size = 10_000) => Buffer.concat(await Array.fromAsync(seal(passphrase, inParts(bytes, size), known)))
-const opened = async (bytes: Uint8Array, with_ = passphrase, keys = known) => Buffer.concat(await Array.fromAsync(unseal(with_, inParts(bytes, 7_919), keys)))
+const sealed = async (bytes: Uint8Array, size = 10_000) =>
+  Buffer.concat(await Array.fromAsync(seal(passphrase, inParts(bytes, size), known)))
+const opened = async (bytes: Uint8Array, with_ = passphrase, keys = known) =>
+  Buffer.concat(await Array.fromAsync(unseal(with_, inParts(bytes, 7_919), keys)))
 const why = (bytes: Uint8Array): Promise<string> =>
   opened(bytes).then(
     () => 'opened',
@@ -16,15 +18,32 @@ const why = (bytes: Uint8Array): Promise<string> =>
   )
 
 const pieceBytes = 65_536
-test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes are unchanged after sealing and opening', async (size) => {
-  const bytes = randomBytes(size)
-  expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
-})
+test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])(
+  '%i bytes are unchanged after sealing and opening',
+  async (size) => {
+    const bytes = randomBytes(size)
+    expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
+  },
+)
 
 test('a truncated file is refused, even if the cut is between two pieces', async () => {
   const whole = await sealed(randomBytes(2 * pieceBytes + 100))
   const head = whole.length - (2 * pieceBytes + 100) - 3 * 16
-  const places = [0, 1, 18, 19, 30, head - 1, head, head + 1, head + 15, head + 16, head + 17, head + pieceBytes, head + pieceBytes + 15]
+  const places = [
+    0,
+    1,
+    18,
+    19,
+    30,
+    head - 1,
+    head,
+    head + 1,
+    head + 15,
+    head + 16,
+    head + 17,
+    head + pieceBytes,
+    head + pieceBytes + 15,
+  ]
   const between = [head + pieceBytes + 16, head + 2 * (pieceBytes + 16)]
   const near = between.flatMap((at) => [at - 1, at, at + 1, at + 15, at + 16, at + 17])
   for (const at of [...places, ...near, whole.length - 17, whole.length - 16, whole.length - 1])
@@ -46,7 +65,9 @@ test('a file is refused if any of its bytes or pieces was changed, removed, move
   }
   expect(await why(joined(pieces[0]!, pieces[2]!))).not.toBe('opened')
   expect(await why(joined(pieces[1]!, pieces[0]!, pieces[2]!))).not.toBe('opened')
-  expect(await why(joined(pieces[0]!, other.subarray(head + step, head + 2 * step), pieces[2]!))).not.toBe('opened')
+  expect(
+    await why(joined(pieces[0]!, other.subarray(head + step, head + 2 * step), pieces[2]!)),
+  ).not.toBe('opened')
   expect(await why(joined(...pieces, Buffer.from([0])))).not.toBe('opened')
 })
 
@@ -57,7 +78,9 @@ test('a changed header, a wrong passphrase and a file of another kind cause diff
     bytes[at] = by
     return bytes
   }
-  await expect(opened(whole, 'another passphrase', new Map())).rejects.toThrow('This is not the passphrase of this backup')
+  await expect(opened(whole, 'another passphrase', new Map())).rejects.toThrow(
+    'This is not the passphrase of this backup',
+  )
   expect(await why(changed(0, 0))).toBe('This is not a backup of Steelyard')
   // Deriving the key with this header would take 2^31 × 1 KiB of memory.
   expect(await why(changed(19, 31))).toBe('The header of the backup was changed')
@@ -71,13 +94,24 @@ test.each([
   [17, 9, 1],
   [1, 1, 1],
   [0, 0, 0],
-])('a file that asks for scrypt with 2^%i, %i and %i is refused before any work', async (...parameters) => {
-  const whole = Buffer.from(await sealed(Buffer.from('text')))
-  whole.set(parameters, 19)
-  await expect(opened(whole, passphrase, new Map())).rejects.toThrow('The header of the backup was changed')
-})
+])(
+  'a file that asks for scrypt with 2^%i, %i and %i is refused before any work',
+  async (...parameters) => {
+    const whole = Buffer.from(await sealed(Buffer.from('text')))
+    whole.set(parameters, 19)
+    await expect(opened(whole, passphrase, new Map())).rejects.toThrow(
+      'The header of the backup was changed',
+    )
+  },
+)
 
 test('a passphrase is accepted in every Unicode normalization form', async () => {
-  const text = Buffer.concat(await Array.fromAsync(seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4))))
-  expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe('text')
+  const text = Buffer.concat(
+    await Array.fromAsync(
+      seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4)),
+    ),
+  )
+  expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe(
+    'text',
+  )
 })

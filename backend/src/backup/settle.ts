@@ -1,29 +1,35 @@
 /**
- * Prepares a restored database. The machines may have changed since the backup, so old observations are deleted, and every cluster and every
- * open operation is held: Steelyard sends nothing to a held object until a user resumes it (see `engine/holds.ts`). Runs in the transaction of the
+ * Prepares a restored database. The machines may have changed since the backup, so old observations
+ * are deleted, and every cluster and every open operation is held: Steelyard sends nothing to a
+ * held object until a user resumes it (see `engine/holds.ts`). Runs in the transaction of the
  * restore, after the migrations.
  */
 import type { PoolClient } from 'pg'
 
 /** "2026-11-20 14:02 UTC" */
-export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+export const minuteOf = (time: Date): string =>
+  `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 /**
- * Number of event ids to skip: more than are published between a backup and its restore. A client that resumes an older stream then has to
- * reload everything.
+ * Number of event ids to skip: more than are published between a backup and its restore. A client
+ * that resumes an older stream then has to reload everything.
  */
 const skippedEvents = 1_000_000
 
 export async function settle(client: PoolClient, madeAt: Date, now: Date) {
-  const run = async (text: string, values: unknown[] = []): Promise<number> => (await client.query(text, values)).rowCount ?? 0
+  const run = async (text: string, values: unknown[] = []): Promise<number> =>
+    (await client.query(text, values)).rowCount ?? 0
   await run(
     'insert into restoration (backup_made_at, restored_at) values ($1, $2) on conflict (singleton) do update set backup_made_at = $1, restored_at = $2',
     [madeAt, now],
   )
 
-  // The backup may contain holds of an earlier restore. They are deleted, and everything is held again.
+  // The backup may contain holds of an earlier restore. They are deleted, and everything is held
+  // again.
   await run('delete from hold')
-  const clusters = await run(`insert into hold (subject, kind, id) select id, 'cluster', id from cluster where deleted_at is null`)
+  const clusters = await run(
+    `insert into hold (subject, kind, id) select id, 'cluster', id from cluster where deleted_at is null`,
+  )
   await run(`insert into hold (subject, kind, id)
     select id, 'cluster', cluster_id from server where cluster_id is not null
     union select m.node_id, 'cluster', m.cluster_id from cluster_server m join cluster c on c.id = m.cluster_id where m.released_at is null and c.deleted_at is null
@@ -41,14 +47,16 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     `Restored from a backup of ${minuteOf(madeAt)}, not checked since`,
   ])
 
-  // No reconciler is running now. Objects that were being reconciled at the time of the backup are due again.
+  // No reconciler is running now. Objects that were being reconciled at the time of the backup are
+  // due again.
   await run(
     `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, crashes = 0, crash_mark = null, halted_at = null, due_at = case when owner is null then due_at else now() end`,
   )
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')
 
-  // A server's state is unknown until its first contact. Deleted servers are updated too: their stored transaction ids may be too high for this database.
+  // A server's state is unknown until its first contact. Deleted servers are updated too: their
+  // stored transaction ids may be too high for this database.
   await run('delete from server_contact')
   await run(
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
@@ -57,7 +65,8 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   await run('update subnet_assignment set used = null')
   await run('delete from subnet_use')
 
-  // All sessions end: otherwise sessions that ended and tokens that were used after the backup would be valid again.
+  // All sessions end: otherwise sessions that ended and tokens that were used after the backup
+  // would be valid again.
   await run('delete from session')
   await run('update publication set last_event = last_event + $1', [skippedEvents])
   return { clusters, operations }

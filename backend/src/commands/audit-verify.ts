@@ -1,4 +1,7 @@
-/** `audit verify [--head HASH@SEQ]`: checks the hash chain of the audit log and prints whether it is intact. Changes nothing. */
+/**
+ * `audit verify [--head HASH@SEQ]`: checks the hash chain of the audit log and prints whether it is
+ * intact. Changes nothing.
+ */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { auditHeadHint, type AuditHead, auditVerdict, readAuditHead } from '#contract/audit.ts'
@@ -11,17 +14,36 @@ import { vault } from '../vault/vault.ts'
 import { messageOf, withDatabase, withSettings } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-async function verdictOf(config: Config, around: Surroundings, noted: AuditHead | undefined): Promise<ChainVerdict> {
+async function verdictOf(
+  config: Config,
+  around: Surroundings,
+  noted: AuditHead | undefined,
+): Promise<ChainVerdict> {
   // Checks first that key and database exist, because verifying must not create them.
   if (!(await stat(config.keyFile).catch(() => undefined)))
-    throw new Refusal(`The chain can't be checked, because there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to its path`)
-  if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))
-    throw new Refusal(`Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`)
+    throw new Refusal(
+      `The chain can't be checked, because there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to its path`,
+    )
+  if (
+    config.databaseUrl === undefined &&
+    !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined))
+  )
+    throw new Refusal(
+      `Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`,
+    )
   const keys = await readKeyFile(config.keyFile)
-  return withDatabase(config, around, ({ db }) => verifyAudit({ db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) }, noted))
+  return withDatabase(config, around, ({ db }) =>
+    verifyAudit(
+      { db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) },
+      noted,
+    ),
+  )
 }
 
-/** Exit codes: 0 the chain is intact, 1 the chain is broken, 2 wrong usage, 7 the chain could not be checked. */
+/**
+ * Exit codes: 0 the chain is intact, 1 the chain is broken, 2 wrong usage, 7 the chain could not be
+ * checked.
+ */
 export async function auditVerify(args: readonly string[], around: Surroundings): Promise<number> {
   const { out, err } = around
   const [option, text, more] = args

@@ -1,6 +1,17 @@
-/** Runs `backup` and `restore` on a database that is configured as external. `main.test.ts` tests the embedded PostgreSQL. */
+/**
+ * Runs `backup` and `restore` on a database that is configured as external. `main.test.ts` tests
+ * the embedded PostgreSQL.
+ */
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { Client, type ClientConfig } from 'pg'
 import { expect, test } from 'vitest'
@@ -18,7 +29,11 @@ import { backup, restore } from './backup.ts'
 
 const passphrase = 'quite a long passphrase'
 
-async function query<T extends object>(connection: ClientConfig, text: string, values: unknown[] = []): Promise<T[]> {
+async function query<T extends object>(
+  connection: ClientConfig,
+  text: string,
+  values: unknown[] = [],
+): Promise<T[]> {
   const client = new Client(connection)
   await client.connect()
   try {
@@ -33,16 +48,29 @@ const admin = await source.signIn()
 const odd = 'a\ttab, a\nline, \\N, a \\ and “quotes” €'
 for (const city_name of ['Poznań', odd.slice(0, 30)])
   await admin.call(datacenterCreate, {
-    body: { country_code: 'PL', city_code: 'POZ', city_name, tier: null, certifications: [], latitude: 52.4, longitude: 16.9 },
+    body: {
+      country_code: 'PL',
+      city_code: 'POZ',
+      city_name,
+      tier: null,
+      certifications: [],
+      latitude: 52.4,
+      longitude: 16.9,
+    },
   })
 await query(source.database.connection, 'update datacenter set notes = $1', [odd])
 await source.publish()
 const cluster = randomUUID()
 const escrow = Buffer.from(Array.from({ length: 3000 }, (_, i) => i % 256))
 mkdirSync(path.join(source.config.dataFolder, 'escrow'))
-writeFileSync(path.join(source.config.dataFolder, 'escrow', `${cluster}.bin`), escrow, { mode: 0o600 })
+writeFileSync(path.join(source.config.dataFolder, 'escrow', `${cluster}.bin`), escrow, {
+  mode: 0o600,
+})
 
-const settingsOf = (folder: string, connection: ClientConfig) => ({ STEELYARD_DATA: folder, DATABASE_URL: urlOf(connection) })
+const settingsOf = (folder: string, connection: ClientConfig) => ({
+  STEELYARD_DATA: folder,
+  DATABASE_URL: urlOf(connection),
+})
 const settings = settingsOf(source.config.dataFolder, source.database.connection)
 const folder = temporaryFolder('backups')
 const passphraseFile = path.join(folder, 'passphrase')
@@ -56,10 +84,16 @@ async function target() {
   return { connection, data, settings: settingsOf(data, connection) }
 }
 type Target = Awaited<ReturnType<typeof target>>
-const restoring = (file: string, { settings: to }: Pick<Target, 'settings'>, more: Parameters<typeof runCommand>[2] = {}) =>
-  runCommand((around) => restore([file, ...(more.typed ? [] : unattended)], around), to, more)
+const restoring = (
+  file: string,
+  { settings: to }: Pick<Target, 'settings'>,
+  more: Parameters<typeof runCommand>[2] = {},
+) => runCommand((around) => restore([file, ...(more.typed ? [] : unattended)], around), to, more)
 const relations = (connection: ClientConfig) =>
-  query(connection, `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S')`)
+  query(
+    connection,
+    `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S')`,
+  )
 
 let made = 0
 async function backedUp(from = settings): Promise<string> {
@@ -71,8 +105,20 @@ async function backedUp(from = settings): Promise<string> {
 const file = await backedUp()
 
 const tables = `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
-/** Tables that may differ: a restore changes them by design, or `backup` writes to them after it has read them. */
-const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
+/**
+ * Tables that may differ: a restore changes them by design, or `backup` writes to them after it has
+ * read them.
+ */
+const settled = new Set([
+  'migration',
+  'restoration',
+  'hold',
+  'session',
+  'refresh_token',
+  'publication',
+  'outbox',
+  'audit_entry',
+])
 
 test('a restore brings back all data, the key file and the escrow file, and is recorded in the audit log', async () => {
   const to = await target()
@@ -82,25 +128,47 @@ test('a restore brings back all data, the key file and the escrow file, and is r
   for (const { name } of await query<{ name: string }>(source.database.connection, tables)) {
     if (settled.has(name)) continue
     const rows = `select t::text as row from "${name}" t order by 1`
-    expect({ name, rows: await query(to.connection, rows) }).toEqual({ name, rows: await query(source.database.connection, rows) })
+    expect({ name, rows: await query(to.connection, rows) }).toEqual({
+      name,
+      rows: await query(source.database.connection, rows),
+    })
   }
-  expect((await query<{ notes: string }>(to.connection, 'select notes from datacenter limit 1'))[0]!.notes).toBe(odd)
+  expect(
+    (await query<{ notes: string }>(to.connection, 'select notes from datacenter limit 1'))[0]!
+      .notes,
+  ).toBe(odd)
   expect(readFileSync(path.join(to.data, 'key'))).toEqual(readFileSync(source.config.keyFile))
   expect(readFileSync(path.join(to.data, 'escrow', `${cluster}.bin`))).toEqual(escrow)
-  for (const name of ['key', `escrow/${cluster}.bin`]) expect(statSync(path.join(to.data, name)).mode & 0o777).toBe(0o600)
+  for (const name of ['key', `escrow/${cluster}.bin`])
+    expect(statSync(path.join(to.data, name)).mode & 0o777).toBe(0o600)
   const restored = await startBackend({ connection: to.connection, environment: to.settings })
   const person = await restored.signIn()
   await restored.publish()
   const { answer } = await person.call(auditList, { query: { action: 'installation.restored' } })
   expect(answer!.items).toHaveLength(1)
-  const head = (await query<{ hash: string; seq: number }>(source.database.connection, 'select last_hash as hash, last_audit::int as seq from publication'))[0]!
-  expect(await runCommand((around) => auditVerify([], around), to.settings)).toMatchObject({ code: 0 })
+  const head = (
+    await query<{ hash: string; seq: number }>(
+      source.database.connection,
+      'select last_hash as hash, last_audit::int as seq from publication',
+    )
+  )[0]!
+  expect(await runCommand((around) => auditVerify([], around), to.settings)).toMatchObject({
+    code: 0,
+  })
   expect((await restored.domains.audit.verify({ hash: head.hash, seq: head.seq })).ok).toBe(true)
   // Sequences continue after their restored values, so a new row can be inserted.
   expect(
     (
       await person.call(datacenterCreate, {
-        body: { country_code: 'PL', city_code: 'POZ', city_name: 'P', tier: null, certifications: [], latitude: null, longitude: null },
+        body: {
+          country_code: 'PL',
+          city_code: 'POZ',
+          city_name: 'P',
+          tier: null,
+          certifications: [],
+          latitude: null,
+          longitude: null,
+        },
       })
     ).status,
   ).toBe(201)
@@ -127,7 +195,10 @@ test('a backup during writes is consistent', async () => {
   const writing = (async () => {
     const client = new Client(connection)
     await client.connect()
-    for (let n = 1; !over.signal.aborted; n++) await client.query(`begin; update pair_one set n = ${n}; update zz_pair_two set n = ${n}; commit`)
+    for (let n = 1; !over.signal.aborted; n++)
+      await client.query(
+        `begin; update pair_one set n = ${n}; update zz_pair_two set n = ${n}; commit`,
+      )
     await client.end()
   })()
   const during = await backedUp()
@@ -159,7 +230,14 @@ test('a truncated or changed file is refused before anything is changed', async 
   for (const [bytes, why] of [
     [whole.subarray(0, middle), /cut off, or was changed/],
     [whole.subarray(0, 30), /cut off/],
-    [Buffer.concat([whole.subarray(0, middle), Buffer.from([whole[middle]! ^ 1]), whole.subarray(middle + 1)]), /was changed around byte/],
+    [
+      Buffer.concat([
+        whole.subarray(0, middle),
+        Buffer.from([whole[middle]! ^ 1]),
+        whole.subarray(middle + 1),
+      ]),
+      /was changed around byte/,
+    ],
   ] as const) {
     writeFileSync(spoilt, bytes)
     const ran = await restoring(spoilt, to)
@@ -178,16 +256,25 @@ test('a restore refuses a wrong passphrase, and a backup refuses a weak passphra
     err: 'This is not the passphrase of this backup. Nothing was changed\n',
   })
   const other = path.join(folder, 'other')
-  const typed = (...lines: string[]) => runCommand((around) => backup([other], around), settings, { typed: lines })
-  expect(await typed('short')).toMatchObject({ code: 1, err: expect.stringContaining('needs 12 or more') as string })
-  expect(await typed(passphrase, `${passphrase}.`)).toMatchObject({ code: 1, err: 'The two passphrases differ\n' })
+  const typed = (...lines: string[]) =>
+    runCommand((around) => backup([other], around), settings, { typed: lines })
+  expect(await typed('short')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('needs 12 or more') as string,
+  })
+  expect(await typed(passphrase, `${passphrase}.`)).toMatchObject({
+    code: 1,
+    err: 'The two passphrases differ\n',
+  })
   expect(await runCommand((around) => backup([other], around), settings)).toMatchObject({
     code: 1,
     err: expect.stringContaining('--passphrase-file') as string,
   })
   const open = path.join(folder, 'open')
   writeFileSync(open, passphrase, { mode: 0o644 })
-  expect(await runCommand((around) => backup([other, '--passphrase-file', open], around), settings)).toMatchObject({
+  expect(
+    await runCommand((around) => backup([other, '--passphrase-file', open], around), settings),
+  ).toMatchObject({
     code: 1,
     err: expect.stringContaining('chmod 0600') as string,
   })
@@ -201,17 +288,26 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('exists already') as string })
   const to = await target()
   await query(to.connection, 'create table theirs (n integer)')
-  expect(await restoring(file, to)).toMatchObject({ code: 1, err: expect.stringContaining("isn't empty (theirs)") as string })
+  expect(await restoring(file, to)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("isn't empty (theirs)") as string,
+  })
   expect(existsSync(path.join(to.data, 'key'))).toBe(false)
   await query(to.connection, 'drop table theirs')
   const key = path.join(temporaryFolder('key'), 'key')
   copyFileSync((await startBackend()).config.keyFile, key)
   const elsewhere = { ...to, settings: { ...to.settings, STEELYARD_KEY_FILE: key } }
-  expect(await restoring(file, elsewhere)).toMatchObject({ code: 1, err: expect.stringContaining('Another key file exists at') as string })
+  expect(await restoring(file, elsewhere)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Another key file exists at') as string,
+  })
   const there = path.join(to.data, 'escrow')
   mkdirSync(there, { recursive: true })
   writeFileSync(path.join(there, `${cluster}.bin`), 'another')
-  expect(await restoring(file, to)).toMatchObject({ code: 1, err: expect.stringContaining('Another escrow file') as string })
+  expect(await restoring(file, to)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Another escrow file') as string,
+  })
   writeFileSync(path.join(there, `${cluster}.bin`), escrow)
   copyFileSync(source.config.keyFile, path.join(to.data, 'key'))
   expect(await relations(to.connection)).toEqual([])
@@ -250,7 +346,9 @@ test('a restore refuses a backup with a newer schema, and migrates a backup with
   const { manifest } = await visit(readBackup(file, passphrase))
   const known = await readMigrations()
   expect(() => demandKnownSchema(manifest, known.slice(0, -1))).toThrow(/knows only schemas up to/)
-  expect(() => demandKnownSchema(manifest, known.with(2, { ...known[2]!, checksum: 'x' }))).toThrow(/is not the one/)
+  expect(() => demandKnownSchema(manifest, known.with(2, { ...known[2]!, checksum: 'x' }))).toThrow(
+    /is not the one/,
+  )
   // A backup from a version whose audit log had no key yet.
   const older = await target()
   const client = new Client(older.connection)
@@ -260,7 +358,11 @@ test('a restore refuses a backup with a newer schema, and migrates a backup with
   )
   for (const m of known.slice(0, 11)) {
     await client.query(m.sql)
-    await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [m.number, m.name, m.checksum])
+    await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [
+      m.number,
+      m.name,
+      m.checksum,
+    ])
   }
   await client.query(
     `insert into datacenter (country_code, city_code, city_name, index, created_at, updated_at) values ('PL', 'POZ', 'Poznań', 1, now(), now())`,
@@ -271,7 +373,13 @@ test('a restore refuses a backup with a newer schema, and migrates a backup with
   const old = await backedUp(older.settings)
   const to = await target()
   expect((await restoring(old, to)).code).toBe(0)
-  expect(await query(to.connection, 'select city_name from datacenter')).toEqual([{ city_name: 'Poznań' }])
-  expect(await query(to.connection, 'select max(number) as n from migration')).toEqual([{ n: known.length }])
-  expect(await query(to.connection, 'select chain_sealed from publication')).toEqual([{ chain_sealed: null }])
+  expect(await query(to.connection, 'select city_name from datacenter')).toEqual([
+    { city_name: 'Poznań' },
+  ])
+  expect(await query(to.connection, 'select max(number) as n from migration')).toEqual([
+    { n: known.length },
+  ])
+  expect(await query(to.connection, 'select chain_sealed from publication')).toEqual([
+    { chain_sealed: null },
+  ])
 })

@@ -1,6 +1,7 @@
 /**
- * `backup FILE`: writes database, key file and escrow files to one file, encrypted with a passphrase. Works whether or not Steelyard is running.
- * `restore FILE`: loads a backup into an empty database and writes the missing key and escrow files. Changes nothing if it fails.
+ * `backup FILE`: writes database, key file and escrow files to one file, encrypted with a
+ * passphrase. Works whether or not Steelyard is running. `restore FILE`: loads a backup into an
+ * empty database and writes the missing key and escrow files. Changes nothing if it fails.
  */
 import { stat } from 'node:fs/promises'
 import { counted } from '#contract/words.ts'
@@ -21,7 +22,8 @@ import { messageOf, withDatabase, withSettings } from './command.ts'
 import { readArguments, readPassphrase } from './passphrase.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-const sizeOf = (bytes: number): string => (bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`)
+const sizeOf = (bytes: number): string =>
+  bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
 /** Aborted at the first signal that tells the program to stop. */
 function untilAsked({ stopAsked }: Surroundings): AbortSignal {
@@ -37,22 +39,37 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
   const { file, passphraseFile } = given
   return withSettings(around, async (config) => {
     // Checked before the database is opened, because opening would create a missing database.
-    if (!(await stat(config.keyFile).catch(() => undefined))) throw new Refusal(`There is no key file at ${config.keyFile}, so nothing can be backed up`)
-    if (await stat(file).catch(() => undefined)) throw new Refusal(`${file} exists already, and is not overwritten: give another name`)
+    if (!(await stat(config.keyFile).catch(() => undefined)))
+      throw new Refusal(`There is no key file at ${config.keyFile}, so nothing can be backed up`)
+    if (await stat(file).catch(() => undefined))
+      throw new Refusal(`${file} exists already, and is not overwritten: give another name`)
     const passphrase = await readPassphrase(passphraseFile, true, around)
     return withDatabase(config, around, async ({ db, pool }) => {
       const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
       const client = await pool.connect()
       const records = dump({ client, config, version }, count)
-      const { contents, bytes } = await writeBackup(file, passphrase, records, untilAsked(around)).finally(() => client.release())
+      const { contents, bytes } = await writeBackup(
+        file,
+        passphrase,
+        records,
+        untilAsked(around),
+      ).finally(() => client.release())
       const target = { kind: 'installation', id: contents.manifest.installation }
-      // The audit log records every backup, because file and passphrase together reveal all secrets.
-      await inTransaction(db, (tx) => recorder({ clock: systemClock }).record(tx, system, { action: 'installation.backed_up', target }))
+      // The audit log records every backup, because file and passphrase together reveal all
+      // secrets.
+      await inTransaction(db, (tx) =>
+        recorder({ clock: systemClock }).record(tx, system, {
+          action: 'installation.backed_up',
+          target,
+        }),
+      )
       out(
         `Backed up to ${file} (${sizeOf(bytes)}): ${counted(contents.rows, 'row')} of ${counted(contents.tables, 'table')} as of ${minuteOf(new Date(contents.manifest.madeAt))}, the key file, and ${counted(contents.files.length - 1, 'escrow file')}. The file was read back and is valid\n`,
       )
       if (count.clustersWithoutEscrow > 0)
-        err(`The escrow files of ${counted(count.clustersWithoutEscrow, 'cluster')} are in the data folder of another process, and not in this backup\n`)
+        err(
+          `The escrow files of ${counted(count.clustersWithoutEscrow, 'cluster')} are in the data folder of another process, and not in this backup\n`,
+        )
       return exitCodes.ok
     })
   })
@@ -71,12 +88,21 @@ interface Restore {
 /** The connection to the database was lost before the commit was confirmed. */
 class EndUnknown extends Error {
   constructor(cause: unknown) {
-    super('It is not known whether the restore was completed: run doctor to see whether the database is empty; if it is, restore again', { cause })
+    super(
+      'It is not known whether the restore was completed: run doctor to see whether the database is empty; if it is, restore again',
+      { cause },
+    )
   }
 }
 
-/** Restores everything in one transaction. The files are written right before the commit, and removed again if the transaction fails. */
-async function restoreInto({ pool }: Database, { config, file, passphrase, known, missing, signal }: Restore) {
+/**
+ * Restores everything in one transaction. The files are written right before the commit, and
+ * removed again if the transaction fails.
+ */
+async function restoreInto(
+  { pool }: Database,
+  { config, file, passphrase, known, missing, signal }: Restore,
+) {
   const migrations = await readMigrations()
   const client = await pool.connect()
   const stop = () => client.release(true)
@@ -97,7 +123,10 @@ async function restoreInto({ pool }: Database, { config, file, passphrase, known
         operations_held: settled.operations,
       }
       const audit = auditOf(system, { action: 'installation.restored', target, after })
-      await client.query('insert into outbox (at, audit) values ($1, $2)', [now, JSON.stringify(audit)])
+      await client.query('insert into outbox (at, audit) values ($1, $2)', [
+        now,
+        JSON.stringify(audit),
+      ])
       signal.throwIfAborted()
       takeAway = await putFiles(config, missing)
     } catch (error) {
@@ -132,7 +161,15 @@ export async function restore(args: readonly string[], around: Surroundings): Pr
     demandKnownSchema(manifest, await readMigrations())
     const missing: SavedFile[] = []
     for (const saved of files) if (await isMissing(config, saved)) missing.push(saved)
-    const into = (database: Database) => restoreInto(database, { config, file, passphrase, known, missing, signal: untilAsked(around) })
+    const into = (database: Database) =>
+      restoreInto(database, {
+        config,
+        file,
+        passphrase,
+        known,
+        missing,
+        signal: untilAsked(around),
+      })
     const { clusters, operations } = await withDatabase(config, around, into, { beside: false })
     around.out(
       `Restored ${counted(rows, 'row')} of ${minuteOf(new Date(manifest.madeAt))} (Steelyard ${manifest.version}) and ${counted(missing.length, 'file')}. ` +

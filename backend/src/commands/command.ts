@@ -5,11 +5,17 @@ import { openDatabase } from '../db/open.ts'
 import { type Log, silent } from '../log.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
 
-type Failures = { readonly sentence?: (error: unknown) => string; readonly exitCode?: (error: unknown) => number }
+type Failures = {
+  readonly sentence?: (error: unknown) => string
+  readonly exitCode?: (error: unknown) => number
+}
 
-/** Runs a command with its settings. An error is printed as a sentence and determines the exit code. */
+/**
+ * Runs a command with its settings. An error is printed as a sentence and determines the exit code.
+ */
 export async function withSettings(
   { environment, cwd, err }: Surroundings,
   act: (config: Config) => Promise<number>,
@@ -23,14 +29,23 @@ export async function withSettings(
   }
 }
 
-/** Opens the database, runs `work` and closes the database. By default another Steelyard may use the database at the same time. */
+/**
+ * Opens the database, runs `work` and closes the database. By default another Steelyard may use the
+ * database at the same time.
+ */
 export async function withDatabase<T>(
   config: Config,
   { machine }: Surroundings,
   act: (database: Database) => Promise<T>,
   { log = silent, beside = true, waitMs }: { log?: Log; beside?: boolean; waitMs?: number } = {},
 ): Promise<T> {
-  const opened = await openDatabase({ config, machine, log, beside, ...(waitMs !== undefined && { waitMs }) })
+  const opened = await openDatabase({
+    config,
+    machine,
+    log,
+    beside,
+    ...(waitMs !== undefined && { waitMs }),
+  })
   try {
     return await act(opened.database)
   } finally {

@@ -1,4 +1,7 @@
-/** `serve`: reads the settings, starts the database, the reconcilers and the HTTP server, waits for a signal, and stops them in reverse order. */
+/**
+ * `serve`: reads the settings, starts the database, the reconcilers and the HTTP server, waits for
+ * a signal, and stops them in reverse order.
+ */
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -20,10 +23,16 @@ import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
-/** Wait before the imports, in ms: long enough to check for a running PostgreSQL and to launch it if there is none. */
+/**
+ * Wait before the imports, in ms: long enough to check for a running PostgreSQL and to launch it if
+ * there is none.
+ */
 const launchMs = 10
 
-/** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
+/**
+ * The name of this process in leases. It is stored, so that the process recognises its own leases
+ * after a restart.
+ */
 function processName(dataFolder: string): string {
   const file = path.join(dataFolder, 'process-id')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
@@ -54,17 +63,22 @@ async function firstUser({ config, log }: Platform, { users }: Domains): Promise
     try {
       if (await users.createFirst(config.firstUser)) log.info('user.first_made')
     } catch (error) {
-      if (error instanceof Problem && error.code === 'invalid') throw new Refusal(`STEELYARD_ADMIN_PASSWORD is refused: ${error.message}`)
+      if (error instanceof Problem && error.code === 'invalid')
+        throw new Refusal(`STEELYARD_ADMIN_PASSWORD is refused: ${error.message}`)
       throw error
     }
   } else if ((await users.count()) === 0) {
     log.warn('user.none', {
-      reason: 'Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: npm run steelyard -- user add --first EMAIL',
+      reason:
+        'Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: npm run steelyard -- user add --first EMAIL',
     })
   }
 }
 
-/** The URL to open in a browser. If the program listens on all addresses, the URL has the loopback address. */
+/**
+ * The URL to open in a browser. If the program listens on all addresses, the URL has the loopback
+ * address.
+ */
 function addressOf(config: Config, app: FastifyInstance): string {
   const bound = app.server.address()
   const port = typeof bound === 'object' && bound ? bound.port : config.port
@@ -90,11 +104,18 @@ export async function compile({ out }: Surroundings): Promise<number> {
   return exitCodes.ok
 }
 
-async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stop: AbortSignal): Promise<void> {
+async function start(
+  config: Config,
+  around: Surroundings,
+  log: Log,
+  steps: ReturnType<typeof shutdownSteps>,
+  stop: AbortSignal,
+): Promise<void> {
   const stopAsked = () => stop.aborted
   const { machine, home, version } = around
   const opening = openDatabase({ config, machine, log, stopAsked })
-  // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
+  // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program,
+  // which takes about as long.
   const loading = imported()
   loading.catch(() => undefined)
   const migrations = readMigrations()
@@ -137,9 +158,11 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   await firstUser(platform, domains)
 
   const reconciles = config.roles.includes('reconcile')
-  // These steps are pushed before those of the app, although they start later, so that requests end first.
+  // These steps are pushed before those of the app, although they start later, so that requests end
+  // first.
   steps.push('engine', () => queue.stop(engineGraceMs))
-  if (reconciles) for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
+  if (reconciles)
+    for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
   if (config.roles.includes('http')) {
     app = await buildWeb(platform, domains, {
       consoleFolder: path.join(home, 'console/dist'),
@@ -155,23 +178,35 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
-  // Starts after the app, because reading ten thousand servers would delay it by a second. The program has reported that it is ready, so from here on it waits
-  // for a database that is away.
+  // Starts after the app, because reading ten thousand servers would delay it by a second. The
+  // program has reported that it is ready, so from here on it waits for a database that is away.
   if (reconciles) {
     queue.start()
     for (const { start: begin } of domains.all) if (begin) await untilDatabase(begin, stop)
     keepHouse(platform, domains, steps)
   }
-  if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
+  if (
+    config.dialNetworks.length === 0 &&
+    config.simulate === undefined &&
+    config.roles.includes('reconcile')
+  )
     log.warn('dial.nowhere', {
       setting: 'STEELYARD_DIAL_NETWORKS',
-      reason: 'No server can be dialled until STEELYARD_DIAL_NETWORKS contains the networks of the servers',
+      reason:
+        'No server can be dialled until STEELYARD_DIAL_NETWORKS contains the networks of the servers',
     })
   log.info('ready', { version, roles: config.roles, pid: machine.pid })
 }
 
-/** Removes data that is no longer needed, once an hour. Several processes may run the cleanup at the same time. */
-function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof shutdownSteps>): void {
+/**
+ * Removes data that is no longer needed, once an hour. Several processes may run the cleanup at the
+ * same time.
+ */
+function keepHouse(
+  { log }: Platform,
+  domains: Domains,
+  steps: ReturnType<typeof shutdownSteps>,
+): void {
   const tidy = async () => {
     for (const domain of domains.all) {
       try {
@@ -189,12 +224,16 @@ function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof
 function cannotListen({ host, port }: Config, error: unknown): Refusal {
   const why: Record<string, string> = {
     EADDRINUSE: `port ${port} is in use by another program: stop that program, or set PORT to another port`,
-    EADDRNOTAVAIL: 'no interface of this machine has that address: set HOST to one of its own, or to 0.0.0.0 for all',
+    EADDRNOTAVAIL:
+      'no interface of this machine has that address: set HOST to one of its own, or to 0.0.0.0 for all',
     EACCES: `this user may not use port ${port}: set PORT to one above 1023`,
     ENOTFOUND: 'the host name is unknown here: set HOST to an address',
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new Refusal(`Steelyard can't listen on ${host}:${port}: ${why[code] ?? whyRefused(error)}`, { cause: error })
+  return new Refusal(
+    `Steelyard can't listen on ${host}:${port}: ${why[code] ?? whyRefused(error)}`,
+    { cause: error },
+  )
 }
 
 export async function serve(around: Surroundings): Promise<number> {
@@ -206,7 +245,12 @@ export async function serve(around: Surroundings): Promise<number> {
     around.err(`${error.message}\n`)
     return exitCodes.usage
   }
-  const log = logger({ level: config.logLevel, readable: around.readable, now: Date.now, write: around.err })
+  const log = logger({
+    level: config.logLevel,
+    readable: around.readable,
+    now: Date.now,
+    write: around.err,
+  })
   const steps = shutdownSteps(log)
   const stop = new AbortController()
   void around.stopAsked.then(() => stop.abort())
@@ -217,7 +261,8 @@ export async function serve(around: Surroundings): Promise<number> {
     if (stop.signal.aborted) return exitCodes.ok
     // An error that the operator can fix is printed as a sentence, without a stack.
     if (error instanceof Refusal) around.err(`${error.message}\n`)
-    else if (error instanceof Error && 'syscall' in error) around.err(`Steelyard can't start: ${error.message}\n`)
+    else if (error instanceof Error && 'syscall' in error)
+      around.err(`Steelyard can't start: ${error.message}\n`)
     else log.error('start.failed', { error })
     return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
   }

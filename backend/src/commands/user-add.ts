@@ -1,4 +1,7 @@
-/** `user add --first EMAIL`: creates the first user, an admin. Possible only on the machine itself, neither in the console nor by the API. */
+/**
+ * `user add --first EMAIL`: creates the first user, an admin. Possible only on the machine itself,
+ * neither in the console nor by the API.
+ */
 import path from 'node:path'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
@@ -19,14 +22,21 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     err(`${why}\nUsage: steelyard user add --first EMAIL\n`)
     return exitCodes.usage
   }
-  if (!args.includes('--first')) return usage('This command can only create the first user; add others in the console or by `steelyard user add`')
+  if (!args.includes('--first'))
+    return usage(
+      'This command can only create the first user; add others in the console or by `steelyard user add`',
+    )
   const [given, more] = args.filter((arg) => arg !== '--first' && arg !== '--password-stdin')
   if (given === undefined || more !== undefined) return usage('Give one email address')
   const email = z.safeParse(emailSchema, given)
   if (!email.success) return usage(`${given.slice(0, 100)} is not an email address`)
   const add = async (config: Config, { db, pool }: Database): Promise<number> => {
     await migrate(pool, await readMigrations())
-    const people = users({ db, clock: systemClock, record: recorder({ clock: systemClock }).record })
+    const people = users({
+      db,
+      clock: systemClock,
+      record: recorder({ clock: systemClock }).record,
+    })
     const areThere = (): number => {
       err('There are users already: sign in and add more users in the console\n')
       return exitCodes.conflict
@@ -37,11 +47,18 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     if (!read.success) return usage(read.error.issues[0]!.message)
     const made = await people.createFirst({ email: email.data, password: read.data })
     if (!made) return areThere()
-    out(`${made.email} can sign in now, as an admin of the data in ${path.resolve(config.dataFolder)}\n`)
+    out(
+      `${made.email} can sign in now, as an admin of the data in ${path.resolve(config.dataFolder)}\n`,
+    )
     return exitCodes.ok
   }
   const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
-  return withSettings(around, (config) => withDatabase(config, around, (database) => add(config, database), { log }), {
-    exitCode: (error) => (error instanceof Problem && error.code === 'invalid' ? exitCodes.usage : exitCodes.failure),
-  })
+  return withSettings(
+    around,
+    (config) => withDatabase(config, around, (database) => add(config, database), { log }),
+    {
+      exitCode: (error) =>
+        error instanceof Problem && error.code === 'invalid' ? exitCodes.usage : exitCodes.failure,
+    },
+  )
 }

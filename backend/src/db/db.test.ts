@@ -7,7 +7,8 @@ const backend = await startBackend()
 const { db } = backend.platform
 
 test("an int8 value is read as a number, or causes an error if a number can't represent it exactly", async () => {
-  const read = async (text: string) => (await sql<{ n: number }>`select ${sql.raw(text)}::int8 as n`.execute(db)).rows[0]!.n
+  const read = async (text: string) =>
+    (await sql<{ n: number }>`select ${sql.raw(text)}::int8 as n`.execute(db)).rows[0]!.n
   expect(await read('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
   await expect(read('9007199254740993')).rejects.toThrow(RangeError)
 })
@@ -21,7 +22,9 @@ test('a search text matches literally, without wildcards', async () => {
     const { rows } = await sql<{
       same: boolean
       other: boolean
-    }>`select ${`x${text}y`} like ${likePattern(text)} as same, ${'xzzy'} like ${likePattern(text)} as other`.execute(db)
+    }>`select ${`x${text}y`} like ${likePattern(text)} as same, ${'xzzy'} like ${likePattern(text)} as other`.execute(
+      db,
+    )
     expect(rows[0]).toEqual({ same: true, other: false })
   }
 })
@@ -39,7 +42,9 @@ test('two transactions that lock rows in opposite order both succeed, because a 
       await sql`update pair set n = n + 1 where id = ${second}`.execute(tx)
     })
   await Promise.all([bump(1, 2), bump(2, 1)])
-  expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([{ n: 4 }])
+  expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([
+    { n: 4 },
+  ])
 })
 
 test('an error that the database returns is distinguished from an unreachable database', async () => {

@@ -7,10 +7,16 @@ import type { Tables } from './tables.gen.ts'
 export type Db = Kysely<Tables>
 export type Tx = Transaction<Tables>
 
-/** Reads int8 as a number: counters and byte sizes stay below 2^53. A larger value throws instead of being rounded. */
+/**
+ * Reads int8 as a number: counters and byte sizes stay below 2^53. A larger value throws instead of
+ * being rounded.
+ */
 function readInt8(text: string): number {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is larger than the largest safe integer`)
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(
+      `The database returned ${text}, which is larger than the largest safe integer`,
+    )
   return value
 }
 
@@ -19,7 +25,10 @@ const types: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary'
       ? readInt8
-      : (pgTypes.getTypeParser as (oid: number, format?: string) => unknown)(oid, format)) as CustomTypesConfig['getTypeParser'],
+      : (pgTypes.getTypeParser as (oid: number, format?: string) => unknown)(
+          oid,
+          format,
+        )) as CustomTypesConfig['getTypeParser'],
 }
 
 export type Database = ReturnType<typeof connect>
@@ -32,21 +41,27 @@ interface ConnectOptions {
   readonly onIdleError?: (error: Error) => void
 }
 
-/** Opens a pool, which connects at the first query. Also returns `connection`: settings for a connection outside of the pool. */
+/**
+ * Opens a pool, which connects at the first query. Also returns `connection`: settings for a
+ * connection outside of the pool.
+ */
 export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions) {
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
-    // A statement that runs longer counts as stuck: the statements of requests, of the engine and of migrations are short.
+    // A statement that runs longer counts as stuck: the statements of requests, of the engine and
+    // of migrations are short.
     statement_timeout: 25_000,
-    // A process that hangs inside a transaction keeps its row locks until this time is over. Its lease expires after about the same time.
+    // A process that hangs inside a transaction keeps its row locks until this time is over. Its
+    // lease expires after about the same time.
     idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
-  // Ignores the error event of a checked-out connection that ends between two queries: its next query fails and reports the error.
+  // Ignores the error event of a checked-out connection that ends between two queries: its next
+  // query fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const connecting = async () => {
     try {
@@ -56,7 +71,11 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
       throw error
     }
   }
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { options: pool.options, connect: connecting, end: () => pool.end() } }) })
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: { options: pool.options, connect: connecting, end: () => pool.end() },
+    }),
+  })
   /** Later connections go to this host. */
   const moveTo = (host: string): void => {
     settings.host = host
@@ -72,7 +91,9 @@ export async function lock(tx: Tx, name: string): Promise<void> {
 
 /** Like `lock`, without waiting. False: another transaction holds the lock. */
 export async function tryLock(tx: Tx, name: string): Promise<boolean> {
-  const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as mine`.execute(tx)
+  const { rows } = await sql<{
+    mine: boolean
+  }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as mine`.execute(tx)
   return rows[0]!.mine
 }
 
@@ -83,40 +104,83 @@ export async function notify(tx: Tx, channel: string, payload: string): Promise<
 
 /** SQLSTATE of an error that the database returned; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  /^[0-9A-Z]{5}$/.test(error.code)
+    ? error.code
+    : undefined
 
 /** Name of the violated constraint, for errors of class 23. */
 export const violatedConstraint = (error: unknown): string | undefined =>
   sqlState(error)?.startsWith('23') ? (error as { constraint?: string }).constraint : undefined
 
 const retryable = new Set(['40001', '40P01'])
-const lostConnection = new Set(['57P01', '57P02', '57P03', '08000', '08001', '08003', '08004', '08006', '53300', '25006'])
-const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EACCES', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+const lostConnection = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+  '53300',
+  '25006',
+])
+const socketErrors = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EACCES',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
 
-/** Whether an error means that the database can't be reached, not that the database refused a query. */
+/**
+ * Whether an error means that the database can't be reached, not that the database refused a query.
+ */
 export function isDatabaseGone(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isDatabaseGone)
   const code = 'code' in error ? String(error.code) : ''
   if (lostConnection.has(code)) return true
   if ('syscall' in error && socketErrors.has(code)) return true
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(
+    error.message,
+  )
 }
 
-/** Errors that occurred while connecting to the database. Only this set distinguishes them from socket errors of connections to machines. */
+/**
+ * Errors that occurred while connecting to the database. Only this set distinguishes them from
+ * socket errors of connections to machines.
+ */
 const unconnected = new WeakSet<Error>()
 
 /**
- * Whether an error only means that the database was unavailable, so that the work is retried later. Safe for errors from any source, whereas
- * `isDatabaseGone` also returns true for refused connections to machines.
+ * Whether an error only means that the database was unavailable, so that the work is retried later.
+ * Safe for errors from any source, whereas `isDatabaseGone` also returns true for refused
+ * connections to machines.
  */
 export const lostDatabase = (error: unknown): boolean =>
-  error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
+  error instanceof Error &&
+  isDatabaseGone(error) &&
+  (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
 
-/** Whether no connection of the pool became free in time: the database is overloaded or has stopped answering. */
-export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+/**
+ * Whether no connection of the pool became free in time: the database is overloaded or has stopped
+ * answering.
+ */
+export const isPoolBusy = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
-/** Retries a database call while the database is unavailable. @throws the last error if `signal` aborts */
+/**
+ * Retries a database call while the database is unavailable. @throws the last error if `signal`
+ * aborts
+ */
 export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
     try {
@@ -128,12 +192,15 @@ export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSigna
   }
 }
 
-/** A hook for writes that belong to a change: called with the transaction and the result of `change`, right before the commit. */
+/**
+ * A hook for writes that belong to a change: called with the transaction and the result of
+ * `change`, right before the commit.
+ */
 export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
 
 /**
- * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change` again, at most three times:
- * `change` must therefore do nothing outside of `tx`.
+ * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change`
+ * again, at most three times: `change` must therefore do nothing outside of `tx`.
  */
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -151,4 +218,5 @@ export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): 
 }
 
 /** A LIKE pattern that finds the search text literally, anywhere in a value. */
-export const likePattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+export const likePattern = (text: string): string =>
+  `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`

@@ -7,17 +7,29 @@ import { connect } from './db.ts'
 const root = path.resolve(import.meta.dirname, '..')
 /** The tables from which Steelyard deletes rows. */
 const deletedFrom = (): Set<string> => {
-  const texts = globSync('**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/testing/**'] }).map((name) => readFileSync(path.join(root, name), 'utf8'))
-  return new Set(texts.flatMap((text) => Array.from(text.matchAll(/(?:deleteFrom\('|delete from )(?<table>[a-z_]+)/g), (m) => m.groups!['table']!)))
+  const texts = globSync('**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/testing/**'] }).map(
+    (name) => readFileSync(path.join(root, name), 'utf8'),
+  )
+  return new Set(
+    texts.flatMap((text) =>
+      Array.from(
+        text.matchAll(/(?:deleteFrom\('|delete from )(?<table>[a-z_]+)/g),
+        (m) => m.groups!['table']!,
+      ),
+    ),
+  )
 }
 
 /**
- * The references to such rows that the database refuses to leave behind, and what prevents the error, which would be a 500. Whoever adds a reference or a deletion
- * adds the reason, and a test of it beside the domain.
+ * The references to such rows that the database refuses to leave behind, and what prevents the
+ * error, which would be a 500. Whoever adds a reference or a deletion adds the reason, and a test
+ * of it beside the domain.
  */
 const prevented: Record<string, string> = {
-  'cluster.datacenter_id → datacenter': 'datacenter_in_use; deleted clusters forget their datacenter',
-  'cluster_recovery.snapshot_id → snapshot': 'the row of a snapshot is kept as long as a recovery names it',
+  'cluster.datacenter_id → datacenter':
+    'datacenter_in_use; deleted clusters forget their datacenter',
+  'cluster_recovery.snapshot_id → snapshot':
+    'the row of a snapshot is kept as long as a recovery names it',
   'server.datacenter_id → datacenter': 'datacenter_in_use; removed servers forget their datacenter',
   'snapshot_schedule.store_id → store': 'store_in_use',
   'subnet.datacenter_id → datacenter': 'datacenter_in_use',
@@ -33,8 +45,12 @@ test('each deletion of a row to which others may refer is preceded by a check of
       where c.contype = 'f' and c.confdeltype in ('a', 'r')`)
     const deleted = deletedFrom()
     expect(deleted).toContain('store')
-    const found = rows.filter(({ parent }) => deleted.has(parent)).map(({ child, column, parent }) => `${child}.${column} → ${parent}`)
-    expect(found.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(Object.keys(prevented).toSorted((a, b) => (a < b ? -1 : 1)))
+    const found = rows
+      .filter(({ parent }) => deleted.has(parent))
+      .map(({ child, column, parent }) => `${child}.${column} → ${parent}`)
+    expect(found.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
+      Object.keys(prevented).toSorted((a, b) => (a < b ? -1 : 1)),
+    )
   } finally {
     await database.close()
   }

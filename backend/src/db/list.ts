@@ -1,15 +1,37 @@
-/** Reads pages of the contract's lists from the database. A sort key or filter without SQL is a compile error. */
-import { type Expression, type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
-import { type AnyList, type FilterKey, filtersOf, type FilterValue, type ListQuery, orderOf, type SortKey } from '#contract/list.ts'
+/**
+ * Reads pages of the contract's lists from the database. A sort key or filter without SQL is a
+ * compile error.
+ */
+import {
+  type Expression,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  sql,
+  type SqlBool,
+} from 'kysely'
+import {
+  type AnyList,
+  type FilterKey,
+  filtersOf,
+  type FilterValue,
+  type ListQuery,
+  orderOf,
+  type SortKey,
+} from '#contract/list.ts'
 import { likePattern } from './db.ts'
 
 export interface SqlReaders<L extends AnyList> {
   readonly sort: { readonly [K in SortKey<L>]: RawBuilder<unknown> }
-  readonly filters: { readonly [K in FilterKey<L>]: (wanted: FilterValue<L, K>) => Expression<SqlBool> }
+  readonly filters: {
+    readonly [K in FilterKey<L>]: (wanted: FilterValue<L, K>) => Expression<SqlBool>
+  }
   readonly search: (q: string) => Expression<SqlBool>
   /** Orders rows with equal sort keys. */
   readonly tie: RawBuilder<unknown>
-  /** Rows without a value come last in both directions. No index provides this order: PostgreSQL's default is nulls last ascending, nulls first descending. */
+  /**
+   * Rows without a value come last in both directions. No index provides this order: PostgreSQL's
+   * default is nulls last ascending, nulls first descending.
+   */
   readonly nullsLast?: true
 }
 
@@ -30,8 +52,15 @@ export function narrowed<L extends AnyList, DB, TB extends keyof DB, O>(
   query: Partial<ListQuery<L>>,
 ): SelectQueryBuilder<DB, TB, O> {
   const { q, ...asked } = query as Readonly<Record<string, string | undefined>>
-  const wanted = filtersOf(list).flatMap(([key]) => (asked[key] === undefined ? [] : [(filters[key] as (value: string) => Expression<SqlBool>)(asked[key])]))
-  return [...(q ? [search(q)] : []), ...wanted].reduce((rows, condition) => rows.where(condition), from)
+  const wanted = filtersOf(list).flatMap(([key]) =>
+    asked[key] === undefined
+      ? []
+      : [(filters[key] as (value: string) => Expression<SqlBool>)(asked[key])],
+  )
+  return [...(q ? [search(q)] : []), ...wanted].reduce(
+    (rows, condition) => rows.where(condition),
+    from,
+  )
 }
 
 /** One page of the matching rows, and the number of matching rows on all pages. */
@@ -46,7 +75,9 @@ export async function readPage<L extends AnyList, DB, TB extends keyof DB, O>(
   const matching = narrowed(from, list, readers, query)
   const [rows, count] = await Promise.all([
     matching
-      .orderBy(sql`${readers.sort[key]} ${sql.raw(direction)} ${sql.raw(readers.nullsLast ? 'nulls last' : '')}`)
+      .orderBy(
+        sql`${readers.sort[key]} ${sql.raw(direction)} ${sql.raw(readers.nullsLast ? 'nulls last' : '')}`,
+      )
       .orderBy(readers.tie)
       .limit(per_page)
       .offset((page - 1) * per_page)

@@ -1,6 +1,7 @@
 /**
- * One connection per process that listens for the database's notifications. If the connection breaks, it is reopened and every listener is called once,
- * because notifications may have been missed.
+ * One connection per process that listens for the database's notifications. If the connection
+ * breaks, it is reopened and every listener is called once, because notifications may have been
+ * missed.
  */
 import { Client, type ClientConfig, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
@@ -23,7 +24,11 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
   const tellAll = () => heard.forEach((each) => each.forEach((tell) => tell('')))
 
   const connect = async (): Promise<void> => {
-    const mine = new Client({ ...connection, application_name: 'steelyard listener', keepAlive: true })
+    const mine = new Client({
+      ...connection,
+      application_name: 'steelyard listener',
+      keepAlive: true,
+    })
     let lost = false
     const lose = (error?: Error) => {
       if (lost) return
@@ -37,7 +42,9 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
     }
     mine.on('error', lose)
     mine.on('end', () => lose())
-    mine.on('notification', ({ channel, payload }) => heard.get(channel)?.forEach((tell) => tell(payload ?? '')))
+    mine.on('notification', ({ channel, payload }) =>
+      heard.get(channel)?.forEach((tell) => tell(payload ?? '')),
+    )
     try {
       await mine.connect()
       for (const channel of heard.keys()) await mine.query(`listen ${escapeIdentifier(channel)}`)
@@ -54,7 +61,10 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
   }
 
   return {
-    /** Calls `tell` for each notification on the channel, and with an empty text after each reconnection. Returns a function that unsubscribes. */
+    /**
+     * Calls `tell` for each notification on the channel, and with an empty text after each
+     * reconnection. Returns a function that unsubscribes.
+     */
     on(channel: string, tell: (payload: string) => void): () => void {
       const all = heard.get(channel) ?? new Set()
       if (!heard.has(channel)) {

@@ -1,6 +1,7 @@
 /**
- * Forward-only migrations: numbered SQL files, each run in its own transaction, which also stores the file's checksum.
- * A database with a migration that this program doesn't have is newer than the program, and is refused.
+ * Forward-only migrations: numbered SQL files, each run in its own transaction, which also stores
+ * the file's checksum. A database with a migration that this program doesn't have is newer than the
+ * program, and is refused.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -26,32 +27,49 @@ export class MigrationRefused extends Refusal {
   override readonly name = 'MigrationRefused'
 }
 
-/** The migrations of this program, in order. Throws if two files have the same number or a number is missing. */
+/**
+ * The migrations of this program, in order. Throws if two files have the same number or a number is
+ * missing.
+ */
 export async function readMigrations(from = folder): Promise<Migration[]> {
   const files = (await readdir(from)).filter((file) => file.endsWith('.sql')).toSorted()
   const migrations = await Promise.all(
     files.map(async (file): Promise<Migration> => {
       const match = /^(\d{4})_([a-z0-9-]+)\.sql$/.exec(file)
       if (!match) throw new MigrationRefused(`${file} is not named like 0001_what-it-does.sql`)
-      const sql = await readFile(new URL(file, `file://${from.endsWith('/') ? from : `${from}/`}`), 'utf8')
-      return { number: Number(match[1]), name: match[2]!, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+      const sql = await readFile(
+        new URL(file, `file://${from.endsWith('/') ? from : `${from}/`}`),
+        'utf8',
+      )
+      return {
+        number: Number(match[1]),
+        name: match[2]!,
+        sql,
+        checksum: createHash('sha256').update(sql).digest('hex'),
+      }
     }),
   )
   migrations.forEach((m, i) => {
-    if (m.number !== i + 1) throw new MigrationRefused(`Migration ${m.number} (${m.name}) is in the place of number ${i + 1}`)
+    if (m.number !== i + 1)
+      throw new MigrationRefused(
+        `Migration ${m.number} (${m.name}) is in the place of number ${i + 1}`,
+      )
   })
   return migrations
 }
 
 /**
- * Migrates the database to the newest schema; returns the numbers of the migrations that were run now.
- * @throws MigrationRefused if the database is newer than this program, an applied file has changed since, or PostgreSQL is too old
+ * Migrates the database to the newest schema; returns the numbers of the migrations that were run
+ * now.
+ * @throws MigrationRefused if the database is newer than this program, an applied file has changed
+ * since, or PostgreSQL is too old
  */
 export async function migrate(pool: Pool, migrations: readonly Migration[]): Promise<number[]> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
-    if (Number(rows[0]!.server_version_num) < oldestServer) throw new MigrationRefused('Steelyard needs PostgreSQL 15 or newer')
+    if (Number(rows[0]!.server_version_num) < oldestServer)
+      throw new MigrationRefused('Steelyard needs PostgreSQL 15 or newer')
     await client.query('set statement_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     try {
@@ -71,21 +89,33 @@ export const makeMigrationTable = (client: PoolClient) =>
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)
 
 /** Runs a migration in the caller's transaction. */
-export async function runMigration(client: PoolClient, { number, name, sql, checksum }: Migration): Promise<void> {
+export async function runMigration(
+  client: PoolClient,
+  { number, name, sql, checksum }: Migration,
+): Promise<void> {
   await client.query(sql)
-  await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [number, name, checksum])
+  await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [
+    number,
+    name,
+    checksum,
+  ])
 }
 
 async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
   await makeMigrationTable(client)
-  const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>('select number, name, checksum from migration order by number')
+  const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>(
+    'select number, name, checksum from migration order by number',
+  )
   for (const row of done) {
     const known = migrations.find((m) => m.number === row.number)
     if (!known)
       throw new MigrationRefused(
         `The database has schema ${row.number} (${row.name}), but this program knows only schemas up to ${migrations.length}: start a newer Steelyard, or restore a backup of the older schema`,
       )
-    if (known.checksum !== row.checksum) throw new MigrationRefused(`Migration ${row.number} (${row.name}) differs from the one that created this database`)
+    if (known.checksum !== row.checksum)
+      throw new MigrationRefused(
+        `Migration ${row.number} (${row.name}) differs from the one that created this database`,
+      )
   }
   const missing = migrations.filter((m) => m.number > done.length)
   for (const m of missing) {

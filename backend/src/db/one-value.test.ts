@@ -8,7 +8,8 @@ test('a statement for one value is prepared once per connection, its errors reac
   const { pool, close } = connect({ connection, poolSize: 1 })
   const prepare = vi.spyOn((await import('pg')).Connection.prototype, 'parse')
   const count = valueStatement('count', "select 'ü' || count(*) from pg_prepared_statements")
-  const ask = (text: string) => oneValue(pool, valueStatement(text, text)).catch((error: unknown) => error)
+  const ask = (text: string) =>
+    oneValue(pool, valueStatement(text, text)).catch((error: unknown) => error)
   expect([await oneValue(pool, count), await oneValue(pool, count)]).toEqual(['ü1', 'ü1'])
   expect(prepare).toHaveBeenCalledTimes(1)
 
@@ -19,7 +20,9 @@ test('a statement for one value is prepared once per connection, its errors reac
     const refused = await ask(text)
     expect([sqlState(refused), isDatabaseGone(refused)]).toEqual([code, false])
   }
-  expect(isDatabaseGone(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(true)
+  expect(isDatabaseGone(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(
+    true,
+  )
   expect(await oneValue(pool, count)).toBe('ü1')
   await close()
 })

@@ -1,6 +1,7 @@
 /**
- * Asks the database for one value, by a statement without parameters that each connection prepares once. The driver's own query takes twice the processor time,
- * and so does PostgreSQL if it parses and plans the text each time.
+ * Asks the database for one value, by a statement without parameters that each connection prepares
+ * once. The driver's own query takes twice the processor time, and so does PostgreSQL if it parses
+ * and plans the text each time.
  */
 import type { Connection, Pool, PoolClient, Submittable } from 'pg'
 import { serialize } from 'pg-protocol'
@@ -20,7 +21,10 @@ export const valueStatement = (name: string, text: string): Statement => ({
   run: Buffer.concat([serialize.bind({ statement: name }), serialize.execute(), serialize.sync()]),
 })
 
-/** What the driver keeps for each connection and what it tells a query (pg/lib/client.js), as in pg-cursor. */
+/**
+ * What the driver keeps for each connection and what it tells a query (pg/lib/client.js), as in
+ * pg-cursor.
+ */
 type Prepared = Connection & { readonly parsedStatements: Readonly<Record<string, string>> }
 
 class OneValue implements Submittable {
@@ -30,7 +34,10 @@ class OneValue implements Submittable {
   #value = ''
   readonly #settle: (error: Error | undefined, value: string) => void
 
-  constructor({ name, text, run }: Statement, settle: (error: Error | undefined, value: string) => void) {
+  constructor(
+    { name, text, run }: Statement,
+    settle: (error: Error | undefined, value: string) => void,
+  ) {
     this.name = name
     this.text = text
     this.#run = run
@@ -38,7 +45,8 @@ class OneValue implements Submittable {
   }
 
   submit(connection: Connection): void {
-    if (!(this.name in (connection as Prepared).parsedStatements)) connection.parse({ name: this.name, text: this.text, types: [] }, true)
+    if (!(this.name in (connection as Prepared).parsedStatements))
+      connection.parse({ name: this.name, text: this.text, types: [] }, true)
     connection.stream.write(this.#run)
   }
 

@@ -1,4 +1,7 @@
-/** Opens the database of DATABASE_URL, or else the embedded PostgreSQL, which is started, or adopted if it already runs. */
+/**
+ * Opens the database of DATABASE_URL, or else the embedded PostgreSQL, which is started, or adopted
+ * if it already runs.
+ */
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +22,10 @@ interface OpenOptions {
   readonly config: Config
   readonly machine: Machine
   readonly log: Log
-  /** If another Steelyard uses the data folder: true (short commands) shares its PostgreSQL, false (`serve`) is an error. */
+  /**
+   * If another Steelyard uses the data folder: true (short commands) shares its PostgreSQL, false
+   * (`serve`) is an error.
+   */
   readonly beside?: boolean
   /** How long to wait for an external database. */
   readonly waitMs?: number
@@ -27,60 +33,103 @@ interface OpenOptions {
   readonly stopAsked?: () => boolean
 }
 
-/** Location of the server's folder: in the data folder or, if the account can't enter that, in a system folder, with a name derived from the data folder. */
+/**
+ * Location of the server's folder: in the data folder or, if the account can't enter that, in a
+ * system folder, with a name derived from the data folder.
+ */
 function databaseFolder(dataFolder: string, account: Account | undefined, log: Log): string {
-  if (account && (statSync(dataFolder).mode & 0o001) === 0) chmodSync(dataFolder, (statSync(dataFolder).mode & 0o777) | 0o011)
+  if (account && (statSync(dataFolder).mode & 0o001) === 0)
+    chmodSync(dataFolder, (statSync(dataFolder).mode & 0o777) | 0o011)
   if (canEnter(account, dataFolder)) return dataFolder
   if (holdsOne(dataFolder))
     throw new Refusal(
       `The account ${account?.name ?? ''}, which runs the database, can't enter ${dataFolder}: run "chmod o+x" on the folders above it, or move it, and set STEELYARD_DATA`,
     )
-  const folder = path.join(systemFolder, createHash('sha256').update(dataFolder).digest('hex').slice(0, 12))
+  const folder = path.join(
+    systemFolder,
+    createHash('sha256').update(dataFolder).digest('hex').slice(0, 12),
+  )
   mkdirSync(folder, { recursive: true, mode: 0o711 })
-  log.warn('database.elsewhere', { folder, reason: `the account ${account?.name ?? ''} cannot enter ${dataFolder}` })
+  log.warn('database.elsewhere', {
+    folder,
+    reason: `the account ${account?.name ?? ''} cannot enter ${dataFolder}`,
+  })
   return folder
 }
 
 /** The account that the running server of this data folder belongs to. */
 function ownerOf(dataFolder: string, { uid }: Machine): Account | undefined {
-  const found = uid === 0 ? statSync(path.join(dataFolder, 'postgres'), { throwIfNoEntry: false }) : undefined
-  return found && found.uid !== 0 ? { name: String(found.uid), uid: found.uid, gid: found.gid } : undefined
+  const found =
+    uid === 0 ? statSync(path.join(dataFolder, 'postgres'), { throwIfNoEntry: false }) : undefined
+  return found && found.uid !== 0
+    ? { name: String(found.uid), uid: found.uid, gid: found.gid }
+    : undefined
 }
 
 /**
- * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if this process runs it, and unlocks the data folder.
+ * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if this
+ * process runs it, and unlocks the data folder.
  * @throws FolderInUse if another Steelyard uses the data folder and `beside` is false
  * @throws Error with a sentence for users if the database doesn't start or answer
  */
-export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions) {
+export async function openDatabase({
+  config,
+  machine,
+  log,
+  beside = false,
+  waitMs = 30_000,
+  stopAsked = () => false,
+}: OpenOptions) {
   try {
     makeDataFolder(config.dataFolder, machine.uid)
   } catch (error) {
-    throw new Refusal(`The data folder ${config.dataFolder} can't be made: ${whyRefused(error)}. Set STEELYARD_DATA to another folder`, { cause: error })
+    throw new Refusal(
+      `The data folder ${config.dataFolder} can't be made: ${whyRefused(error)}. Set STEELYARD_DATA to another folder`,
+      { cause: error },
+    )
   }
   let unlock: (() => void) | undefined
   try {
     unlock = lockFolder(config.dataFolder, machine)
   } catch (error) {
     if (!(error instanceof FolderInUse))
-      throw new Refusal(`Nothing can be written to the data folder ${config.dataFolder}: ${whyRefused(error)}`, { cause: error })
+      throw new Refusal(
+        `Nothing can be written to the data folder ${config.dataFolder}: ${whyRefused(error)}`,
+        { cause: error },
+      )
     if (!beside) throw error
   }
   const onIdleError = (error: Error) => log.debug('database.idle_connection_lost', { error })
   try {
     if (config.databaseUrl !== undefined) {
-      const database = connect({ connection: { connectionString: config.databaseUrl }, onIdleError })
+      const database = connect({
+        connection: { connectionString: config.databaseUrl },
+        onIdleError,
+      })
       await answering(database, { waitMs, stopAsked, log })
       return { database, embedded: undefined, close: () => database.close().finally(unlock) }
     }
     // Beside another Steelyard, nothing is changed.
-    const account = (unlock ? undefined : ownerOf(config.dataFolder, machine)) ?? (await databaseAccount(machine, log))
+    const account =
+      (unlock ? undefined : ownerOf(config.dataFolder, machine)) ??
+      (await databaseAccount(machine, log))
     const folder = databaseFolder(config.dataFolder, account, log)
     if (unlock) removeHalfMade(folder)
     const found = binaries(path.join(folder, 'binaries'), account, machine.platform, machine.arch)
-    const embedded = embeddedPostgres({ folder, account, binaries: found, machine, log, stopAsked, ours: unlock !== undefined })
+    const embedded = embeddedPostgres({
+      folder,
+      account,
+      binaries: found,
+      machine,
+      log,
+      stopAsked,
+      ours: unlock !== undefined,
+    })
     const how = await embedded.start()
-    log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
+    log.info(how === 'adopted' ? 'database.adopted' : 'database.started', {
+      pid: embedded.pid() ?? null,
+      folder,
+    })
     const database = connect({ connection: embedded.connection, onIdleError })
     embedded.whenMoved(database.moveTo)
     const close = async () => {
@@ -96,12 +145,22 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
   }
 }
 
-/** If a host name has several addresses, the connection error has no message itself, but contains one error per address. */
+/**
+ * If a host name has several addresses, the connection error has no message itself, but contains
+ * one error per address.
+ */
 const sentenceOf = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(sentenceOf).join('; ') : error instanceof Error ? error.message : String(error)
+  error instanceof AggregateError
+    ? error.errors.map(sentenceOf).join('; ')
+    : error instanceof Error
+      ? error.message
+      : String(error)
 
 /** Waits with back-off until the database answers. The reason is logged only once. */
-async function answering(database: Database, { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log }): Promise<void> {
+async function answering(
+  database: Database,
+  { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log },
+): Promise<void> {
   let told = false
   const until = performance.now() + waitMs
   for (let pauseMs = 100; ; pauseMs = Math.min(2_000, pauseMs * 2)) {
@@ -112,7 +171,9 @@ async function answering(database: Database, { waitMs, stopAsked, log }: { waitM
       const reason = sentenceOf(error)
       if (!isDatabaseGone(error) || performance.now() > until || stopAsked()) {
         await database.close()
-        throw new Refusal(`The database of DATABASE_URL doesn't answer: ${reason}`, { cause: error })
+        throw new Refusal(`The database of DATABASE_URL doesn't answer: ${reason}`, {
+          cause: error,
+        })
       }
       if (!told) log.warn('database.awaited', { reason })
       told = true

@@ -4,7 +4,8 @@ import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
 const owner = 'the same installation'
-const waitFor = (condition: () => boolean | Promise<boolean>) => expect.poll(condition, { timeout: 30_000, interval: 20 }).toBe(true)
+const waitFor = (condition: () => boolean | Promise<boolean>) =>
+  expect.poll(condition, { timeout: 30_000, interval: 20 }).toBe(true)
 
 /** A process whose runs never end by themselves. `begun`: the crashes that each run was told of. */
 async function lives(act: (job: Job, life: number) => Promise<void>, { isCarried = true } = {}) {
@@ -24,14 +25,18 @@ async function lives(act: (job: Job, life: number) => Promise<void>, { isCarried
     await one.start()
     return one
   }
-  const row = (one: EngineProcess) => one.db.selectFrom('wake_up').selectAll().where('key', '=', 'a').executeTakeFirstOrThrow()
+  const row = (one: EngineProcess) =>
+    one.db.selectFrom('wake_up').selectAll().where('key', '=', 'a').executeTakeFirstOrThrow()
   return { connection, begun, start, row }
 }
 /** Until the process ends. */
-const forever = (job: Job): Promise<void> => new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason)))
+const forever = (job: Job): Promise<void> =>
+  new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason)))
 
 test('an object whose run ends the process twice is halted, whatever wakes it, until it is resumed', async () => {
-  const { begun, start, row } = await lives((job, life) => (life < 2 ? forever(job) : Promise.resolve()))
+  const { begun, start, row } = await lives((job, life) =>
+    life < 2 ? forever(job) : Promise.resolve(),
+  )
   const first = await start()
   await first.wake('a')
   await waitFor(() => begun.length === 1)
@@ -45,12 +50,21 @@ test('an object whose run ends the process twice is halted, whatever wakes it, u
   await third.wake('a')
   await third.wake('b')
   await waitFor(() => begun.length === 3)
-  expect(await row(third)).toMatchObject({ owner: null, crashes: 2, last_error: expect.stringContaining('twice in a row') as string })
+  expect(await row(third)).toMatchObject({
+    owner: null,
+    crashes: 2,
+    last_error: expect.stringContaining('twice in a row') as string,
+  })
   expect(begun).toEqual([0, 1, 0])
   expect(await third.resume('a')).toBe(true)
   await waitFor(() => begun.length === 4)
   await waitFor(async () => (await row(third)).owner === null)
-  expect(await row(third)).toMatchObject({ halted_at: null, crashes: 0, failures: 0, last_error: null })
+  expect(await row(third)).toMatchObject({
+    halted_at: null,
+    crashes: 0,
+    failures: 0,
+    last_error: null,
+  })
   expect(await third.resume('a')).toBe(false)
   await third.stop()
 }, 60_000)
@@ -66,14 +80,25 @@ test('a crash after further effects, a shutdown and an ended run count from the 
     const one = await start()
     if (before === 0) await one.wake('a')
     await waitFor(() => begun.length === before + 1)
-    if (before === 1) await waitFor(async () => (await one.db.selectFrom('effect').select('name').where('done_at', 'is not', null).execute()).length === 1)
+    if (before === 1)
+      await waitFor(
+        async () =>
+          (
+            await one.db
+              .selectFrom('effect')
+              .select('name')
+              .where('done_at', 'is not', null)
+              .execute()
+          ).length === 1,
+      )
     await one[end]()
   }
   await next('die')
   await next('die')
   await next('stop')
   await next('die')
-  // The first life counted one crash, the effect of the second began the count again, and the shutdown of the third cleared it.
+  // The first life counted one crash, the effect of the second began the count again, and the
+  // shutdown of the third cleared it.
   expect(begun).toEqual([0, 1, 1, 0])
   const last = await start()
   await waitFor(async () => (await row(last)).failures === 1)
@@ -104,7 +129,10 @@ test('a process that lost its lease but still lives takes the counted crash back
   await waitFor(() => begun.length === 1)
   let goOn = (): void => undefined
   const taken = new Promise<void>((resolve) => (goOn = resolve))
-  const other = engineProcess(connection, () => taken, { owner: 'another process', isCarried: true })
+  const other = engineProcess(connection, () => taken, {
+    owner: 'another process',
+    isCarried: true,
+  })
   await first.db
     .updateTable('wake_up')
     .set({ beat_at: new Date(Date.now() - 60_000) })

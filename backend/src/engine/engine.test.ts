@@ -5,13 +5,20 @@ import { FenceLost, type Job, type Outcome, retryDelayMs } from './engine.ts'
 import { failpoint } from './failpoint.ts'
 
 /** A backend with one reconciler of the queue `test`, given by the test. */
-async function withReconciler(reconcile: (job: Job) => Promise<Outcome>, options: { deadlineMs?: number } = {}) {
-  const backend = await startBackend({ prepare: ({ engine }) => engine.register({ queue: 'test', reconcile, ...options }) })
+async function withReconciler(
+  reconcile: (job: Job) => Promise<Outcome>,
+  options: { deadlineMs?: number } = {},
+) {
+  const backend = await startBackend({
+    prepare: ({ engine }) => engine.register({ queue: 'test', reconcile, ...options }),
+  })
   const { db, engine } = backend.platform
   return {
     ...backend,
-    wake: (key: string, afterMs = 0) => inTransaction(db, (tx) => engine.wake(tx, 'test', key, { afterMs })),
-    row: (key: string) => db.selectFrom('wake_up').selectAll().where('key', '=', key).executeTakeFirstOrThrow(),
+    wake: (key: string, afterMs = 0) =>
+      inTransaction(db, (tx) => engine.wake(tx, 'test', key, { afterMs })),
+    row: (key: string) =>
+      db.selectFrom('wake_up').selectAll().where('key', '=', key).executeTakeFirstOrThrow(),
   }
 }
 
@@ -76,7 +83,11 @@ test('a failed run is recorded with its reason and retried with growing delays',
   })
   await backend.wake('a')
   await backend.engine.settle()
-  expect(await backend.row('a')).toMatchObject({ failures: 1, last_error: 'An unexpected error; Steelyard tries again: no 1', owner: null })
+  expect(await backend.row('a')).toMatchObject({
+    failures: 1,
+    last_error: 'An unexpected error; Steelyard tries again: no 1',
+    owner: null,
+  })
   await backend.engine.run(3600_000)
   expect(times).toHaveLength(7)
   const gaps = times.slice(1).map((t, i) => t - times[i]!)
@@ -95,7 +106,12 @@ test('the delay between retries grows to at most two minutes', () => {
 test("a process that lost its claim on an object can't write for that object any more", async () => {
   const outcome: { error?: unknown } = {}
   const backend = await withReconciler(async (job) => {
-    await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'first', name: '', company: '', created_at: new Date() }).execute())
+    await job.fence.write((tx) =>
+      tx
+        .insertInto('waitlist_entry')
+        .values({ email: 'first', name: '', company: '', created_at: new Date() })
+        .execute(),
+    )
     // Another process takes the object over in the middle of the run.
     await backend.platform.db
       .updateTable('wake_up')
@@ -103,7 +119,12 @@ test("a process that lost its claim on an object can't write for that object any
       .where('key', '=', job.key)
       .execute()
     try {
-      await job.fence.write((tx) => tx.insertInto('waitlist_entry').values({ email: 'second', name: '', company: '', created_at: new Date() }).execute())
+      await job.fence.write((tx) =>
+        tx
+          .insertInto('waitlist_entry')
+          .values({ email: 'second', name: '', company: '', created_at: new Date() })
+          .execute(),
+      )
     } catch (error) {
       outcome.error = error
       throw error
@@ -112,7 +133,9 @@ test("a process that lost its claim on an object can't write for that object any
   await backend.wake('a')
   await backend.engine.settle()
   expect(outcome.error).toBeInstanceOf(FenceLost)
-  expect(await backend.platform.db.selectFrom('waitlist_entry').select('email').execute()).toEqual([{ email: 'first' }])
+  expect(await backend.platform.db.selectFrom('waitlist_entry').select('email').execute()).toEqual([
+    { email: 'first' },
+  ])
   // The overtaken run released nothing, because the object belongs to the other process.
   expect(await backend.row('a')).toMatchObject({ owner: 'another', failures: 0 })
 })
@@ -122,7 +145,11 @@ test('a run that exceeds its deadline is aborted and retried', async () => {
   const backend = await withReconciler(
     ({ signal }) => {
       runs += 1
-      return runs > 1 ? Promise.resolve() : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+      return runs > 1
+        ? Promise.resolve()
+        : new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason as Error)),
+          )
     },
     { deadlineMs: 50 },
   )
@@ -137,7 +164,10 @@ test('a run interrupted by the database does not count as a failure and is repea
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1
-    if (runs < 5) throw Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' })
+    if (runs < 5)
+      throw Object.assign(new Error('terminating connection due to administrator command'), {
+        code: '57P01',
+      })
   })
   await backend.wake('a')
   await backend.engine.run(1_000)
@@ -149,7 +179,10 @@ test('a refused connection to a server counts as a failure; a refused connection
   let runs = 0
   const backend = await withReconciler(async () => {
     runs += 1
-    throw Object.assign(new Error('connect ECONNREFUSED 10.0.4.11:50000'), { code: 'ECONNREFUSED', syscall: 'connect' })
+    throw Object.assign(new Error('connect ECONNREFUSED 10.0.4.11:50000'), {
+      code: 'ECONNREFUSED',
+      syscall: 'connect',
+    })
   })
   await backend.wake('a')
   await backend.engine.run(900)
@@ -163,7 +196,12 @@ test('if a process did not record whether an action succeeded, the next attempt 
     await job.effect('install/a', async (info) => {
       seen.push(info)
       // As after a crash: the effect is journalled neither as done nor as failed.
-      if (seen.length === 1) await backend.platform.db.updateTable('wake_up').set({ fence: 99 }).where('key', '=', job.key).execute()
+      if (seen.length === 1)
+        await backend.platform.db
+          .updateTable('wake_up')
+          .set({ fence: 99 })
+          .where('key', '=', job.key)
+          .execute()
       if (seen.length === 2) throw new Error('refused')
     })
   })
@@ -181,7 +219,10 @@ test('if a process did not record whether an action succeeded, the next attempt 
     { attempt: 2, unknown: true, done: false },
     { attempt: 3, unknown: false, done: false },
   ])
-  const journal = await backend.platform.db.selectFrom('effect').selectAll().executeTakeFirstOrThrow()
+  const journal = await backend.platform.db
+    .selectFrom('effect')
+    .selectAll()
+    .executeTakeFirstOrThrow()
   expect(journal).toMatchObject({ name: 'install/a', attempts: 3, error: null, failed_at: null })
   expect(journal.done_at).not.toBeNull()
   await backend.wake('a')
@@ -206,7 +247,10 @@ test('a failpoint is selected by the full name of an effect, by its name before 
     }
     return seen
   }
-  expect(met('apply:after', ['config', 'apply/1', 'apply/2'])).toEqual(['apply/1:after', 'apply/2:after'])
+  expect(met('apply:after', ['config', 'apply/1', 'apply/2'])).toEqual([
+    'apply/1:after',
+    'apply/2:after',
+  ])
   expect(met('apply/2:before', ['apply/1', 'apply/2'])).toEqual(['apply/2:before'])
   expect(met('#2:after', ['a', 'b', 'c'])).toEqual(['b:after'])
   expect(() => failpoint('apply', () => process.exit())).toThrow(/FAILPOINT must look like/)

@@ -1,9 +1,12 @@
 /**
- * The engine runs reconcilers, one object at a time. Only the run that holds an object may write. The engine doesn't depend on any domain.
+ * The engine runs reconcilers, one object at a time. Only the run that holds an object may write.
+ * The engine doesn't depend on any domain.
  *
- * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing number against which every write of a reconciler
- * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test clock.
- * Wake-ups are level-triggered: several are merged into one, and a run sees everything committed before it began.
+ * `wake_up` has a row per object: when it is due, which process has claimed it, and the fencing
+ * number against which every write of a reconciler is checked. `queue.ts` claims and runs due
+ * objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test
+ * clock. Wake-ups are level-triggered: several are merged into one, and a run sees everything
+ * committed before it began.
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
@@ -26,10 +29,16 @@ class TooLong extends Error {
   }
 }
 
-/** `againMs`: run again after this time even without a wake-up. Void: run again only after a wake-up. */
+/**
+ * `againMs`: run again after this time even without a wake-up. Void: run again only after a
+ * wake-up.
+ */
 export type Outcome = { readonly againMs: number } | void
 
-/** What the engine needs to know of operations, to halt an object whose runs end the process (`crashes.ts`). */
+/**
+ * What the engine needs to know of operations, to halt an object whose runs end the process
+ * (`crashes.ts`).
+ */
 export interface Carriers {
   /** Whether an open operation carries the row `w` of `wake_up`. */
   readonly carried: () => RawBuilder<boolean>
@@ -39,7 +48,10 @@ export interface Carriers {
 
 export interface Reconciler {
   readonly queue: string
-  /** One idempotent step towards the wanted state. Errors are logged, stored in the row and retried with back-off. */
+  /**
+   * One idempotent step towards the wanted state. Errors are logged, stored in the row and retried
+   * with back-off.
+   */
   readonly reconcile: (job: Job) => Promise<Outcome>
   /** Concurrent runs per process. */
   readonly concurrency?: number
@@ -51,7 +63,10 @@ export interface Reconciler {
 export const leaseMs = 15_000
 /** Notification channel. The payload is the number of ms until an object is due. */
 export const wakeChannel = 'steelyard_wake'
-/** Every process checks the queue at least this often. Wake-ups due later than that aren't announced, because NOTIFY takes a server-wide lock at commit. */
+/**
+ * Every process checks the queue at least this often. Wake-ups due later than that aren't
+ * announced, because NOTIFY takes a server-wide lock at commit.
+ */
 export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
@@ -63,7 +78,10 @@ const afterLossMs = 100
 const announced = sql`pg_notify(${wakeChannel}, greatest(0, ceil(extract(epoch from due_at - clock_timestamp()) * 1000))::bigint::text)`
 const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} milliseconds`}::interval`
 
-/** Milliseconds until a retry: doubles from 2 s to 2 min; half of the delay is random, to spread retries. */
+/**
+ * Milliseconds until a retry: doubles from 2 s to 2 min; half of the delay is random, to spread
+ * retries.
+ */
 export const retryDelayMs = (failures: number, random: () => number): number => {
   const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16))
   return Math.round(full / 2 + (full / 2) * random())
@@ -89,7 +107,9 @@ export class Engine {
 
   /** The database's time, on which all processes agree. */
   #now(): RawBuilder<Date> {
-    return this.#testClock ? sql<Date>`${new Date(this.#testClock.now())}::timestamptz` : sql<Date>`now()`
+    return this.#testClock
+      ? sql<Date>`${new Date(this.#testClock.now())}::timestamptz`
+      : sql<Date>`now()`
   }
 
   #later(ms: number): RawBuilder<Date> {
@@ -102,13 +122,23 @@ export class Engine {
   }
 
   register(reconciler: Reconciler): void {
-    if (this.reconcilers.has(reconciler.queue)) throw new Error(`Two reconcilers for ${reconciler.queue}`)
+    if (this.reconcilers.has(reconciler.queue))
+      throw new Error(`Two reconcilers for ${reconciler.queue}`)
     this.reconcilers.set(reconciler.queue, reconciler)
   }
 
-  /** Called in the caller's transaction: the object's reconciler runs after the commit, or `afterMs` later. The earliest of several wake-ups counts. */
-  async wake(tx: Tx, queue: string, key: string, { afterMs = 0 }: { afterMs?: number } = {}): Promise<void> {
-    // The wake-up isn't announced while a run holds the object: the end of that run announces the due time.
+  /**
+   * Called in the caller's transaction: the object's reconciler runs after the commit, or `afterMs`
+   * later. The earliest of several wake-ups counts.
+   */
+  async wake(
+    tx: Tx,
+    queue: string,
+    key: string,
+    { afterMs = 0 }: { afterMs?: number } = {},
+  ): Promise<void> {
+    // The wake-up isn't announced while a run holds the object: the end of that run announces the
+    // due time.
     await sql`
       with woken as (
         insert into wake_up (queue, key, due_at) values (${queue}, ${key}, ${this.#later(afterMs)})
@@ -116,7 +146,10 @@ export class Engine {
       select ${announced} from woken where owner is null and ${isSoon}`.execute(tx)
   }
 
-  /** Called in the caller's transaction: ends the holds of an owner (`holds.ts`). Deferred wake-ups run after the commit. Returns the ids that were held. */
+  /**
+   * Called in the caller's transaction: ends the holds of an owner (`holds.ts`). Deferred wake-ups
+   * run after the commit. Returns the ids that were held.
+   */
   async release(tx: Tx, owner: HoldOwner): Promise<readonly string[]> {
     const { subjects, aside } = await endHold(tx, owner)
     for (const { queue, key } of aside) await this.wake(tx, queue, key)
@@ -128,25 +161,38 @@ export class Engine {
     this.#carriers = carriers
   }
 
-  /** Halts objects whose runs have ended the process repeatedly, and says so at their operations. `isAny`: whether any object is halted. */
+  /**
+   * Halts objects whose runs have ended the process repeatedly, and says so at their operations.
+   * `isAny`: whether any object is halted.
+   */
   async haltCrashed(): Promise<{ readonly halted: readonly Work[]; readonly isAny: boolean }> {
     const carriers = this.#carriers
     if (!carriers) return { halted: [], isAny: false }
     const { halted, isAny } = await inTransaction(this.db, (tx) => halt(tx, carriers.carried()))
     // A separate transaction, because operations are locked before the objects that carry them out.
-    if (halted.length > 0) await inTransaction(this.db, (tx) => carriers.halted(tx, halted, haltedSentence))
+    if (halted.length > 0)
+      await inTransaction(this.db, (tx) => carriers.halted(tx, halted, haltedSentence))
     return { halted, isAny }
   }
 
-  /** Called in the caller's transaction: halted objects run again after the commit. Returns whether any of them was halted. */
+  /**
+   * Called in the caller's transaction: halted objects run again after the commit. Returns whether
+   * any of them was halted.
+   */
   async resume(tx: Tx, objects: readonly Work[]): Promise<boolean> {
     const isAny = await resumeHalted(tx, objects)
     if (isAny) for (const { queue, key } of objects) await this.wake(tx, queue, key)
     return isAny
   }
 
-  /** Why the last runs of objects failed: sentences by `queue key`. Contains only objects that are currently failing. */
-  async troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, { readonly reason: string; readonly isHalted: boolean }>> {
+  /**
+   * Why the last runs of objects failed: sentences by `queue key`. Contains only objects that are
+   * currently failing.
+   */
+  async troubles(
+    on: Db | Tx,
+    objects: readonly Work[],
+  ): Promise<ReadonlyMap<string, { readonly reason: string; readonly isHalted: boolean }>> {
     if (objects.length === 0) return new Map()
     const rows = await on
       .selectFrom('wake_up')
@@ -162,13 +208,18 @@ export class Engine {
       .execute()
     return new Map(
       rows.flatMap(({ queue, key, last_error: reason, halted_at }) =>
-        reason === null ? [] : [[`${queue} ${key}`, { reason, isHalted: halted_at !== null }] as const],
+        reason === null
+          ? []
+          : [[`${queue} ${key}`, { reason, isHalted: halted_at !== null }] as const],
       ),
     )
   }
 
   /** Objects of these queues whose last run failed, with the reason. */
-  async failing(on: Db | Tx, queues: readonly string[]): Promise<readonly (Work & { readonly reason: string })[]> {
+  async failing(
+    on: Db | Tx,
+    queues: readonly string[],
+  ): Promise<readonly (Work & { readonly reason: string })[]> {
     const rows = await on
       .selectFrom('wake_up')
       .select(['queue', 'key', 'last_error as reason'])
@@ -180,16 +231,25 @@ export class Engine {
     return rows.flatMap(({ reason, ...work }) => (reason === null ? [] : [{ ...work, reason }]))
   }
 
-  /** `tell` is called in the transaction in which an object's error appears, changes or disappears. */
+  /**
+   * `tell` is called in the transaction in which an object's error appears, changes or disappears.
+   */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void {
-    // Listeners run in reverse order of registration: a domain registers after the domains that it uses, and must lock its rows before theirs.
+    // Listeners run in reverse order of registration: a domain registers after the domains that it
+    // uses, and must lock its rows before theirs.
     this.#troubleListeners.unshift(tell)
   }
 
-  /** Claims due objects, at most as many as each queue has free places, and increments their fencing numbers. */
-  async claim(places: readonly { readonly queue: string; readonly places: number }[]): Promise<readonly Taken[]> {
+  /**
+   * Claims due objects, at most as many as each queue has free places, and increments their fencing
+   * numbers.
+   */
+  async claim(
+    places: readonly { readonly queue: string; readonly places: number }[],
+  ): Promise<readonly Taken[]> {
     if (places.length === 0) return []
-    // The subquery is materialized, because evaluating it twice would lock more rows than there are places.
+    // The subquery is materialized, because evaluating it twice would lock more rows than there are
+    // places.
     const { rows } = await sql<Taken & { held: boolean }>`
       with due as materialized (
         select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)
@@ -199,9 +259,13 @@ export class Engine {
       update wake_up w set fence = w.fence + 1, owner = ${this.owner}, instance = ${this.instance}, taken_at = now(), beat_at = now(), due_at = null
       from due where w.queue = due.queue and w.key = due.key
       returning w.queue, w.key, w.fence, w.failures, w.crashes, w.last_error as trouble,
-        exists (select from hold where hold.subject::text = split_part(w.key, '/', 1)) as held`.execute(this.db)
+        exists (select from hold where hold.subject::text = split_part(w.key, '/', 1)) as held`.execute(
+      this.db,
+    )
     const claimed = await Promise.all(
-      rows.map(async ({ held, ...taken }) => (held && (await inTransaction(this.db, (tx) => putAside(tx, taken))) ? [] : [taken])),
+      rows.map(async ({ held, ...taken }) =>
+        held && (await inTransaction(this.db, (tx) => putAside(tx, taken))) ? [] : [taken],
+      ),
     )
     return claimed.flat()
   }
@@ -213,7 +277,8 @@ export class Engine {
     const reconciler = this.reconcilers.get(queue)
     if (!reconciler) throw new Error(`No reconciler for ${queue}`)
     const abort = new AbortController()
-    // The key includes the fence, because a run that lost its object may still be ending while the next run is already active in this process.
+    // The key includes the fence, because a run that lost its object may still be ending while the
+    // next run is already active in this process.
     const runKey = `${queue} ${key} ${fence}`
     this.#runs.set(runKey, { taken, abort })
     const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
@@ -221,7 +286,11 @@ export class Engine {
     let end: string | null | undefined
     let againMs: number | undefined
     try {
-      againMs = (await reconciler.reconcile(jobOf(taken, AbortSignal.any([abort.signal, shutdown]), this.#parts)))?.againMs
+      againMs = (
+        await reconciler.reconcile(
+          jobOf(taken, AbortSignal.any([abort.signal, shutdown]), this.#parts),
+        )
+      )?.againMs
       end = null
     } catch (error) {
       if (error instanceof FenceLost) {
@@ -247,13 +316,26 @@ export class Engine {
     if (!isReleased) await untilDatabase(() => takeBack(this.db, taken), shutdown)
   }
 
-  /** Releases the object after a run; false if this run no longer holds it. `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
-  #end(taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<boolean> {
+  /**
+   * Releases the object after a run; false if this run no longer holds it. `end`: null for success,
+   * a sentence for failure, undefined if the run doesn't count.
+   */
+  #end(
+    taken: Taken,
+    end: string | null | undefined,
+    againMs: number | undefined,
+  ): Promise<boolean> {
     return inTransaction(this.db, async (tx) => {
-      // Called before the wake-up row is locked, because objects are always locked before their wake-up row.
-      if (end !== undefined && end !== taken.trouble) for (const tell of this.#troubleListeners) await tell(tx, taken)
-      const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
-      // `least` ignores nulls. The object is due at the time of a wake-up during the run, or after `againMs`, whichever is earlier.
+      // Called before the wake-up row is locked, because objects are always locked before their
+      // wake-up row.
+      if (end !== undefined && end !== taken.trouble)
+        for (const tell of this.#troubleListeners) await tell(tx, taken)
+      const outcome =
+        end === undefined
+          ? sql``
+          : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
+      // `least` ignores nulls. The object is due at the time of a wake-up during the run, or after
+      // `againMs`, whichever is earlier.
       const { rows } = await sql<{ announced: unknown }>`
         with released as (
           update wake_up set owner = null, beat_at = null, crashes = 0, crash_mark = null, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}

@@ -1,6 +1,7 @@
 /**
- * Named points at which the process kills itself, for the tests that prove that nothing is lost. `FAILPOINT=name:before` or
- * `FAILPOINT=name:after`: `name` is an effect's name, or the part before its first slash. `#17:before` is the 17th effect since the start.
+ * Named points at which the process kills itself, for the tests that prove that nothing is lost.
+ * `FAILPOINT=name:before` or `FAILPOINT=name:after`: `name` is an effect's name, or the part before
+ * its first slash. `#17:before` is the 17th effect since the start.
  */
 export type Failpoint = ReturnType<typeof failpoint>
 
@@ -11,7 +12,8 @@ export type Failpoint = ReturnType<typeof failpoint>
  */
 export function failpoint(setting: string | undefined, kill: () => never) {
   const match = /^(?<name>.+):(?<when>before|after)$/.exec(setting ?? '')
-  if (setting && !match) throw new RangeError(`FAILPOINT must look like name:before or #17:after, not ${setting}`)
+  if (setting && !match)
+    throw new RangeError(`FAILPOINT must look like name:before or #17:after, not ${setting}`)
   const { name, when } = match?.groups ?? {}
   let reached = 0
   return {

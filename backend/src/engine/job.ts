@@ -1,4 +1,7 @@
-/** The context of a reconciler's run: the fence that protects its writes, and the journal through which it has effects outside of the database. */
+/**
+ * The context of a reconciler's run: the fence that protects its writes, and the journal through
+ * which it has effects outside of the database.
+ */
 import { sql } from 'kysely'
 import { elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
@@ -29,20 +32,31 @@ export type Fence = ReturnType<typeof fenceOf>
 const fenceOf = (db: Db, taken: Taken) => ({
   number: taken.fence,
   /**
-   * Runs `change` in a transaction that commits only if this run still holds the object. Like in `inTransaction`, `change` may be retried.
+   * Runs `change` in a transaction that commits only if this run still holds the object. Like in
+   * `inTransaction`, `change` may be retried.
    * @throws FenceLost if another run has taken over; nothing is written
    */
   write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(db, async (tx) => {
       const result = await change(tx)
-      // Checked last, because objects are always locked before their wake-up row. The lock on this row prevents a takeover before the commit.
-      const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', taken.queue).where('key', '=', taken.key).forUpdate().executeTakeFirst()
+      // Checked last, because objects are always locked before their wake-up row. The lock on this
+      // row prevents a takeover before the commit.
+      const row = await tx
+        .selectFrom('wake_up')
+        .select('fence')
+        .where('queue', '=', taken.queue)
+        .where('key', '=', taken.key)
+        .forUpdate()
+        .executeTakeFirst()
       if (row?.fence !== taken.fence) throw new FenceLost(taken)
       return result
     }),
 })
 
-/** Serialises concurrent writes of a run, so that they use one pool connection and don't wait for each other's locks. */
+/**
+ * Serialises concurrent writes of a run, so that they use one pool connection and don't wait for
+ * each other's locks.
+ */
 export function oneByOne(fence: Fence): Fence['write'] {
   let last: Promise<unknown> = Promise.resolve()
   return (change) => {
@@ -55,7 +69,10 @@ export function oneByOne(fence: Fence): Fence['write'] {
 export interface EffectInfo {
   /** Number of the attempt, from 1, counted per name of the effect. */
   readonly attempt: number
-  /** An earlier attempt has no recorded end, so its effect may have happened. Check before repeating it. */
+  /**
+   * An earlier attempt has no recorded end, so its effect may have happened. Check before repeating
+   * it.
+   */
   readonly unknown: boolean
   /** An earlier attempt succeeded. */
   readonly done: boolean
@@ -64,7 +81,11 @@ export interface EffectInfo {
 export type Job = ReturnType<typeof jobOf>
 
 /** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
-export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: Pick<Platform, 'db' | 'clock' | 'failpoint'>) {
+export function jobOf(
+  taken: Taken,
+  signal: AbortSignal,
+  { db, clock, failpoint }: Pick<Platform, 'db' | 'clock' | 'failpoint'>,
+) {
   const { queue, key, failures, crashes } = taken
   const fence = fenceOf(db, taken)
   const at = () => new Date(clock.now())
@@ -82,14 +103,19 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     now: () => clock.now(),
     /** Time of the last jump of the engine's clock; 0 if there was none. */
     steadySince: () => clock.steadySince(),
-    /** Milliseconds since the start of this process: time limits of waits don't count the time in which Steelyard didn't run. */
+    /**
+     * Milliseconds since the start of this process: time limits of waits don't count the time in
+     * which Steelyard didn't run.
+     */
     upMs: () => clock.monotonic(),
     /** Milliseconds since a time, without clock jumps. */
-    elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
+    elapsedMs: (since: Date | number) =>
+      elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 
     /**
-     * Performs an effect outside of the database: commits the intent, runs `act`, commits the end; both writes are fenced. `act` must be safe to repeat, or
-     * check first: `info.unknown` means that an earlier attempt has no recorded end. Errors of `act` are journalled and rethrown.
+     * Performs an effect outside of the database: commits the intent, runs `act`, commits the end;
+     * both writes are fenced. `act` must be safe to repeat, or check first: `info.unknown` means
+     * that an earlier attempt has no recorded end. Errors of `act` are journalled and rethrown.
      * Names are unique per object, such as `apply/<node id>`, and may be reused for a later effect.
      */
     async effect<T>(name: string, act: (info: EffectInfo) => Promise<T>): Promise<T> {
@@ -101,23 +127,48 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
           .where('key', '=', key)
           .where('name', '=', name)
           .executeTakeFirst()
-        const begun = { fence: taken.fence, intent_at: at(), done_at: null, failed_at: null, error: null }
+        const begun = {
+          fence: taken.fence,
+          intent_at: at(),
+          done_at: null,
+          failed_at: null,
+          error: null,
+        }
         const { attempts } = await tx
           .insertInto('effect')
           .values({ queue, key, name, attempts: 1, ...begun })
-          .onConflict((c) => c.columns(['queue', 'key', 'name']).doUpdateSet({ ...begun, attempts: sql<number>`effect.attempts + 1` }))
+          .onConflict((c) =>
+            c
+              .columns(['queue', 'key', 'name'])
+              .doUpdateSet({ ...begun, attempts: sql<number>`effect.attempts + 1` }),
+          )
           .returning('attempts')
           .executeTakeFirstOrThrow()
-        return { attempt: attempts, unknown: before !== undefined && before.done_at === null && before.failed_at === null, done: before?.done_at != null }
+        return {
+          attempt: attempts,
+          unknown: before !== undefined && before.done_at === null && before.failed_at === null,
+          done: before?.done_at != null,
+        }
       })
       const end = (how: { done_at: Date } | { failed_at: Date; error: string }) =>
-        fence.write((tx) => tx.updateTable('effect').set(how).where('queue', '=', queue).where('key', '=', key).where('name', '=', name).execute())
+        fence.write((tx) =>
+          tx
+            .updateTable('effect')
+            .set(how)
+            .where('queue', '=', queue)
+            .where('key', '=', key)
+            .where('name', '=', name)
+            .execute(),
+        )
       failpoint.reach(name, 'before')
       let result: T
       try {
         result = await act(info)
       } catch (error) {
-        await end({ failed_at: at(), error: error instanceof Error ? error.message : String(error) })
+        await end({
+          failed_at: at(),
+          error: error instanceof Error ? error.message : String(error),
+        })
         throw error
       }
       failpoint.reach(name, 'after')

@@ -4,11 +4,15 @@ import { expect, test, vi } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
-const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) => expect.poll(condition, { timeout: timeoutMs, interval: 20 }).toBe(true)
+const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) =>
+  expect.poll(condition, { timeout: timeoutMs, interval: 20 }).toBe(true)
 
 test('a wake-up runs soon after its commit, or at the later time that was requested', async () => {
   const runs: { key: string; at: number }[] = []
-  const one = engineProcess(await freshDatabase(), async ({ key }) => void runs.push({ key, at: Date.now() }))
+  const one = engineProcess(
+    await freshDatabase(),
+    async ({ key }) => void runs.push({ key, at: Date.now() }),
+  )
   await one.start()
   const start = Date.now()
   await one.wake('later', 1_200)
@@ -37,15 +41,16 @@ test('two processes share the work, and no object runs in both at once', async (
   const done = new Map<string, number>()
   const by = new Map<string, number>()
   let overlaps = 0
-  const reconcile = (name: string) => async (job: { key: string; fence: { write: EngineProcessWrite } }) => {
-    if (inHand.has(job.key)) overlaps += 1
-    inHand.set(job.key, name)
-    await sql`select pg_sleep(0.01)`.execute(one.db)
-    await job.fence.write(async () => undefined)
-    inHand.delete(job.key)
-    done.set(job.key, (done.get(job.key) ?? 0) + 1)
-    by.set(name, (by.get(name) ?? 0) + 1)
-  }
+  const reconcile =
+    (name: string) => async (job: { key: string; fence: { write: EngineProcessWrite } }) => {
+      if (inHand.has(job.key)) overlaps += 1
+      inHand.set(job.key, name)
+      await sql`select pg_sleep(0.01)`.execute(one.db)
+      await job.fence.write(async () => undefined)
+      inHand.delete(job.key)
+      done.set(job.key, (done.get(job.key) ?? 0) + 1)
+      by.set(name, (by.get(name) ?? 0) + 1)
+    }
   const one = engineProcess(connection, reconcile('one'))
   const two = engineProcess(connection, reconcile('two'))
   await Promise.all([one.start(), two.start()])
@@ -102,7 +107,9 @@ test('failed runs are retried and never lost', async () => {
   await one.wake('a')
   await waitFor(() => runs === 3, 15_000)
   await waitFor(async () => (await pending(one)) === 0)
-  expect(await one.db.selectFrom('wake_up').select(['failures', 'last_error']).execute()).toEqual([{ failures: 0, last_error: null }])
+  expect(await one.db.selectFrom('wake_up').select(['failures', 'last_error']).execute()).toEqual([
+    { failures: 0, last_error: null },
+  ])
   await one.stop()
 })
 
@@ -122,7 +129,9 @@ test('the work of a killed process continues at once after its restart', async (
   await waitFor(() => begun === 1)
   await first.die()
   const fences: number[] = []
-  const again = engineProcess(connection, async (job) => void fences.push(job.fence.number), { owner: 'the same' })
+  const again = engineProcess(connection, async (job) => void fences.push(job.fence.number), {
+    owner: 'the same',
+  })
   const start = Date.now()
   await again.start()
   await waitFor(() => fences.length === 1)
@@ -183,7 +192,9 @@ test('the poll every 3 s finds a due object whose notification was lost', async 
   await one.start()
   await one.wake('first')
   await waitFor(() => runs.length === 1)
-  await sql`insert into wake_up (queue, key, due_at) values ('test', 'silent', now())`.execute(one.db)
+  await sql`insert into wake_up (queue, key, due_at) values ('test', 'silent', now())`.execute(
+    one.db,
+  )
   await waitFor(() => runs.length === 2, 5_000)
   expect(runs).toEqual(['first', 'silent'])
   await one.stop()
@@ -216,11 +227,14 @@ test('objects that became due while the listener was disconnected run after it h
   const one = engineProcess(await freshDatabase(), async () => void runs.push(Date.now()))
   await one.start()
   await one.wake('a')
-  // Waits for a check of the queue, so that the reconnection below is sooner than the next regular check.
+  // Waits for a check of the queue, so that the reconnection below is sooner than the next regular
+  // check.
   await waitFor(async () => runs.length === 1 && (await pending(one)) === 0)
   await sql`
     with ended as (select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'),
-    due as (update wake_up set due_at = now() returning key) select count(*) from ended, due`.execute(one.db)
+    due as (update wake_up set due_at = now() returning key) select count(*) from ended, due`.execute(
+    one.db,
+  )
   const start = Date.now()
   await waitFor(() => runs.length === 2)
   expect(runs[1]! - start).toBeLessThan(2_000)
@@ -241,7 +255,8 @@ test('1,000 wake-ups during a run cause exactly one further run', async () => {
   await Promise.all([one.start(), two.start()])
   await one.wake('a')
   await waitFor(() => runs === 1)
-  for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? one : two).wake('a')))
+  for (let i = 0; i < 100; i++)
+    await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? one : two).wake('a')))
   expect(runs).toBe(1)
   release()
   await waitFor(async () => runs > 1 && (await pending(one)) === 0)
@@ -259,7 +274,8 @@ test('an idle process sends three statements every 3 s, even while objects are d
   await waitFor(async () => (await pending(one)) === 1)
   const statements = vi.spyOn(Client.prototype, 'query')
   const start = Date.now()
-  // The first three statements may be sent at once. The process sends more only at the next check of the queue, 3 s later.
+  // The first three statements may be sent at once. The process sends more only at the next check
+  // of the queue, 3 s later.
   await waitFor(() => statements.mock.calls.length > 6)
   statements.mockRestore()
   expect(Date.now() - start).toBeGreaterThan(3_000)
@@ -289,7 +305,9 @@ test('if the response to a claim is lost, the object runs after the reconnection
   await one.start()
   await one.wake('first')
   await waitFor(() => runs.includes('first'))
-  await sql`insert into wake_up (queue, key, fence, owner, taken_at, beat_at) values ('test', 'lost', 1, ${one.owner}, now(), now())`.execute(one.db)
+  await sql`insert into wake_up (queue, key, fence, owner, taken_at, beat_at) values ('test', 'lost', 1, ${one.owner}, now(), now())`.execute(
+    one.db,
+  )
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'`.execute(
     one.db,
   )
@@ -304,15 +322,27 @@ test('heartbeats never deadlock with transactions that wake several objects in a
   const told: string[] = []
   const note = (event: string) => void told.push(event)
   const log = { debug: note, info: note, warn: note, error: note }
-  const one = engineProcess(connection, ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())), { log })
+  const one = engineProcess(
+    connection,
+    ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    { log },
+  )
   await one.start()
   await one.wake('a')
   await one.wake('z')
   const beats = (key: string) => async () => {
-    const { rows } = await sql<{ beaten: boolean }>`select beat_at > taken_at as beaten from wake_up where key = ${key} and owner is not null`.execute(one.db)
+    const { rows } = await sql<{
+      beaten: boolean
+    }>`select beat_at > taken_at as beaten from wake_up where key = ${key} and owner is not null`.execute(
+      one.db,
+    )
     return rows[0]?.beaten === true
   }
-  await waitFor(async () => (await one.db.selectFrom('wake_up').select('key').where('owner', 'is not', null).execute()).length === 2)
+  await waitFor(
+    async () =>
+      (await one.db.selectFrom('wake_up').select('key').where('owner', 'is not', null).execute())
+        .length === 2,
+  )
   const client = new Client(connection)
   await client.connect()
   await client.query(`begin`)
@@ -349,7 +379,9 @@ test('stopping waits for running objects and releases all claims', async () => {
   expect(ended).toBe(5)
   const client = new Client(connection)
   await client.connect()
-  const { rows } = await client.query(`select count(*)::int as n from wake_up where owner is not null`)
+  const { rows } = await client.query(
+    `select count(*)::int as n from wake_up where owner is not null`,
+  )
   await client.end()
   expect(rows).toEqual([{ n: 0 }])
 })

@@ -1,9 +1,11 @@
 /**
- * Runs the due objects of the table `wake_up`, the queue. Any number of processes on one database share the work.
+ * Runs the due objects of the table `wake_up`, the queue. Any number of processes on one database
+ * share the work.
  *
- * A process claims due objects up to its free places and sleeps until the next one is due or a notification arrives. Notifications reach
- * only processes that listen at commit, so the queue is also checked after each reconnection and every few seconds. These checks also free the
- * objects of processes with an expired lease.
+ * A process claims due objects up to its free places and sleeps until the next one is due or a
+ * notification arrives. Notifications reach only processes that listen at commit, so the queue is
+ * also checked after each reconnection and every few seconds. These checks also free the objects of
+ * processes with an expired lease.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -15,12 +17,16 @@ import { type Engine, leaseMs, longestSleepMs, wakeChannel } from './engine.ts'
 import type { Taken } from './job.ts'
 
 const beatMs = 3_000
-/** Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. If that transaction is rolled back, no notification follows. */
+/**
+ * Retry delay in ms if a due object is locked, for instance by a transaction that wakes it. If that
+ * transaction is rolled back, no notification follows.
+ */
 const lockedRetryMs = 100
 const defaultConcurrency = 16
 
 /** Converts runs to JSON rows for `json_to_recordset`. */
-const rowsOf = (runs: Iterable<Taken>): string => JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
+const rowsOf = (runs: Iterable<Taken>): string =>
+  JSON.stringify(Array.from(runs, ({ queue, key, fence }) => ({ queue, key, fence })))
 
 export function engineQueue(core: Engine, { listener, log }: { listener: Listener; log: Log }) {
   const { db, owner } = core
@@ -40,7 +46,9 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   const begin = (taken: Taken): void => {
     const run = core
       .run(taken, shutdown.signal)
-      .catch((error: unknown) => log.error('run.unreleased', { queue: taken.queue, key: taken.key, error }))
+      .catch((error: unknown) =>
+        log.error('run.unreleased', { queue: taken.queue, key: taken.key, error }),
+      )
       .finally(() => {
         const wasFull = !freePlaces().some(({ queue }) => queue === taken.queue)
         held.delete(taken)
@@ -49,7 +57,10 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     held.set(taken, run)
   }
 
-  /** Claims and starts due objects. Returns the milliseconds until the next object of a queue with free places is due. */
+  /**
+   * Claims and starts due objects. Returns the milliseconds until the next object of a queue with
+   * free places is due.
+   */
   const claim = async (): Promise<number> => {
     for (const taken of await core.claim(freePlaces())) begin(taken)
     const queues = freePlaces().map(({ queue }) => queue)
@@ -70,15 +81,18 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     const { halted, isAny } = await core.haltCrashed()
     mayBeHalted = isAny
     const named = halted.map(({ queue, key }) => `${queue} ${key}`).join(', ')
-    if (halted.length > 0) log.error('run.halted', { count: halted.length, reason: named.slice(0, 1_000) })
+    if (halted.length > 0)
+      log.error('run.halted', { count: halted.length, reason: named.slice(0, 1_000) })
   }
 
   /**
-   * Frees objects of processes with an expired lease, and objects that this process owns in the database but doesn't run: it was killed, or lost the
-   * connection before it got the response to a claim. The objects become due. `claim` never runs at the same time.
+   * Frees objects of processes with an expired lease, and objects that this process owns in the
+   * database but doesn't run: it was killed, or lost the connection before it got the response to a
+   * claim. The objects become due. `claim` never runs at the same time.
    */
   const sweep = async (): Promise<void> => {
-    // After a lost response to a claim this process still lives. A row of another start of this process, or with an expired lease, is of a process that has ended.
+    // After a lost response to a claim this process still lives. A row of another start of this
+    // process, or with an expired lease, is of a process that has ended.
     const isCounted = sql<boolean>`(l.owner <> ${owner} or l.instance is distinct from ${core.instance}::uuid)`
     const { rows } = await sql<{ owner: string }>`
       with lost as materialized (
@@ -128,8 +142,9 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   }
 
   /**
-   * Renews this process's leases and ends runs whose object was taken over. Holds no row lock while it waits for another: transactions that wake
-   * several objects lock rows in any order, so holding some rows and waiting for others could cause a deadlock.
+   * Renews this process's leases and ends runs whose object was taken over. Holds no row lock while
+   * it waits for another: transactions that wake several objects lock rows in any order, so holding
+   * some rows and waiting for others could cause a deadlock.
    */
   const beat = async (): Promise<void> => {
     const running = core.running()
@@ -138,13 +153,17 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
       with free as (
         select w.queue, w.key from wake_up w join json_to_recordset(${rowsOf(running)}) as r (queue text, key text, fence bigint) using (queue, key, fence)
         where w.owner = ${owner} for update of w skip locked)
-      update wake_up w set beat_at = now() from free f where w.queue = f.queue and w.key = f.key returning w.queue, w.key, w.fence`.execute(db)
+      update wake_up w set beat_at = now() from free f where w.queue = f.queue and w.key = f.key returning w.queue, w.key, w.fence`.execute(
+      db,
+    )
     const beaten = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
     for (const run of running) {
       const { queue, key, fence } = run
       if (beaten.has(`${queue} ${key} ${fence}`)) continue
       const { rows: mine } = await sql<{ fence: number }>`
-        update wake_up set beat_at = now() where queue = ${queue} and key = ${key} and fence = ${fence} and owner = ${owner} returning fence`.execute(db)
+        update wake_up set beat_at = now() where queue = ${queue} and key = ${key} and fence = ${fence} and owner = ${owner} returning fence`.execute(
+        db,
+      )
       if (mine.length === 0) core.lose(run)
     }
   }
@@ -152,14 +171,19 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   const beatLoop = async (): Promise<void> => {
     while (!shutdown.signal.aborted) {
       await pause(beatMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
-      await beat().catch((error: unknown) => isDatabaseGone(error) || log.error('engine.beat_failed', { error }))
+      await beat().catch(
+        (error: unknown) => isDatabaseGone(error) || log.error('engine.beat_failed', { error }),
+      )
     }
   }
 
   let loops: Promise<unknown> = Promise.resolve()
   let unlisten: () => void = () => undefined
   return {
-    /** Starts running due objects, as soon as the database answers. Objects that this process held when it was killed continue at once. */
+    /**
+     * Starts running due objects, as soon as the database answers. Objects that this process held
+     * when it was killed continue at once.
+     */
     start(): void {
       unlisten = listener.on(wakeChannel, (payload) => {
         // After a reconnection: the database may have been unavailable, and responses lost.
@@ -174,7 +198,10 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
       shutdown.abort(new Error('Steelyard is stopping'))
       wakeIn(0)
       await loops
-      await Promise.race([Promise.allSettled(held.values()), new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+      await Promise.race([
+        Promise.allSettled(held.values()),
+        new Promise((resolve) => setTimeout(resolve, graceMs).unref()),
+      ])
     },
   }
 }

@@ -1,10 +1,15 @@
-/** Converts a run's error to a sentence for users, shown on operations. The log has the full error. */
+/**
+ * Converts a run's error to a sentence for users, shown on operations. The log has the full error.
+ */
 import { sqlState } from '../db/db.ts'
 import { plain } from '../log.ts'
 import { whyRefused } from '../refusal.ts'
 
 const longest = 600
-/** Steelyard's error classes, whose messages are for users. Messages of other errors may contain anything. */
+/**
+ * Steelyard's error classes, whose messages are for users. Messages of other errors may contain
+ * anything.
+ */
 const forPeople = new Set([
   'TalosError',
   'KubernetesError',
@@ -20,15 +25,22 @@ const forPeople = new Set([
 
 /** Removes long texts that may be keys, because messages of libraries may quote their input. */
 const withoutSecrets = (text: string): string =>
-  text.replaceAll(/-----BEGIN [A-Z0-9 ]+-----[^-]*(?:-----END [A-Z0-9 ]+-----)?/g, '…').replaceAll(/[\w+/=-]{40,}/g, '…')
+  text
+    .replaceAll(/-----BEGIN [A-Z0-9 ]+-----[^-]*(?:-----END [A-Z0-9 ]+-----)?/g, '…')
+    .replaceAll(/[\w+/=-]{40,}/g, '…')
 
 const oneLine = (text: string): string => plain(text).slice(0, longest)
 
 export function sentenceFor(error: unknown): string {
-  if (!(error instanceof Error)) return 'An unexpected error, described in the log; Steelyard tries again'
+  if (!(error instanceof Error))
+    return 'An unexpected error, described in the log; Steelyard tries again'
   const state = sqlState(error)
-  if (state !== undefined) return `The database refused a change (SQLSTATE ${state}); Steelyard tries again`
-  if ('syscall' in error && 'path' in error && typeof error.path === 'string') return oneLine(`${error.path}: ${whyRefused(error)}`)
+  if (state !== undefined)
+    return `The database refused a change (SQLSTATE ${state}); Steelyard tries again`
+  if ('syscall' in error && 'path' in error && typeof error.path === 'string')
+    return oneLine(`${error.path}: ${whyRefused(error)}`)
   if (forPeople.has(error.name)) return oneLine(error.message)
-  return oneLine(`An unexpected error; Steelyard tries again: ${withoutSecrets(oneLine(error.message))}`)
+  return oneLine(
+    `An unexpected error; Steelyard tries again: ${withoutSecrets(oneLine(error.message))}`,
+  )
 }

@@ -3,12 +3,26 @@ import { Agent, get } from 'node:http'
 import { connect as dial } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import {
+  datacenterCreate,
+  datacenterGet,
+  datacenterList,
+  datacenterRemove,
+  datacenterUpdate,
+} from '#contract/datacenters.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
 const admin = await backend.signIn()
-const poznan = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: 3 as const, certifications: ['ISO 27001'], latitude: 52.41, longitude: 16.93 }
+const poznan = {
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: 3 as const,
+  certifications: ['ISO 27001'],
+  latitude: 52.41,
+  longitude: 16.93,
+}
 
 /** Sends a raw request to the app without a socket. */
 const send = (
@@ -22,12 +36,17 @@ const send = (
   on.app.inject({
     method,
     url,
-    headers: { authorization: `Bearer ${token}`, ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(payload !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(payload !== undefined && { payload }),
   })
 let url: Promise<string> | undefined
 const listening = () => (url ??= backend.listen())
-const post = (payload: string | Buffer, headers: Record<string, string> = {}) => send('POST', '/v1/datacenters', payload, headers)
+const post = (payload: string | Buffer, headers: Record<string, string> = {}) =>
+  send('POST', '/v1/datacenters', payload, headers)
 
 test.each([
   ['incomplete JSON', '{"a":', 400],
@@ -58,33 +77,67 @@ test.each([
 test('an unknown field is named, and nothing is changed', async () => {
   const before = (await admin.call(datacenterList)).answer!.total
   const response = await post(JSON.stringify({ ...poznan, city_name: '', role: 'admin' }))
-  expect(response.json()).toMatchObject({ fields: { role: 'Unknown field', city_name: expect.any(String) as string } })
+  expect(response.json()).toMatchObject({
+    fields: { role: 'Unknown field', city_name: expect.any(String) as string },
+  })
   expect((await admin.call(datacenterList)).answer!.total).toBe(before)
 })
 
 test('a validation error names the invalid field, or the first required field if the body is empty', async () => {
-  expect((await post('')).json()).toMatchObject({ error: 'Required: country_code', fields: { country_code: 'Required', city_name: 'Required' } })
-  expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({ error: 'tier: Expected one of 1, 2, 3, 4' })
-  expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({ error: 'page: Expected at least 1' })
-  expect((await send('GET', '/v1/datacenters?page=0x1')).json()).toMatchObject({ error: 'page: Expected number, received no number' })
-  const labelled = await send('POST', `/v1/nodes/${randomUUID()}/patches`, JSON.stringify({ name: 'a', body: 'machine: {}', labels: { 'A B': 'x' } }))
-  expect(labelled.json()).toMatchObject({ fields: { 'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens' } })
+  expect((await post('')).json()).toMatchObject({
+    error: 'Required: country_code',
+    fields: { country_code: 'Required', city_name: 'Required' },
+  })
+  expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({
+    error: 'tier: Expected one of 1, 2, 3, 4',
+  })
+  expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({
+    error: 'page: Expected at least 1',
+  })
+  expect((await send('GET', '/v1/datacenters?page=0x1')).json()).toMatchObject({
+    error: 'page: Expected number, received no number',
+  })
+  const labelled = await send(
+    'POST',
+    `/v1/nodes/${randomUUID()}/patches`,
+    JSON.stringify({ name: 'a', body: 'machine: {}', labels: { 'A B': 'x' } }),
+  )
+  expect(labelled.json()).toMatchObject({
+    fields: {
+      'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens',
+    },
+  })
 })
 
 test('a body without required fields may be omitted, and an empty body is accepted if none is expected', async () => {
   const missing = randomUUID()
   for (const payload of [undefined, '', '{}']) {
-    expect((await send('POST', `/v1/nodes/${missing}/reset`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
-    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
+    expect((await send('POST', `/v1/nodes/${missing}/reset`, payload)).json()).toMatchObject({
+      code: 'not_found',
+      error: `Server ${missing} not found`,
+    })
+    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({
+      code: 'not_found',
+      error: `Server ${missing} not found`,
+    })
   }
   for (const payload of ['{"a":1}', '[]', 'null', '"x"'])
-    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({ code: 'invalid', error: 'This call takes no body' })
+    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({
+      code: 'invalid',
+      error: 'This call takes no body',
+    })
 })
 
 test('a body above 256 KiB returns 413, and another media type 415', async () => {
-  expect((await post(JSON.stringify({ a: 'x'.repeat(256 * 1024) }))).json()).toMatchObject({ code: 'too_large' })
-  expect((await post(JSON.stringify(poznan), { 'content-type': 'text/plain' })).json()).toMatchObject({ code: 'unsupported_media' })
-  expect((await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' })).statusCode).toBe(415)
+  expect((await post(JSON.stringify({ a: 'x'.repeat(256 * 1024) }))).json()).toMatchObject({
+    code: 'too_large',
+  })
+  expect(
+    (await post(JSON.stringify(poznan), { 'content-type': 'text/plain' })).json(),
+  ).toMatchObject({ code: 'unsupported_media' })
+  expect(
+    (await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' })).statusCode,
+  ).toBe(415)
 })
 
 test.each([
@@ -116,9 +169,17 @@ test.each([
 
 test('an unknown path and an invalid id return 404, and a wrong method 405 with the allowed methods', async () => {
   expect((await send('GET', '/v1/nothing')).json()).toMatchObject({ code: 'not_found' })
-  expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found', error: 'Datacenter not-an-id not found' })
-  expect((await send('GET', `/v1/nodes/${'x'.repeat(100)}`)).json()).toMatchObject({ code: 'not_found', error: `Server ${'x'.repeat(64)} not found` })
-  expect((await send('GET', `/v1/datacenters/${randomUUID()}`)).json()).toMatchObject({ code: 'not_found' })
+  expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({
+    code: 'not_found',
+    error: 'Datacenter not-an-id not found',
+  })
+  expect((await send('GET', `/v1/nodes/${'x'.repeat(100)}`)).json()).toMatchObject({
+    code: 'not_found',
+    error: `Server ${'x'.repeat(64)} not found`,
+  })
+  expect((await send('GET', `/v1/datacenters/${randomUUID()}`)).json()).toMatchObject({
+    code: 'not_found',
+  })
   const wrong = await send('PUT', `/v1/datacenters/${randomUUID()}`, '{}')
   expect(wrong.statusCode).toBe(405)
   expect(wrong.json()).toMatchObject({ code: 'method_not_allowed' })
@@ -127,13 +188,18 @@ test('an unknown path and an invalid id return 404, and a wrong method 405 with 
 
 test('HEAD on a stream is refused, because it would stay open without data', async () => {
   for (const url of ['/v1/events', `/v1/nodes/${randomUUID()}/logs`]) {
-    const { statusCode, headers } = await backend.app.inject({ method: 'HEAD', url, headers: { authorization: `Bearer ${admin.accessToken}` } })
+    const { statusCode, headers } = await backend.app.inject({
+      method: 'HEAD',
+      url,
+      headers: { authorization: `Bearer ${admin.accessToken}` },
+    })
     expect([statusCode, headers['allow']]).toEqual([405, 'GET'])
   }
 })
 
 test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () => {
-  const asked = (authorization: string) => backend.app.inject({ url: '/v1/session', headers: { authorization } })
+  const asked = (authorization: string) =>
+    backend.app.inject({ url: '/v1/session', headers: { authorization } })
   expect((await asked(`bearer ${admin.accessToken}`)).statusCode).toBe(200)
   expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
 })
@@ -158,9 +224,28 @@ test('each request of a connection is authenticated by its own token', async () 
     })
   const seen: unknown[] = []
   const [mine, theirs] = [`Bearer ${admin.accessToken}`, `Bearer ${other.accessToken}`]
-  for (const authorization of [mine, mine, theirs, '', mine, `${mine}x`, `Basic ${admin.accessToken}`, theirs]) seen.push(await askedBy(authorization))
+  for (const authorization of [
+    mine,
+    mine,
+    theirs,
+    '',
+    mine,
+    `${mine}x`,
+    `Basic ${admin.accessToken}`,
+    theirs,
+  ])
+    seen.push(await askedBy(authorization))
   const refused = 'session_expired'
-  expect(seen).toEqual([admin.email, admin.email, other.email, refused, admin.email, refused, refused, other.email])
+  expect(seen).toEqual([
+    admin.email,
+    admin.email,
+    other.email,
+    refused,
+    admin.email,
+    refused,
+    refused,
+    other.email,
+  ])
   expect(ports.size).toBe(1)
   agent.destroy()
 })
@@ -192,7 +277,9 @@ test('every response has the security headers', async () => {
 })
 
 test('HSTS is sent if a certificate is configured', async () => {
-  expect((await backend.app.inject({ url: '/healthz' })).headers['strict-transport-security']).toBeUndefined()
+  expect(
+    (await backend.app.inject({ url: '/healthz' })).headers['strict-transport-security'],
+  ).toBeUndefined()
 })
 
 test('the version is the ETag; a stale If-Match changes nothing; without If-Match the last write wins', async () => {
@@ -203,14 +290,31 @@ test('the version is the ETag; a stale If-Match changes nothing; without If-Matc
   expect(first).toMatchObject({ status: 200, answer: { tier: 4, version: 2 } })
   const stale = await admin.call(datacenterUpdate, { params, body: { tier: 1 } }, { ifMatch: 1 })
   expect(stale).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  expect((await admin.call(datacenterUpdate, { params, body: { tier: 2 } })).answer).toMatchObject({ tier: 2, version: 3 })
-  expect(await admin.call(datacenterRemove, { params }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  const either = (tags: string) => admin.call(datacenterUpdate, { params, body: { tier: 2 } }, { headers: { 'if-match': tags } })
+  expect((await admin.call(datacenterUpdate, { params, body: { tier: 2 } })).answer).toMatchObject({
+    tier: 2,
+    version: 3,
+  })
+  expect(await admin.call(datacenterRemove, { params }, { ifMatch: 1 })).toMatchObject({
+    status: 412,
+    problem: { code: 'stale' },
+  })
+  const either = (tags: string) =>
+    admin.call(datacenterUpdate, { params, body: { tier: 2 } }, { headers: { 'if-match': tags } })
   expect(await either('"1", "2"')).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  expect(await either('"of-another-server"')).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect(await either('"of-another-server"')).toMatchObject({
+    status: 412,
+    problem: { code: 'stale' },
+  })
   expect(await either('"1", W/"3"')).toMatchObject({ status: 200, answer: { version: 4 } })
-  expect((await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': 'W/"1", W/"4"' } })).status).toBe(304)
-  const unchanged = await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': '"4"' } })
+  expect(
+    (await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': 'W/"1", W/"4"' } }))
+      .status,
+  ).toBe(304)
+  const unchanged = await admin.call(
+    datacenterGet,
+    { params },
+    { headers: { 'if-none-match': '"4"' } },
+  )
   expect(unchanged).toMatchObject({ status: 304, text: '' })
 })
 
@@ -226,14 +330,22 @@ test('the response to an unexpected error contains no details', async () => {
     payload: JSON.stringify({ email: 'a@example.com', password: 'x' }),
   })
   expect(response.statusCode).toBe(500)
-  expect(response.json()).toEqual({ error: 'Something went wrong on our side', code: 'internal', request_id: response.headers['x-request-id'] })
+  expect(response.json()).toEqual({
+    error: 'Something went wrong on our side',
+    code: 'internal',
+    request_id: response.headers['x-request-id'],
+  })
 })
 
 test('X-Forwarded-For is used only if it comes from a trusted proxy', async () => {
   const lines: string[] = []
-  const note = (event: string, fields?: object) => void lines.push(JSON.stringify({ event, ...fields }))
+  const note = (event: string, fields?: object) =>
+    void lines.push(JSON.stringify({ event, ...fields }))
   const own = await startBackend({ log: { debug: note, info: note, warn: note, error: note } })
-  await own.app.inject({ url: '/v1/session', headers: { 'x-forwarded-for': '198.51.100.7', 'user-agent': 'a\r\nb' } })
+  await own.app.inject({
+    url: '/v1/session',
+    headers: { 'x-forwarded-for': '198.51.100.7', 'user-agent': 'a\r\nb' },
+  })
   expect(lines.join('\n')).not.toContain('198.51.100.7')
   expect(lines.join('\n')).toContain('127.0.0.1')
 })
@@ -250,7 +362,8 @@ test('health, readiness and metrics need no session', async () => {
   expect((await backend.app.inject({ url: '/readyz' })).json()).toEqual({ ok: true })
   const metrics = await backend.app.inject({ url: '/metrics' })
   expect(metrics.body).toContain('steelyard_database_up 1')
-  for (const line of metrics.body.trim().split('\n')) expect(line).toMatch(/^(#.*|[a-z_]+(\{[^}]*\})? [\d.e+-]+)$/)
+  for (const line of metrics.body.trim().split('\n'))
+    expect(line).toMatch(/^(#.*|[a-z_]+(\{[^}]*\})? [\d.e+-]+)$/)
 })
 
 test('the OpenAPI document names every call, and every schema reference resolves', async () => {
@@ -259,15 +372,31 @@ test('the OpenAPI document names every call, and every schema reference resolves
     paths: Record<string, Record<string, { operationId: string; responses: object }>>
   }>()
   expect(document.openapi).toBe('3.1.0')
-  expect(document.paths['/v1/nodes/{id}'] ?? document.paths['/v1/nodes/{node_id}']).toHaveProperty('patch')
+  expect(document.paths['/v1/nodes/{id}'] ?? document.paths['/v1/nodes/{node_id}']).toHaveProperty(
+    'patch',
+  )
   expect(document.paths['/v1/datacenters']!['post']!.responses).toHaveProperty('201')
-  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((m) => m[1]!.split('/'))
-  for (const parts of refs) expect(parts.reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], document)).toBeDefined()
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((m) =>
+    m[1]!.split('/'),
+  )
+  for (const parts of refs)
+    expect(
+      parts.reduce<unknown>(
+        (at, part) => (at as Record<string, unknown> | undefined)?.[part],
+        document,
+      ),
+    ).toBeDefined()
 })
 
 test.each([
-  ['two lengths', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}{}x'],
-  ['a length beside chunks', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  [
+    'two lengths',
+    'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}{}x',
+  ],
+  [
+    'a length beside chunks',
+    'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
   ['bare line feeds in its headers', 'GET /healthz HTTP/1.1\nHost: x\nX: y\n\n'],
   [
     'chunks, with an extension',
@@ -288,8 +417,15 @@ test.each([
   })
   expect(answer).toMatch(/^HTTP\/1\.1 4(00|31) /)
   const [head, body] = answer.split('\r\n\r\n') as [string, string]
-  expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', request_id: /x-request-id: (\S+)/.exec(head)![1] })
-  for (const header of ['x-content-type-options: nosniff', 'cache-control: no-store', "content-security-policy: default-src 'none'"])
+  expect(JSON.parse(body)).toMatchObject({
+    code: 'bad_request',
+    request_id: /x-request-id: (\S+)/.exec(head)![1],
+  })
+  for (const header of [
+    'x-content-type-options: nosniff',
+    'cache-control: no-store',
+    "content-security-policy: default-src 'none'",
+  ])
     expect(head).toContain(header)
 })
 
@@ -303,10 +439,14 @@ test('an unknown Expect header is ignored, and an unsupported method gets 405', 
       socket.on('close', () => resolve(seen))
       socket.on('error', reject)
     })
-  const expecting = await ask('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n')
+  const expecting = await ask(
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n',
+  )
   expect(expecting).toMatch(/^HTTP\/1\.1 200 [\s\S]*x-content-type-options: nosniff/)
   for (const method of ['QUERY', 'PROPFIND', 'TRACE']) {
     const answer = await ask(`${method} /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-    expect(answer).toMatch(/^HTTP\/1\.1 405 [\s\S]*x-content-type-options: nosniff[\s\S]*allow: GET, HEAD, POST/)
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 405 [\s\S]*x-content-type-options: nosniff[\s\S]*allow: GET, HEAD, POST/,
+    )
   }
 })

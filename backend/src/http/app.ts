@@ -1,4 +1,7 @@
-/** The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's files. */
+/**
+ * The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's
+ * files.
+ */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -36,14 +39,20 @@ export interface AppParts extends Platform {
   readonly cliFile: string
   /** Folder `docs/` of the repository. */
   readonly docsFolder: string
-  /** Number of the newest event. A page's event stream starts after this event, so the page misses no change and needn't fetch its data twice. */
+  /**
+   * Number of the newest event. A page's event stream starts after this event, so the page misses
+   * no change and needn't fetch its data twice.
+   */
   readonly lastEvent: () => number | undefined
   readonly limits?: Limits | undefined
   /** Each domain's routes. */
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
 
-/** TLS 1.3 if the client supports it; in TLS 1.2 only ciphers with forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange or CBC. */
+/**
+ * TLS 1.3 if the client supports it; in TLS 1.2 only ciphers with forward secrecy and authenticated
+ * encryption (RFC 9325, 4.2): no RSA key exchange or CBC.
+ */
 const tlsRules = {
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,
@@ -51,7 +60,10 @@ const tlsRules = {
     'TLS_AES_256_GCM_SHA384',
     'TLS_CHACHA20_POLY1305_SHA256',
     'TLS_AES_128_GCM_SHA256',
-    ...['AES256-GCM-SHA384', 'CHACHA20-POLY1305', 'AES128-GCM-SHA256'].flatMap((suite) => [`ECDHE-ECDSA-${suite}`, `ECDHE-RSA-${suite}`]),
+    ...['AES256-GCM-SHA384', 'CHACHA20-POLY1305', 'AES128-GCM-SHA256'].flatMap((suite) => [
+      `ECDHE-ECDSA-${suite}`,
+      `ECDHE-RSA-${suite}`,
+    ]),
   ].join(':'),
 } as const
 
@@ -70,21 +82,29 @@ const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
 const mostHeaders = 64
 
-/** The contract checks what calls get and send, so no route has a schema of Fastify, and Fastify doesn't load the compilers of its schemas. */
+/**
+ * The contract checks what calls get and send, so no route has a schema of Fastify, and Fastify
+ * doesn't load the compilers of its schemas.
+ */
 const noSchemas = (): never => {
   throw new Error('A route has a schema of Fastify')
 }
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, log } = parts
-  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), ...tlsRules }
+  const tls = config.tls && {
+    cert: readFileSync(config.tls.certFile),
+    key: readFileSync(config.tls.keyFile),
+    ...tlsRules,
+  }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const safe = securityHeaders(files.connects, config.tls !== undefined)
   const sockets = {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,
     headersTimeout: headersTimeoutMs,
-    // `refuseAmbiguous` checks the Host header instead, so that the error response has the usual headers.
+    // `refuseAmbiguous` checks the Host header instead, so that the error response has the usual
+    // headers.
     requireHostHeader: false,
   }
   const app: FastifyInstance = fastify({
@@ -101,10 +121,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // The check of `stopping` below responds with the usual error body instead.
     return503OnClosing: false,
     clientErrorHandler: refuseMalformed(safe),
-    // Running requests may finish during a shutdown; `preClose` below cuts off those that take too long.
+    // Running requests may finish during a shutdown; `preClose` below cuts off those that take too
+    // long.
     forceCloseConnections: 'idle',
-    trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    trustProxy:
+      config.trustedProxies.length > 0
+        ? (address: string) => config.trustedProxies.some((p) => p.contains(address))
+        : false,
+    schemaController: {
+      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+    },
     routerOptions: {
       maxParamLength: 200,
       querystringParser: (text) => queryOf(text).values,
@@ -114,7 +140,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
       // The console's own screen says that the path can't be read.
       if (files.isBuilt && isForPage(request)) void files.sendIndex(reply, parts.lastEvent())
-      else sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path cannot be read' : 'The request cannot be read'))
+      else
+        sendProblem(
+          request,
+          reply,
+          new Problem(
+            'bad_request',
+            error.code === 'FST_ERR_BAD_URL'
+              ? 'The path cannot be read'
+              : 'The request cannot be read',
+          ),
+        )
     },
   })
   const { server } = app
@@ -123,10 +159,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   oneAtATime(server)
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
-    const said = request.headers['content-length']
-    return readJson(await readBytes(body, request.routeOptions.bodyLimit, said === undefined ? undefined : Number(said)))
-  })
+  app.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, body: IncomingMessage) => {
+      const said = request.headers['content-length']
+      return readJson(
+        await readBytes(
+          body,
+          request.routeOptions.bodyLimit,
+          said === undefined ? undefined : Number(said),
+        ),
+      )
+    },
+  )
   app.setErrorHandler(errorHandler(parts))
   const kept = idempotency(parts)
   app.decorate('idempotency', kept)
@@ -136,7 +181,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addHeaders(app, safe)
   let stopping = false
   app.addHook('onRequest', (_request, _reply, done) =>
-    done(stopping ? new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds) : undefined),
+    done(
+      stopping
+        ? new Problem(
+            'unavailable',
+            'Steelyard is stopping. Please try again in a moment.',
+            undefined,
+            stoppingRetrySeconds,
+          )
+        : undefined,
+    ),
   )
   refuseAmbiguous(app)
   allowOrigins(app, config.consoleOrigins)
@@ -145,11 +199,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
   })
   let patterns: { pattern: RegExp; allowed: ReadonlySet<string> }[] = []
-  /** The error for a path that nothing serves. For methods other than GET it is sent before the body is read. */
+  /**
+   * The error for a path that nothing serves. For methods other than GET it is sent before the body
+   * is read.
+   */
   const nothingThere = (request: FastifyRequest, reply: FastifyReply): Problem | undefined => {
     const path = request.url.split('?', 1)[0]!
     const allowed = new Set<string>()
-    for (const { pattern, allowed: some } of patterns) if (pattern.test(path)) for (const method of some) allowed.add(method)
+    for (const { pattern, allowed: some } of patterns)
+      if (pattern.test(path)) for (const method of some) allowed.add(method)
     if (allowed.size > 0) {
       void reply.header('allow', [...allowed].toSorted().join(', '))
       return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
@@ -157,16 +215,27 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const page = request.method === 'GET' || request.method === 'HEAD'
     return page && isPagePath(path) ? undefined : new Problem('not_found', 'There is no such path')
   }
-  app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingThere(request, reply) : undefined))
+  app.addHook('onRequest', (request, reply, done) =>
+    done(request.is404 ? nothingThere(request, reply) : undefined),
+  )
   limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
   guard(app, parts)
   app.addHook('onResponse', (request, reply, done) => {
     const { operation } = request.routeOptions.config
     if (!operation) return done()
     const { id: request_id, method, ip, caller } = request
-    const user = caller.kind === 'user' ? { user_id: caller.userId, session_id: caller.sessionId } : {}
+    const user =
+      caller.kind === 'user' ? { user_id: caller.userId, session_id: caller.sessionId } : {}
     const { statusCode: status, elapsedTime } = reply
-    log[status >= 500 ? 'warn' : 'debug']('request', { request_id, method, path: operation.path, status, duration_ms: Math.round(elapsedTime), ip, ...user })
+    log[status >= 500 ? 'warn' : 'debug']('request', {
+      request_id,
+      method,
+      path: operation.path,
+      status,
+      duration_ms: Math.round(elapsedTime),
+      ip,
+      ...user,
+    })
     done()
   })
 
@@ -176,12 +245,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   docsRoutes(app, parts)
   serveConsole(app, files)
 
-  patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
+  patterns = [...methods].map(([url, allowed]) => ({
+    pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`),
+    allowed,
+  }))
   // Any other path is a page of the console.
   app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, parts.lastEvent()))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
-  // Ends streams after changes without a notification: a reduced role, an idle session, a lost notification.
+  // Ends streams after changes without a notification: a reduced role, an idle session, a lost
+  // notification.
   const look = setInterval(() => void endLapsed(), lapsedCheckMs)
   look.unref()
   const endLapsed = async () => {

@@ -22,14 +22,24 @@ export interface UserCaller {
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
-  /** The set of files that `steelyard apply` carries out with this request. Objects that the request creates are recorded as part of the set. */
+  /**
+   * The set of files that `steelyard apply` carries out with this request. Objects that the request
+   * creates are recorded as part of the set.
+   */
   readonly appliedSet?: string
-  /** Set if the request has an Idempotency-Key: `record` reports its transaction here, and the response is stored in the same transaction. */
+  /**
+   * Set if the request has an Idempotency-Key: `record` reports its transaction here, and the
+   * response is stored in the same transaction.
+   */
   readonly idempotency?: { readonly recordedIn: (tx: Tx) => void }
 }
 
 /** A caller without a session: at sign-in or on the waitlist. */
-export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string; readonly requestId: string }
+export type AnonymousCaller = {
+  readonly kind: 'anonymous'
+  readonly ip: string
+  readonly requestId: string
+}
 
 /** Steelyard itself: a reconciler, or the creation of the first user from the settings. */
 export type SystemCaller = { readonly kind: 'system'; readonly name: string }
@@ -39,19 +49,28 @@ export type Caller = UserCaller | AnonymousCaller | SystemCaller
 /** @throws Problem forbidden unless the caller has the scope */
 export function demandScope({ scopes, isToken }: UserCaller, scope: Operation['scope']): void {
   const verdict = permits(scopes, scope)
-  if (!verdict.ok) throw new Problem('forbidden', isToken ? `The API token does not include ${scope}` : verdict.reason)
+  if (!verdict.ok)
+    throw new Problem(
+      'forbidden',
+      isToken ? `The API token does not include ${scope}` : verdict.reason,
+    )
 }
 
 /**
- * Whether the caller may list and end the sessions and API tokens of a user: a session those of its own user, and `users:manage` those of everybody.
- * An API token needs `users:manage` for its own user too, so that a stolen token of little use can't shut its user out.
+ * Whether the caller may list and end the sessions and API tokens of a user: a session those of its
+ * own user, and `users:manage` those of everybody. An API token needs `users:manage` for its own
+ * user too, so that a stolen token of little use can't shut its user out.
  */
 export const mayManageAccess = (caller: UserCaller, userId: string): boolean =>
   caller.scopes.includes('users:manage') || (!caller.isToken && userId === caller.userId)
 
 /** @throws Problem forbidden unless `mayManageAccess` */
 export function demandAccess(caller: UserCaller, userId: string): void {
-  if (!mayManageAccess(caller, userId)) throw new Problem('forbidden', `${caller.isToken ? 'The API token' : 'Your role'} does not include users:manage`)
+  if (!mayManageAccess(caller, userId))
+    throw new Problem(
+      'forbidden',
+      `${caller.isToken ? 'The API token' : 'Your role'} does not include users:manage`,
+    )
 }
 
 /** @throws Problem forbidden unless the user may give somebody the role */
@@ -64,4 +83,5 @@ export function demandRole(caller: Caller, role: Role): void {
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
 
 /** Display name of a caller: email, "Steelyard", or "nobody". */
-export const callerName = (caller: Caller): string => (caller.kind === 'user' ? caller.email : caller.kind === 'system' ? caller.name : 'nobody')
+export const callerName = (caller: Caller): string =>
+  caller.kind === 'user' ? caller.email : caller.kind === 'system' ? caller.name : 'nobody'

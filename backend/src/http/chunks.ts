@@ -1,7 +1,9 @@
 /**
- * Bodies with chunked transfer coding (RFC 9112 §7.1), which a client uses if it doesn't know the length in advance, such as curl from a pipe. Honest clients
- * send neither chunk extensions nor trailers. Programs disagree about where these end, and Node.js accepts both. So the bytes are checked
- * before the parser gets them, and a body that contains more than sizes and data is reported.
+ * Bodies with chunked transfer coding (RFC 9112 §7.1), which a client uses if it doesn't know the
+ * length in advance, such as curl from a pipe. Honest clients send neither chunk extensions nor
+ * trailers. Programs disagree about where these end, and Node.js accepts both. So the bytes are
+ * checked before the parser gets them, and a body that contains more than sizes and data is
+ * reported.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,12 +12,23 @@ import { Server as TlsServer } from 'node:tls'
 const CR = 13
 const LF = 10
 const headEnd = Buffer.from('\r\n\r\n')
-/** Maximum number of hexadecimal digits of a chunk size. Nine digits allow far more than any body may have. */
+/**
+ * Maximum number of hexadecimal digits of a chunk size. Nine digits allow far more than any body
+ * may have.
+ */
 const mostDigits = 9
 
-const digit = (byte: number): number => (byte >= 48 && byte <= 57 ? byte - 48 : (byte | 32) >= 97 && (byte | 32) <= 102 ? (byte | 32) - 87 : -1)
+const digit = (byte: number): number =>
+  byte >= 48 && byte <= 57
+    ? byte - 48
+    : (byte | 32) >= 97 && (byte | 32) <= 102
+      ? (byte | 32) - 87
+      : -1
 
-/** Parses the framing of a body as its bytes arrive. `plain` becomes false at the first byte that is neither size nor data nor their line end. */
+/**
+ * Parses the framing of a body as its bytes arrive. `plain` becomes false at the first byte that is
+ * neither size nor data nor their line end.
+ */
 export function chunkFrame() {
   let expects: 'size' | 'size end' | 'data' | 'data end' | 'last end' = 'size'
   let digits = 0
@@ -69,14 +82,20 @@ interface Line {
   /** The connection's last request, and the framing of its body if that is chunked. */
   last: IncomingMessage | undefined
   frame: Frame | undefined
-  /** The packet's last three bytes, which may contain the start of the blank line that ends a head. */
+  /**
+   * The packet's last three bytes, which may contain the start of the blank line that ends a head.
+   */
   ends: number
 }
 
-/** Watches all connections of a server. The returned function reports whether a request's chunked body, as far as received, has only sizes and data. */
+/**
+ * Watches all connections of a server. The returned function reports whether a request's chunked
+ * body, as far as received, has only sizes and data.
+ */
 export function watchChunks(server: Server): (request: IncomingMessage) => boolean {
   const frames = new WeakMap<IncomingMessage, Frame>()
-  // The packet that the parser is processing, and the connection's state before it. The process handles one packet at a time, so these variables are shared.
+  // The packet that the parser is processing, and the connection's state before it. The process
+  // handles one packet at a time, so these variables are shared.
   let line: Line | undefined
   let bytes: Buffer = Buffer.alloc(0)
   let before = 0
@@ -90,7 +109,8 @@ export function watchChunks(server: Server): (request: IncomingMessage) => boole
       bytes = packet
       before = own.ends
       isIdle = own.last?.complete ?? true
-      for (let i = Math.max(0, packet.length - 3); i < packet.length; i++) own.ends = ((own.ends << 8) | packet[i]!) & 0xffffff
+      for (let i = Math.max(0, packet.length - 3); i < packet.length; i++)
+        own.ends = ((own.ends << 8) | packet[i]!) & 0xffffff
     })
   })
 
@@ -100,7 +120,8 @@ export function watchChunks(server: Server): (request: IncomingMessage) => boole
     isIdle = false
     line.last = request
     line.frame = undefined
-    // If the request before this one is unfinished, the position at which this one starts is uncertain.
+    // If the request before this one is unfinished, the position at which this one starts is
+    // uncertain.
     if (request.headers['transfer-encoding'] === undefined || !isFirst) return
     const known = Buffer.concat([Buffer.from([before >> 16, before >> 8, before]), bytes])
     const frame = chunkFrame()

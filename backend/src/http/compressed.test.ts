@@ -8,14 +8,21 @@ const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const ids = await Promise.all(Array.from({ length: 40 }, () => buildServer(backend)))
 const list = (headers: Record<string, string> = {}, more = '') =>
-  backend.app.inject({ url: `${serverList.path}?per_page=1000${more}`, headers: { authorization: `Bearer ${operator.accessToken}`, ...headers } })
+  backend.app.inject({
+    url: `${serverList.path}?per_page=1000${more}`,
+    headers: { authorization: `Bearer ${operator.accessToken}`, ...headers },
+  })
 
 test('a long list is compressed, with the same content, for clients that accept compression', async () => {
   const plain = await list()
   expect(plain.headers).toMatchObject({ vary: 'accept-encoding' })
   expect(plain.headers['content-encoding']).toBeUndefined()
   const packed = await list({ 'accept-encoding': 'gzip, deflate, br' })
-  expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding', 'content-type': 'application/json; charset=utf-8' })
+  expect(packed.headers).toMatchObject({
+    'content-encoding': 'gzip',
+    vary: 'accept-encoding',
+    'content-type': 'application/json; charset=utf-8',
+  })
   expect(gunzipSync(packed.rawPayload).toString()).toBe(plain.body)
   expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 5)
   expect((await list({ 'accept-encoding': 'gzip;q=0' })).body).toBe(plain.body)
@@ -26,7 +33,9 @@ test('the two forms of a list have different tags', async () => {
   const rows = await list({ 'if-none-match': String(headers['etag']) }, '&fields=list')
   expect(rows.statusCode).toBe(200)
   expect(rows.body.length).toBeLessThan(body.length * 0.6)
-  expect(await list({ 'if-none-match': String(rows.headers['etag']) }, '&fields=list')).toMatchObject({ statusCode: 304, body: '' })
+  expect(
+    await list({ 'if-none-match': String(rows.headers['etag']) }, '&fields=list'),
+  ).toMatchObject({ statusCode: 304, body: '' })
 })
 
 test('a client that has the current list gets 304, and after a change the new list', async () => {

@@ -10,7 +10,10 @@ import { startBackend } from '../testing/backend.ts'
 const backend = await startBackend()
 
 /** A backend whose console consists of these files, by their path in its folder. */
-async function withFiles(files: Record<string, string | Buffer>, environment: Record<string, string> = {}) {
+async function withFiles(
+  files: Record<string, string | Buffer>,
+  environment: Record<string, string> = {},
+) {
   let folder = ''
   const prepare: NonNullable<Parameters<typeof startBackend>[0]>['prepare'] = ({ config }) => {
     folder = path.join(config.dataFolder, 'console')
@@ -25,32 +28,48 @@ async function withFiles(files: Record<string, string | Buffer>, environment: Re
 
 /** A backend with a small console. */
 const withConsole = (build: object, environment: Record<string, string> = {}) =>
-  withFiles({ 'index.html': '<title>Steelyard</title>', 'build.json': JSON.stringify(build) }, environment)
+  withFiles(
+    { 'index.html': '<title>Steelyard</title>', 'build.json': JSON.stringify(build) },
+    environment,
+  )
 
-const script = { 'assets/index-abc.js': 'plain', 'assets/index-abc.js.br': 'brotli', 'assets/index-abc.js.gz': gzipSync('plain') }
+const script = {
+  'assets/index-abc.js': 'plain',
+  'assets/index-abc.js.br': 'brotli',
+  'assets/index-abc.js.gz': gzipSync('plain'),
+}
 
 test('the console is served from a fixed list of files, compressed if the browser accepts it, with a new nonce each time', async () => {
   const own = await withFiles({
     ...script,
-    'index.html': '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">',
+    'index.html':
+      '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">',
     'build.json': '{"reporting_origin":"https://reports.example.com"}',
     '../cli.mjs': '#!/usr/bin/env node',
   })
-  const pages = await Promise.all(['/', '/infra/servers', '/auth/login?error=x'].map((u) => own.app.inject({ url: u })))
+  const pages = await Promise.all(
+    ['/', '/infra/servers', '/auth/login?error=x'].map((u) => own.app.inject({ url: u })),
+  )
   const nonces = pages.map((page) => {
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
     const nonce = /content="([^"]+)"/.exec(page.body)![1]!
     expect(page.headers['content-security-policy']).toContain(`style-src 'self' 'nonce-${nonce}'`)
-    expect(page.headers['content-security-policy']).toContain("connect-src 'self' https://reports.example.com")
+    expect(page.headers['content-security-policy']).toContain(
+      "connect-src 'self' https://reports.example.com",
+    )
     expect(page.body).toMatch(/<meta name="last-event" content="\d+">/)
     return nonce
   })
   expect(new Set(nonces).size).toBe(3)
-  const asset = (encoding: string) => own.app.inject({ url: '/assets/index-abc.js', headers: { 'accept-encoding': encoding } })
+  const asset = (encoding: string) =>
+    own.app.inject({ url: '/assets/index-abc.js', headers: { 'accept-encoding': encoding } })
   expect((await asset('gzip, br')).body).toBe('brotli')
   expect((await asset('gzip')).rawPayload).toEqual(gzipSync('plain'))
   expect((await asset('br;q=0, gzip')).rawPayload).toEqual(gzipSync('plain'))
-  expect(await asset('identity')).toMatchObject({ body: 'plain', headers: { 'content-length': '5' } })
+  expect(await asset('identity')).toMatchObject({
+    body: 'plain',
+    headers: { 'content-length': '5' },
+  })
   expect((await asset('identity')).headers).not.toHaveProperty('content-encoding')
   expect((await asset('br')).headers).toMatchObject({
     'content-encoding': 'br',
@@ -58,30 +77,63 @@ test('the console is served from a fixed list of files, compressed if the browse
     vary: 'accept-encoding',
   })
   expect((await own.app.inject({ url: '/cli' })).body).toBe('#!/usr/bin/env node')
-  for (const hidden of ['/build.json', '/index.html', '/assets/missing.js', '/assets/../key', '/assets/%2e%2e/key', '/v1/../key']) {
+  for (const hidden of [
+    '/build.json',
+    '/index.html',
+    '/assets/missing.js',
+    '/assets/../key',
+    '/assets/%2e%2e/key',
+    '/v1/../key',
+  ]) {
     const response = await own.app.inject({ url: hidden })
     expect(response.body).not.toContain('steelyard-key')
     expect(response.body).not.toContain('reporting_origin')
   }
-  for (const missing of ['/assets/missing.js', '/assets/', '/assets/index-abc.js/more', '/assets/index-abc.js.br'])
-    expect([missing, (await own.app.inject({ url: missing, headers: { accept: 'text/html' } })).statusCode]).toEqual([missing, 404])
+  for (const missing of [
+    '/assets/missing.js',
+    '/assets/',
+    '/assets/index-abc.js/more',
+    '/assets/index-abc.js.br',
+  ])
+    expect([
+      missing,
+      (await own.app.inject({ url: missing, headers: { accept: 'text/html' } })).statusCode,
+    ]).toEqual([missing, 404])
 })
 
 test('files that keep their name are validated by their content, and files named after their content by their name', async () => {
-  const built = (flag: string) => withFiles({ ...script, 'index.html': '', 'flags/pl.svg': flag, 'flags/pl.svg.gz': gzipSync(flag) })
+  const built = (flag: string) =>
+    withFiles({
+      ...script,
+      'index.html': '',
+      'flags/pl.svg': flag,
+      'flags/pl.svg.gz': gzipSync(flag),
+    })
   const [one, other] = [await built('<svg/>'), await built('<svg />')]
-  const tagOf = async ({ app }: typeof one, url: string) => String((await app.inject({ url })).headers['etag'])
+  const tagOf = async ({ app }: typeof one, url: string) =>
+    String((await app.inject({ url })).headers['etag'])
   const before = await tagOf(one, '/flags/pl.svg')
-  const again = (started: typeof one) => started.app.inject({ url: '/flags/pl.svg', headers: { 'if-none-match': before } })
+  const again = (started: typeof one) =>
+    started.app.inject({ url: '/flags/pl.svg', headers: { 'if-none-match': before } })
   expect((await again(one)).statusCode).toBe(304)
-  expect(await again(other)).toMatchObject({ statusCode: 200, body: '<svg />', headers: { 'cache-control': 'no-cache' } })
+  expect(await again(other)).toMatchObject({
+    statusCode: 200,
+    body: '<svg />',
+    headers: { 'cache-control': 'no-cache' },
+  })
   expect(await tagOf(one, '/assets/index-abc.js')).toBe(await tagOf(other, '/assets/index-abc.js'))
 })
 
 test('the console is served as it was at the start after a new build has deleted its files', async () => {
-  const { app, folder } = await withFiles({ ...script, 'index.html': '<title>Steelyard</title>', 'early.js': 'early', 'assets/small-abc.js': 'small' })
+  const { app, folder } = await withFiles({
+    ...script,
+    'index.html': '<title>Steelyard</title>',
+    'early.js': 'early',
+    'assets/small-abc.js': 'small',
+  })
   rmSync(folder, { recursive: true })
-  const bodyOf = async (url: string, encoding: string) => (await app.inject({ url, headers: { 'accept-encoding': encoding } })).body
+  const bodyOf = async (url: string, encoding: string) =>
+    (await app.inject({ url, headers: { 'accept-encoding': encoding } })).body
   expect(await bodyOf('/assets/index-abc.js', 'br')).toBe('brotli')
   expect(await bodyOf('/assets/index-abc.js', 'identity')).toBe('plain')
   expect(await bodyOf('/assets/small-abc.js', 'br')).toBe('small')
@@ -108,9 +160,17 @@ test('the API documentation is one page without scripts', async () => {
   expect(performance.now() - began).toBeLessThan(2_500)
 })
 test('the console can load its settings before sign-in', async () => {
-  const none = { rp_id: null, reason: expect.stringContaining('127.0.0.1 is an IP address') as string }
+  const none = {
+    rp_id: null,
+    reason: expect.stringContaining('127.0.0.1 is an IP address') as string,
+  }
   const sign_in = { password: true, passkeys: none, provider: null }
-  expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null, sign_in })
+  expect((await backend.call(installationGet)).answer).toEqual({
+    version: '1.2.3',
+    simulated: false,
+    waitlist_url: null,
+    sign_in,
+  })
   const environment = {
     STEELYARD_SIMULATE: '12',
     WAITLIST_URL: 'https://example.com/wait',
@@ -123,7 +183,11 @@ test('the console can load its settings before sign-in', async () => {
     version: '1.2.3',
     simulated: true,
     waitlist_url: 'https://example.com/wait',
-    sign_in: { password: true, passkeys: { rp_id: 'steelyard.example.com', reason: null }, provider: 'id.example.com' },
+    sign_in: {
+      password: true,
+      passkeys: { rp_id: 'steelyard.example.com', reason: null },
+      provider: 'id.example.com',
+    },
   })
 })
 
@@ -140,33 +204,64 @@ test('a request for a page gets the console, whatever its path and query; a call
     '/no/such/page',
   ]
   for (const url of urls) {
-    const response = await app.inject({ url, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
+    const response = await app.inject({
+      url,
+      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+    })
     expect([url, response.statusCode, response.headers['content-type'], response.body]).toEqual([
       url,
       200,
       'text/html; charset=utf-8',
       '<title>Steelyard</title>',
     ])
-    expect(response.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' })
+    expect(response.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    })
   }
-  for (const url of ['/%ZZ', '/?q=1&q=2', '/v1/%ZZ', '/v1/datacenters?page=1&page=2', '/%761/datacenters?page=1&page=2']) {
+  for (const url of [
+    '/%ZZ',
+    '/?q=1&q=2',
+    '/v1/%ZZ',
+    '/v1/datacenters?page=1&page=2',
+    '/%761/datacenters?page=1&page=2',
+  ]) {
     const accept = /^.(?:v|%76)1/.test(url) ? 'text/html' : 'application/json'
-    expect([url, (await app.inject({ url, headers: { accept } })).json()]).toEqual([url, expect.objectContaining({ code: 'bad_request' })])
+    expect([url, (await app.inject({ url, headers: { accept } })).json()]).toEqual([
+      url,
+      expect.objectContaining({ code: 'bad_request' }),
+    ])
   }
-  expect((await app.inject({ method: 'POST', url: '/%ZZ', headers: { accept: 'text/html' } })).statusCode).toBe(400)
+  expect(
+    (await app.inject({ method: 'POST', url: '/%ZZ', headers: { accept: 'text/html' } }))
+      .statusCode,
+  ).toBe(400)
 })
 
 test('a console that was built for the API of another origin may call that origin, and nothing else', async () => {
-  const policy = async (build: object) => (await (await withConsole(build)).app.inject({ url: '/' })).headers['content-security-policy']
-  expect(await policy({ api_origin: 'https://api.example.com', reporting_origin: null })).toContain("connect-src 'self' https://api.example.com;")
-  expect(await policy({ api_origin: null, reporting_origin: null })).toContain("connect-src 'self';")
-  expect(await policy({ api_origin: "https://x; script-src 'unsafe-inline'" })).toContain("connect-src 'self';")
+  const policy = async (build: object) =>
+    (await (await withConsole(build)).app.inject({ url: '/' })).headers['content-security-policy']
+  expect(await policy({ api_origin: 'https://api.example.com', reporting_origin: null })).toContain(
+    "connect-src 'self' https://api.example.com;",
+  )
+  expect(await policy({ api_origin: null, reporting_origin: null })).toContain(
+    "connect-src 'self';",
+  )
+  expect(await policy({ api_origin: "https://x; script-src 'unsafe-inline'" })).toContain(
+    "connect-src 'self';",
+  )
 })
 
 test('a console of another origin may call the API if the setting names its origin; by default none may', async () => {
   const origin = 'https://console.example.com'
-  const preflight = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization,content-type,if-match' }
-  const { app } = await startBackend({ environment: { STEELYARD_CONSOLE_ORIGINS: `${origin}, http://localhost:5173` } })
+  const preflight = {
+    origin,
+    'access-control-request-method': 'PATCH',
+    'access-control-request-headers': 'authorization,content-type,if-match',
+  }
+  const { app } = await startBackend({
+    environment: { STEELYARD_CONSOLE_ORIGINS: `${origin}, http://localhost:5173` },
+  })
   const asked = await app.inject({ method: 'OPTIONS', url: '/v1/nodes/x', headers: preflight })
   expect(asked.statusCode).toBe(204)
   expect(asked.headers).toMatchObject({
@@ -178,23 +273,45 @@ test('a console of another origin may call the API if the setting names its orig
   // Errors can be read, too: the console shows their sentences.
   const refused = await app.inject({ url: '/v1/session', headers: { origin } })
   expect(refused.statusCode).toBe(401)
-  expect(refused.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'origin', 'cross-origin-resource-policy': 'cross-origin' })
+  expect(refused.headers).toMatchObject({
+    'access-control-allow-origin': origin,
+    vary: 'origin',
+    'cross-origin-resource-policy': 'cross-origin',
+  })
   for (const other of ['https://evil.example', `${origin}.evil.example`, 'null']) {
     const answer = await app.inject({ url: '/v1/session', headers: { origin: other } })
     expect(answer.headers['access-control-allow-origin']).toBeUndefined()
   }
-  expect((await app.inject({ url: '/', headers: { origin } })).headers['access-control-allow-origin']).toBeUndefined()
-  const closed = await backend.app.inject({ method: 'OPTIONS', url: '/v1/nodes/x', headers: preflight })
-  expect([closed.statusCode, closed.headers['access-control-allow-origin']]).toEqual([405, undefined])
+  expect(
+    (await app.inject({ url: '/', headers: { origin } })).headers['access-control-allow-origin'],
+  ).toBeUndefined()
+  const closed = await backend.app.inject({
+    method: 'OPTIONS',
+    url: '/v1/nodes/x',
+    headers: preflight,
+  })
+  expect([closed.statusCode, closed.headers['access-control-allow-origin']]).toEqual([
+    405,
+    undefined,
+  ])
 })
 
 test('the page on connecting servers with Kubernetes is served without scripts or content of other origins, and its patches are valid', async () => {
-  const page = await backend.app.inject({ url: '/docs/connecting-servers', headers: { accept: 'text/html' } })
+  const page = await backend.app.inject({
+    url: '/docs/connecting-servers',
+    headers: { accept: 'text/html' },
+  })
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.body).toContain('<h1>Connecting servers with Kubernetes</h1>')
   expect(page.body).not.toMatch(/<script|https?:\/\//)
-  expect(page.headers['content-security-policy']).toContain(`'nonce-${/<style nonce="([^"]+)"/.exec(page.body)![1]!}'`)
-  const patches = [...page.body.matchAll(/<pre class="patch"[^>]*>([^<]+)<\/pre>/g)].map(([, body]) => body!)
+  expect(page.headers['content-security-policy']).toContain(
+    `'nonce-${/<style nonce="([^"]+)"/.exec(page.body)![1]!}'`,
+  )
+  const patches = [...page.body.matchAll(/<pre class="patch"[^>]*>([^<]+)<\/pre>/g)].map(
+    ([, body]) => body!,
+  )
   expect(patches.length).toBeGreaterThan(2)
-  for (const { version } of minors) for (const body of patches) expect([body, checkPatch(body, { talosVersion: version }).errors]).toEqual([body, []])
+  for (const { version } of minors)
+    for (const body of patches)
+      expect([body, checkPatch(body, { talosVersion: version }).errors]).toEqual([body, []])
 })

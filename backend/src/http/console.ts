@@ -1,9 +1,18 @@
 /**
- * Serves the console's files from a list made at the start. Other paths are not files, so no path leads out of the folder. Browsers cache files
- * with a hash in their name permanently; index.html is generated for each response, with its own nonce.
+ * Serves the console's files from a list made at the start. Other paths are not files, so no path
+ * leads out of the folder. Browsers cache files with a hash in their name permanently; index.html
+ * is generated for each response, with its own nonce.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fstat, openSync, readdirSync, readFileSync, read as readFrom } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstat,
+  openSync,
+  readdirSync,
+  readFileSync,
+  read as readFrom,
+} from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -47,20 +56,30 @@ const unzip = promisify(gunzip)
 const readOpened = promisify(readFrom)
 const statOpened = promisify(fstat)
 
-const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined)
+const read = (file: string): Buffer | undefined =>
+  existsSync(file) ? readFileSync(file) : undefined
 
 function inMemory(file: string): Content {
   const bytes = readFileSync(file)
   return { bytes, read: () => bytes }
 }
 
-/** Reads from the open file, so that the bytes stay those of the start, also after a new build has deleted the file. */
+/**
+ * Reads from the open file, so that the bytes stay those of the start, also after a new build has
+ * deleted the file.
+ */
 function onDisk(file: string): Content {
   const opened = openSync(file, 'r')
   return {
     read: async () => {
       const { size } = await statOpened(opened)
-      const { bytesRead, buffer } = await readOpened(opened, Buffer.allocUnsafeSlow(size), 0, size, 0)
+      const { bytesRead, buffer } = await readOpened(
+        opened,
+        Buffer.allocUnsafeSlow(size),
+        0,
+        size,
+        0,
+      )
       if (bytesRead < size) throw new Error(`${file} was changed while it was read`)
       return buffer
     },
@@ -72,27 +91,38 @@ function onDisk(file: string): Content {
 function fileOf(file: string, name: string, beside: ReadonlySet<string>) {
   const type = types[path.extname(name)]
   if (!type) return undefined
-  // Files in `assets` are named after their content, so they never change, and browsers read them once. In memory they would take 1.5 MB.
+  // Files in `assets` are named after their content, so they never change, and browsers read them
+  // once. In memory they would take 1.5 MB.
   const isLasting = name.startsWith('/assets/')
   const contentOf = isLasting ? onDisk : inMemory
-  const compressed = (ending: string) => (beside.has(file + ending) ? contentOf(file + ending) : undefined)
+  const compressed = (ending: string) =>
+    beside.has(file + ending) ? contentOf(file + ending) : undefined
   const br = compressed('.br')
   const gzip = compressed('.gz')
   // Nearly all clients accept gzip, so the plain bytes would only take memory.
   const plain = gzip ? undefined : contentOf(file)
   const bytes = (gzip ?? plain)?.bytes
-  const tag = bytes ? createHash('sha256').update(bytes).digest('base64url').slice(0, 22) : path.basename(name)
+  const tag = bytes
+    ? createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+    : path.basename(name)
   return { type, plain, br, gzip, etag: `"${tag}"`, isLasting }
 }
 
 /** Reads the folder of the build, if it exists, and the CLI's bundle. */
 export function consoleFiles(folder: string, cliFile: string) {
   const files = new Map<string, File>()
-  const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : []
-  const built = new Set(entries.filter((one) => one.isFile()).map(({ parentPath, name }) => path.join(parentPath, name)))
+  const entries = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+    : []
+  const built = new Set(
+    entries
+      .filter((one) => one.isFile())
+      .map(({ parentPath, name }) => path.join(parentPath, name)),
+  )
   for (const file of built) {
     const name = `/${path.relative(folder, file).split(path.sep).join('/')}`
-    const found = name === `/${buildFile}` || name === `/${indexFile}` ? undefined : fileOf(file, name, built)
+    const found =
+      name === `/${buildFile}` || name === `/${indexFile}` ? undefined : fileOf(file, name, built)
     if (found) files.set(name, found)
   }
   if (existsSync(cliFile)) files.set('/cli', fileOf(cliFile, '/cli.mjs', new Set())!)
@@ -106,44 +136,76 @@ export function consoleFiles(folder: string, cliFile: string) {
     connects,
     isBuilt: index !== undefined,
     sendIndex(reply: FastifyReply, lastEvent: number | undefined): FastifyReply {
-      if (index === undefined) throw new Problem('not_found', 'The console has not been built: npm run build')
+      if (index === undefined)
+        throw new Problem('not_found', 'The console has not been built: npm run build')
       const nonce = randomBytes(16).toString('base64url')
       return reply
         .header('content-security-policy', contentPolicy(connects, nonce))
         .header('cache-control', 'no-cache')
         .type(types['.html']!)
-        .send(index.replaceAll(noncePlaceholder, nonce).replace(eventPlaceholder, String(lastEvent ?? '')))
+        .send(
+          index
+            .replaceAll(noncePlaceholder, nonce)
+            .replace(eventPlaceholder, String(lastEvent ?? '')),
+        )
     },
   }
 }
 
-/** The origins of the error-reporting service and of the API, if the console was built to call others than its own. */
+/**
+ * The origins of the error-reporting service and of the API, if the console was built to call
+ * others than its own.
+ */
 function connectedOrigins(build: Buffer): string[] {
-  const { reporting_origin, api_origin } = JSON.parse(build.toString('utf8')) as { reporting_origin?: unknown; api_origin?: unknown }
+  const { reporting_origin, api_origin } = JSON.parse(build.toString('utf8')) as {
+    reporting_origin?: unknown
+    api_origin?: unknown
+  }
   // Validated, because the origins become part of the content policy.
-  const isOrigin = (origin: unknown) => typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin)
+  const isOrigin = (origin: unknown) =>
+    typeof origin === 'string' &&
+    /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin)
   return [reporting_origin, api_origin].filter(isOrigin) as string[]
 }
 
-/** Whether a path can be that of a page: it is not below a path of files, or of answers for programs. */
-export const isPagePath = (path: string): boolean => !/^\/(?:v1|join|assets|flags|cli)(?:[/?]|$)/.test(path)
+/**
+ * Whether a path can be that of a page: it is not below a path of files, or of answers for
+ * programs.
+ */
+export const isPagePath = (path: string): boolean =>
+  !/^\/(?:v1|join|assets|flags|cli)(?:[/?]|$)/.test(path)
 
-/** Whether a browser asks for a page. Such a request is answered with the console, whatever its path and query: its own screen says what can't be read. */
-export const isForPage = ({ method, url, headers }: Pick<FastifyRequest, 'method' | 'url' | 'headers'>): boolean =>
-  (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html') && isPagePath(url)
+/**
+ * Whether a browser asks for a page. Such a request is answered with the console, whatever its path
+ * and query: its own screen says what can't be read.
+ */
+export const isForPage = ({
+  method,
+  url,
+  headers,
+}: Pick<FastifyRequest, 'method' | 'url' | 'headers'>): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  (headers.accept ?? '').includes('text/html') &&
+  isPagePath(url)
 
-const acceptingOf = (encoding: string) => new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`)
+const acceptingOf = (encoding: string) =>
+  new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`)
 const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const
 
-/** Whether the client accepts the encoding (RFC 9110 §12.5.3). Only encodings given by name count; `*` is ignored. */
+/**
+ * Whether the client accepts the encoding (RFC 9110 §12.5.3). Only encodings given by name count;
+ * `*` is ignored.
+ */
 export const accepts = (request: FastifyRequest, encoding: keyof typeof accepting): boolean =>
   accepting[encoding].test(request.headers['accept-encoding'] ?? '')
 
 export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
   app.addHook('onClose', async () => {
-    for (const { plain, br, gzip } of files.values()) for (const content of [plain, br, gzip]) content?.close?.()
+    for (const { plain, br, gzip } of files.values())
+      for (const content of [plain, br, gzip]) content?.close?.()
   })
-  // One route for each folder: a route for each of five hundred files takes a tenth of the time of a start.
+  // One route for each folder: a route for each of five hundred files takes a tenth of the time of
+  // a start.
   const places = new Set(Array.from(files.keys(), (name) => name.replace(/(?<=^\/[^/]+\/).*/, '*')))
   for (const place of places) {
     app.get(place, { config: { open: true } }, async (request, reply) => {
@@ -152,11 +214,18 @@ export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): voi
       void reply
         .header('etag', file.etag)
         .header('vary', 'accept-encoding')
-        .header('cache-control', file.isLasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+        .header(
+          'cache-control',
+          file.isLasting ? 'public, max-age=31536000, immutable' : 'no-cache',
+        )
       if (hasTag(request.headers['if-none-match'], file.etag)) return reply.status(304).send()
       const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(request, one))
       if (encoding) void reply.header('content-encoding', encoding)
-      const bytes = encoding ? await file[encoding]!.read() : file.plain ? await file.plain.read() : await unzip(await file.gzip!.read())
+      const bytes = encoding
+        ? await file[encoding]!.read()
+        : file.plain
+          ? await file.plain.read()
+          : await unzip(await file.gzip!.read())
       return reply.type(file.type).send(bytes)
     })
   }

@@ -33,18 +33,38 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
   await pool.end()
   const backend = await startBackend({ connection: { ...server.connection } })
   const admin = await backend.signIn()
-  const body = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
+  const body = {
+    country_code: 'PL',
+    city_code: 'POZ',
+    city_name: 'Poznań',
+    tier: null,
+    certifications: [],
+    latitude: null,
+    longitude: null,
+  }
   expect((await admin.call(datacenterCreate, { body })).status).toBe(201)
   const token = (await admin.call(joinTokenCreate, { body: { name: 'rack-12' } })).answer!.token
-  // A booting server repeats its request only after an error. So without the database it gets a 503 with Retry-After, unless its token is malformed.
+  // A booting server repeats its request only after an error. So without the database it gets a 503
+  // with Retry-After, unless its token is malformed.
   const announce = async (text: string) => {
-    const { statusCode, headers } = await backend.app.inject({ url: `/join/${text}?uuid=4c4c4544-0042-4b10-8057-b9c04f4e4d32&serial=S1` })
+    const { statusCode, headers } = await backend.app.inject({
+      url: `/join/${text}?uuid=4c4c4544-0042-4b10-8057-b9c04f4e4d32&serial=S1`,
+    })
     return { statusCode, retryAfter: headers['retry-after'] !== undefined }
   }
   const ready = async () => (await backend.app.inject({ url: '/readyz' })).statusCode
 
-  const reader = { kind: 'user', userId: '', email: '', sessionId: '', scopes: ['datacenters:read'], ip: '', requestId: '' } as const
-  const listen = () => backend.domains.events.stream(reader, undefined, new AbortController().signal)
+  const reader = {
+    kind: 'user',
+    userId: '',
+    email: '',
+    sessionId: '',
+    scopes: ['datacenters:read'],
+    ip: '',
+    requestId: '',
+  } as const
+  const listen = () =>
+    backend.domains.events.stream(reader, undefined, new AbortController().signal)
   const stream = listen()
   await stream.next()
 
@@ -54,13 +74,16 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
     await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' }),
     await backend.call(authorize, { body: { email: admin.email, password: admin.password } }),
   ]
-  expect(refused.map((r) => [r.status, r.problem?.code])).toEqual(Array.from({ length: 3 }, () => [503, 'unavailable']))
+  expect(refused.map((r) => [r.status, r.problem?.code])).toEqual(
+    Array.from({ length: 3 }, () => [503, 'unavailable']),
+  )
   for (const { headers, text } of refused) {
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
     expect(text).not.toMatch(/ENOENT|ECONNREFUSED|socket|steelyard-/)
   }
-  for (const text of [token, `sy-join-${'A'.repeat(22)}`]) expect(await announce(text)).toEqual({ statusCode: 503, retryAfter: true })
+  for (const text of [token, `sy-join-${'A'.repeat(22)}`])
+    expect(await announce(text)).toEqual({ statusCode: 503, retryAfter: true })
   expect(await announce('nonsense')).toEqual({ statusCode: 200, retryAfter: false })
   expect(await ready()).toBe(503)
   expect((await backend.app.inject({ url: '/healthz' })).statusCode).toBe(200)
@@ -82,7 +105,9 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
   await expect.poll(ready, { timeout: 10_000 }).toBe(200)
   expect((await admin.call(datacenterList)).answer!.total).toBe(1)
   expect(await announce(token)).toEqual({ statusCode: 200, retryAfter: false })
-  expect((await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' })).answer!.code).toBe('PL-POZ-2')
+  expect(
+    (await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' })).answer!.code,
+  ).toBe('PL-POZ-2')
   await expect
     .poll(
       () =>

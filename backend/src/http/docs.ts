@@ -1,4 +1,7 @@
-/** Pages without scripts: the human-readable API documentation at /docs/api, generated from the contract, and guides of `docs/`. */
+/**
+ * Pages without scripts: the human-readable API documentation at /docs/api, generated from the
+ * contract, and guides of `docs/`.
+ */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +20,12 @@ const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
 /** `1 to 25 characters`, `at most 1000 items`; empty if there is no limit. */
 function bounds(least: number | undefined, most: number | undefined, unit: string): string {
   if (least === undefined && most === undefined) return ''
-  const range = least === undefined ? `at most ${most}` : most === undefined ? `at least ${least}` : `${least} to ${most}`
+  const range =
+    least === undefined
+      ? `at most ${most}`
+      : most === undefined
+        ? `at least ${least}`
+        : `${least} to ${most}`
   return `, ${range}${unit}`
 }
 
@@ -28,8 +36,10 @@ function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map((value) => code(String(value))).join(' ')
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return [...new Set(choices.map(typeOf))].join(' or ')
-  if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {})}${bounds(schema.minItems, schema.maxItems, ' items')}`
-  if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return `object of ${typeOf(schema.additionalProperties)}`
+  if (schema.type === 'array')
+    return `list of ${typeOf(schema.items ?? {})}${bounds(schema.minItems, schema.maxItems, ' items')}`
+  if (schema.type === 'object' && typeof schema.additionalProperties === 'object')
+    return `object of ${typeOf(schema.additionalProperties)}`
   const length = bounds(schema.minLength, schema.maxLength, ' characters')
   return `${schema.format ?? String(schema.type ?? 'anything')}${length}${bounds(schema.minimum, schema.maximum, '')}`
 }
@@ -39,7 +49,8 @@ const row = (name: string, required: boolean, schema: Schema, where = ''): strin
     schema.default === undefined ? '' : `, default ${code(JSON.stringify(schema.default))}`
   }${inner(schema)}</td><td>${prose(schema.description ?? '')}</td></tr>`
 
-const table = (rows: readonly string[]): string => (rows.length === 0 ? '' : `<div class="wide"><table>${rows.join('')}</table></div>`)
+const table = (rows: readonly string[]): string =>
+  rows.length === 0 ? '' : `<div class="wide"><table>${rows.join('')}</table></div>`
 
 /** The fields of an object, as a table. */
 const fields = ({ properties = {}, required = [] }: Schema): string =>
@@ -47,16 +58,21 @@ const fields = ({ properties = {}, required = [] }: Schema): string =>
 
 /** A table for the object that a field contains. */
 function inner(schema: Schema): string {
-  const object = [schema, schema.items, ...(schema.anyOf ?? [])].find((one) => one?.properties !== undefined)
+  const object = [schema, schema.items, ...(schema.anyOf ?? [])].find(
+    (one) => one?.properties !== undefined,
+  )
   return object ? fields(object) : ''
 }
 
-const shape = (schema: Schema): string => (schema.properties ? fields(schema) : `<p>${typeOf(schema)}${inner(schema)}</p>`)
+const shape = (schema: Schema): string =>
+  schema.properties ? fields(schema) : `<p>${typeOf(schema)}${inner(schema)}</p>`
 
 const needs = ({ security }: Call): string => {
   const [needed] = security
   if (!needed) return 'Anybody'
-  return needed.session.length === 0 ? 'Any signed-in user' : `Scope ${needed.session.map(code).join(', ')}`
+  return needed.session.length === 0
+    ? 'Any signed-in user'
+    : `Scope ${needed.session.map(code).join(', ')}`
 }
 
 /** The call as a curl command. */
@@ -65,18 +81,31 @@ function curl(method: string, path: string, { security, requestBody }: Call): st
   const parts = [
     `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$STEELYARD_URL${path}"`,
     ...(security.length > 0 ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`]),
+    ...(example === undefined
+      ? []
+      : [
+          "-H 'Content-Type: application/json'",
+          `-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`,
+        ]),
   ]
   return `<pre>${escape(parts.join(' \\\n  '))}</pre>`
 }
 
 function section(method: string, path: string, call: Call): string {
   const parameters = call.parameters.map(({ name, in: where, required, description, schema }) =>
-    row(name, required, { ...schema, ...(description !== undefined && { description }) }, ` <small>${where}</small>`),
+    row(
+      name,
+      required,
+      { ...schema, ...(description !== undefined && { description }) },
+      ` <small>${where}</small>`,
+    ),
   )
   const answers = Object.entries(call.responses).map(([status, { description, content }]) => {
     const [media, answer] = Object.entries(content ?? {})[0] ?? []
-    const shown = answer && Number(status) < 300 ? `${media === 'application/json' ? '' : code(media ?? '')}${shape(answer.schema)}` : ''
+    const shown =
+      answer && Number(status) < 300
+        ? `${media === 'application/json' ? '' : code(media ?? '')}${shape(answer.schema)}`
+        : ''
     return `<dt>${status}</dt><dd><span class="means">${prose(description)}</span>${shown}</dd>`
   })
   const [body] = Object.values(call.requestBody?.content ?? {})
@@ -95,11 +124,17 @@ td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{o
 
 function page(version: string): string {
   const { paths, components } = openapiDocument(version)
-  const calls = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, call]) => ({ method, path, call })))
+  const calls = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, call]) => ({ method, path, call })),
+  )
   const groups = [...Map.groupBy(calls, ({ call }) => call.tags[0]!)]
-  const sections = groups.map(([tag, all]) => `<h2 id="${tag}">${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`)
+  const sections = groups.map(
+    ([tag, all]) =>
+      `<h2 id="${tag}">${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`,
+  )
   const objects = Object.entries(components.schemas).map(
-    ([name, schema]) => `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
+    ([name, schema]) =>
+      `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
 <body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>.
@@ -107,19 +142,28 @@ Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Ma
 <nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }
 
-/** Pages for users in `docs/`, by their path. Steelyard serves them itself, so that they work without the internet. */
+/**
+ * Pages for users in `docs/`, by their path. Steelyard serves them itself, so that they work
+ * without the internet.
+ */
 const guides: Readonly<Record<string, string>> = {
   '/docs/connecting-servers': 'connecting-servers.html',
   '/docs/restoring-steelyard': 'restoring-steelyard.html',
 }
 
-export function docsRoutes(app: FastifyInstance, { version, docsFolder }: { version: string; docsFolder: string }): void {
+export function docsRoutes(
+  app: FastifyInstance,
+  { version, docsFolder }: { version: string; docsFolder: string },
+): void {
   let api: string | undefined
   const pages = { '/docs/api': () => (api ??= page(version)), ...readGuides(docsFolder) }
   for (const [url, text] of Object.entries(pages)) {
     app.get(url, { config: { open: true } }, async (_request, reply) => {
       const nonce = randomBytes(16).toString('base64url')
-      return reply.header('content-security-policy', contentPolicy([], nonce)).type('text/html; charset=utf-8').send(text().replace(noncePlaceholder, nonce))
+      return reply
+        .header('content-security-policy', contentPolicy([], nonce))
+        .type('text/html; charset=utf-8')
+        .send(text().replace(noncePlaceholder, nonce))
     })
   }
 }

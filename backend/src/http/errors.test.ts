@@ -2,7 +2,8 @@ import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { asProblem } from './errors.ts'
 
-const answered = (code: string) => Object.assign(new DatabaseError('told by the database', 20, 'error'), { code })
+const answered = (code: string) =>
+  Object.assign(new DatabaseError('told by the database', 20, 'error'), { code })
 
 test('a full disk of the database is reported as a full disk, not as overload', () => {
   const sentence = (code: string) => asProblem(answered(code), () => 0)?.message

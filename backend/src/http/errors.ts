@@ -1,4 +1,7 @@
-/** Converts errors to `{error, code, fields?, related?, request_id}`. Only a Problem's sentence reaches the caller; any other error is a 500 without details. */
+/**
+ * Converts errors to `{error, code, fields?, related?, request_id}`. Only a Problem's sentence
+ * reaches the caller; any other error is a 500 without details.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
@@ -7,17 +10,27 @@ import { isGeneral } from '#contract/sentences.ts'
 import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
-/** Longest list of fields in a response. Limited, because a hostile body could cause a long list. */
+/**
+ * Longest list of fields in a response. Limited, because a hostile body could cause a long list.
+ */
 const mostFields = 50
 
-/** Sentence per field path, such as `servers.0.role`; a problem with the body as a whole is under the empty name. */
+/**
+ * Sentence per field path, such as `servers.0.role`; a problem with the body as a whole is under
+ * the empty name.
+ */
 function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   const fields: [string, string][] = []
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
     // For an invalid key the inner issue has the message about the expected value.
-    else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
+    else
+      fields.push([
+        at,
+        (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message,
+      ])
   }
   // If a field has several sentences, the first one is kept.
   return Object.fromEntries(fields.slice(0, mostFields).toReversed())
@@ -25,7 +38,11 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
 
 const sentence = (fields: Record<string, string>): string => {
   const [name, text] = Object.entries(fields).at(-1) ?? ['', 'Invalid input']
-  return name === '' || !isGeneral(text) ? text : text.startsWith('Expected') ? `${name.slice(0, 80)}: ${text}` : `${text}: ${name.slice(0, 80)}`
+  return name === '' || !isGeneral(text)
+    ? text
+    : text.startsWith('Expected')
+      ? `${name.slice(0, 80)}: ${text}`
+      : `${text}: ${name.slice(0, 80)}`
 }
 
 export const unreadable = (issues: readonly z.core.$ZodIssue[]): Problem => {
@@ -49,7 +66,10 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
-/** Default `Retry-After` of 429 and 503. Silent servers are contacted again after 20 s, so an earlier retry would get the same response. */
+/**
+ * Default `Retry-After` of 429 and 503. Silent servers are contacted again after 20 s, so an
+ * earlier retry would get the same response.
+ */
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
@@ -59,14 +79,34 @@ const diskFull = '53100'
 /** Converts an error to a Problem; undefined for internal errors. */
 export function asProblem(error: unknown, random: () => number): Problem | undefined {
   if (error instanceof Problem) return error
-  if (isPoolBusy(error)) return new Problem('unavailable', 'The database did not answer in time. Please try again.', undefined, retryAfter(random))
+  if (isPoolBusy(error))
+    return new Problem(
+      'unavailable',
+      'The database did not answer in time. Please try again.',
+      undefined,
+      retryAfter(random),
+    )
   if (isDatabaseGone(error))
-    return new Problem('unavailable', 'The database cannot be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
+    return new Problem(
+      'unavailable',
+      'The database cannot be reached. Nothing was changed; please try again.',
+      undefined,
+      retryAfter(random),
+    )
   const state = sqlState(error)
-  if (state === diskFull) return new Problem('unavailable', 'The disk of the database is full. Nothing was changed; make room on it, then try again.')
+  if (state === diskFull)
+    return new Problem(
+      'unavailable',
+      'The disk of the database is full. Nothing was changed; make room on it, then try again.',
+    )
   // Out of memory or connections, a statement timeout, a lock timeout.
   if (state?.startsWith('53') || state === '57014' || state === '55P03')
-    return new Problem('unavailable', 'The database is too busy. Please try again.', undefined, retryAfter(random))
+    return new Problem(
+      'unavailable',
+      'The database is too busy. Please try again.',
+      undefined,
+      retryAfter(random),
+    )
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const known = frameworkProblems[code]
   return known && new Problem(known[0], known[1])
@@ -74,12 +114,25 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
 
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    // The client disconnected while it sent its body. The error isn't logged, because anybody could fill the log that way.
-    if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request is incomplete'))
+    // The client disconnected while it sent its body. The error isn't logged, because anybody could
+    // fill the log that way.
+    if (request.raw.destroyed && !request.raw.complete)
+      return sendProblem(request, reply, new Problem('bad_request', 'The request is incomplete'))
     const problem = asProblem(error, random)
-    if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
-    else if (sqlState(error) === diskFull) log.error('database.full', { request_id: request.id, error })
-    sendProblem(request, reply, problem ?? new Problem('internal', 'Something went wrong on our side'))
+    if (!problem)
+      log.error('request.failed', {
+        request_id: request.id,
+        method: request.method,
+        path: request.routeOptions.url ?? '',
+        error,
+      })
+    else if (sqlState(error) === diskFull)
+      log.error('database.full', { request_id: request.id, error })
+    sendProblem(
+      request,
+      reply,
+      problem ?? new Problem('internal', 'Something went wrong on our side'),
+    )
   }
 }
 
@@ -93,8 +146,10 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   }
   const { status } = errors[problem.code]
   // 429 and 503 always have a Retry-After, even if the Problem sets none.
-  const seconds = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)
-  if (seconds !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
+  const seconds =
+    problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)
+  if (seconds !== undefined)
+    void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
 }

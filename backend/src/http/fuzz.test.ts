@@ -1,6 +1,7 @@
 /**
- * Every call of the contract, with inputs generated from its own schemas and then corrupted, must get a response that the contract declares, and
- * never an internal error. The seed is printed; `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes it longer.
+ * Every call of the contract, with inputs generated from its own schemas and then corrupted, must
+ * get a response that the contract declares, and never an internal error. The seed is printed;
+ * `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes it longer.
  */
 import { randomInt } from 'node:crypto'
 import { env } from 'node:process'
@@ -19,8 +20,12 @@ const runs = Number(env['FUZZ_RUNS'] ?? 25)
 process.stderr.write(`fuzz: FUZZ_SEED=${seed}\n`)
 
 const failures: string[] = []
-const note = (_event: string, { error }: Fields = {}) => void (error instanceof Error && failures.push(error.stack ?? error.message))
-const backend = await startBackend({ log: { ...silent, error: note }, environment: { STEELYARD_DIAL_NETWORKS: '10.99.0.0/16' } })
+const note = (_event: string, { error }: Fields = {}) =>
+  void (error instanceof Error && failures.push(error.stack ?? error.message))
+const backend = await startBackend({
+  log: { ...silent, error: note },
+  environment: { STEELYARD_DIAL_NETWORKS: '10.99.0.0/16' },
+})
 const admin = await backend.signIn()
 const server = await buildServer(backend)
 
@@ -70,27 +75,47 @@ const hostile = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** Generates values that match a JSON schema. For patterns that can't be generated, uses ordinary words. */
+/**
+ * Generates values that match a JSON schema. For patterns that can't be generated, uses ordinary
+ * words.
+ */
 function valuesOf(schema: Json): fc.Arbitrary<unknown> {
   const of = (one: unknown) => valuesOf(one as Json)
   if ('const' in schema) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
-  for (const many of ['anyOf', 'oneOf']) if (Array.isArray(schema[many])) return fc.oneof(...(schema[many] as Json[]).map(of))
+  for (const many of ['anyOf', 'oneOf'])
+    if (Array.isArray(schema[many])) return fc.oneof(...(schema[many] as Json[]).map(of))
   switch (schema['type']) {
     case 'object': {
       const required = new Set((schema['required'] as string[] | undefined) ?? [])
       const properties = Object.entries((schema['properties'] as Json | undefined) ?? {})
       const known = Object.fromEntries(properties.map(([name, one]) => [name, of(one)]))
       if (properties.length === 0 && typeof schema['additionalProperties'] === 'object')
-        return fc.dictionary(fc.constantFrom('a', 'rack', 'x-1'), of(schema['additionalProperties']), { maxKeys: 3 })
-      return fc.record(known, { requiredKeys: properties.map(([name]) => name).filter((name) => required.has(name)) })
+        return fc.dictionary(
+          fc.constantFrom('a', 'rack', 'x-1'),
+          of(schema['additionalProperties']),
+          { maxKeys: 3 },
+        )
+      return fc.record(known, {
+        requiredKeys: properties.map(([name]) => name).filter((name) => required.has(name)),
+      })
     }
     case 'array':
-      return fc.array(of(schema['items'] ?? {}), { minLength: Number(schema['minItems'] ?? 0), maxLength: 3 })
+      return fc.array(of(schema['items'] ?? {}), {
+        minLength: Number(schema['minItems'] ?? 0),
+        maxLength: 3,
+      })
     case 'integer':
-      return fc.integer({ min: Math.max(Number(schema['minimum'] ?? 0), -1000), max: Math.min(Number(schema['maximum'] ?? 1000), 1000) })
+      return fc.integer({
+        min: Math.max(Number(schema['minimum'] ?? 0), -1000),
+        max: Math.min(Number(schema['maximum'] ?? 1000), 1000),
+      })
     case 'number':
-      return fc.double({ min: Number(schema['minimum'] ?? -1000), max: Number(schema['maximum'] ?? 1000), noNaN: true })
+      return fc.double({
+        min: Number(schema['minimum'] ?? -1000),
+        max: Number(schema['maximum'] ?? 1000),
+        noNaN: true,
+      })
     case 'boolean':
       return fc.boolean()
     case 'null':
@@ -122,13 +147,29 @@ function valuesOf(schema: Json): fc.Arbitrary<unknown> {
   }
 }
 
-const schemaOf = (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
+const schemaOf = (schema: z.core.$ZodType) =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
 
-type Spoil = { kind: 'none' | 'drop' | 'add' | 'swap' | 'whole'; at: number; key: string; by: unknown }
+type Spoil = {
+  kind: 'none' | 'drop' | 'add' | 'swap' | 'whole'
+  at: number
+  key: string
+  by: unknown
+}
 const spoil: fc.Arbitrary<Spoil> = fc.record({
   kind: fc.constantFrom('none', 'drop', 'add', 'swap', 'swap', 'whole'),
   at: fc.nat(50),
-  key: fc.constantFrom('extra', 'id', 'version', 'status', '__proto__', 'constructor', 'toString', 'na\u0000me', ''),
+  key: fc.constantFrom(
+    'extra',
+    'id',
+    'version',
+    'status',
+    '__proto__',
+    'constructor',
+    'toString',
+    'na\u0000me',
+    '',
+  ),
   by: hostile,
 })
 
@@ -150,7 +191,12 @@ function apply(value: unknown, { kind, at, key, by }: Spoil): { value: unknown; 
   const chosen = keys[at % Math.max(1, keys.length)]
   if (kind === 'add' && !Array.isArray(holder)) {
     const added = holder === copy && !(key in holder)
-    Object.defineProperty(holder, key, { value: by, enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(holder, key, {
+      value: by,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
     return { value: copy, added }
   }
   if (chosen === undefined) return { value: copy, added: false }
@@ -164,7 +210,9 @@ const inputs = (operation: Operation) =>
   fc.record({
     params: valuesOf(schemaOf(operation.params)),
     query: valuesOf(schemaOf(operation.query)),
-    body: takesBody(operation) ? valuesOf(schemaOf(operation.body)) : fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }),
+    body: takesBody(operation)
+      ? valuesOf(schemaOf(operation.body))
+      : fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }),
     spoilParams: spoil,
     spoilQuery: spoil,
     spoilBody: spoil,
@@ -180,51 +228,80 @@ const inputs = (operation: Operation) =>
     ),
   })
 
-const textOf = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value))
+const textOf = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
 /** A lone surrogate can't be part of a URL. */
 const encoded = (value: unknown): string => encodeURIComponent(textOf(value).toWellFormed())
-/** URL parsers remove the path segments `.` and `..`, also if percent-encoded (WHATWG URL, "single-dot URL path segment"), so another path would be called. */
+/**
+ * URL parsers remove the path segments `.` and `..`, also if percent-encoded (WHATWG URL,
+ * "single-dot URL path segment"), so another path would be called.
+ */
 const segment = (value: unknown): string => encoded(value).replace(/^\.\.?$/, '$&-')
 /** Throttled calls come last, because each try advances the clock, which ends sessions. */
 const timed = new Set(['authorize', 'waitlistJoin'])
 const ended: string[] = []
 
 /** The endless stream has its own tests. */
-const operations = allOperations.filter((o) => o.media !== 'text/event-stream').toSorted((a, b) => Number(timed.has(a.name)) - Number(timed.has(b.name)))
+const operations = allOperations
+  .filter((o) => o.media !== 'text/event-stream')
+  .toSorted((a, b) => Number(timed.has(a.name)) - Number(timed.has(b.name)))
 
-test.each(operations.map((o) => [o.name, o] as const))('fuzzed requests to %s get a response that the contract declares', async (_name, operation) => {
-  const outcome = await fc.check(
-    fc.asyncProperty(inputs(operation), async ({ params, query, body, spoilParams, spoilQuery, spoilBody, header }) => {
-      if (timed.has(operation.name)) backend.clock.advance(3_600_000)
-      const inPath = params as Json
-      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
-        segment(spoilParams.kind === 'swap' && name === ['id', 'patchId', 'node_id'][spoilParams.at % 3] ? spoilParams.by : inPath[name]),
-      )
-      const asked = apply(query, spoilQuery.kind === 'whole' ? { ...spoilQuery, kind: 'add' } : spoilQuery)
-      const search = Object.entries((asked.value ?? {}) as Json)
-        .map(([name, value]) => `${encodeURIComponent(name)}=${encoded(value)}`)
-        .join('&')
-      const sent = apply(body, spoilBody)
-      const payload = sent.value === undefined ? undefined : JSON.stringify(sent.value)
-      const response = await backend.app.inject({
-        method: operation.method,
-        url: search === '' ? path : `${path}?${search}`,
-        headers: { authorization: `Bearer ${admin.accessToken}`, ...(payload !== undefined && { 'content-type': 'application/json' }), ...header },
-        ...(payload !== undefined && { payload }),
-      })
-      if (response.statusCode === 503 || response.statusCode < 500) checkAnswer(operation, response)
-      else throw new Error(`${response.statusCode} ${response.body}\n${failures.at(-1) ?? ''}`)
-      ended.push(`${response.statusCode}`)
-      if (asked.added && response.statusCode < 400) throw new Error(`An unknown query parameter was accepted: ${search}`)
-      if (sent.added && takesBody(operation) && response.statusCode < 400) throw new Error(`An unknown field was accepted: ${payload}`)
-    }),
-    { seed, numRuns: runs },
-  )
-  expect(await fc.asyncDefaultReportMessage(outcome)).toBeUndefined()
-})
+test.each(operations.map((o) => [o.name, o] as const))(
+  'fuzzed requests to %s get a response that the contract declares',
+  async (_name, operation) => {
+    const outcome = await fc.check(
+      fc.asyncProperty(
+        inputs(operation),
+        async ({ params, query, body, spoilParams, spoilQuery, spoilBody, header }) => {
+          if (timed.has(operation.name)) backend.clock.advance(3_600_000)
+          const inPath = params as Json
+          const path = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
+            segment(
+              spoilParams.kind === 'swap' &&
+                name === ['id', 'patchId', 'node_id'][spoilParams.at % 3]
+                ? spoilParams.by
+                : inPath[name],
+            ),
+          )
+          const asked = apply(
+            query,
+            spoilQuery.kind === 'whole' ? { ...spoilQuery, kind: 'add' } : spoilQuery,
+          )
+          const search = Object.entries((asked.value ?? {}) as Json)
+            .map(([name, value]) => `${encodeURIComponent(name)}=${encoded(value)}`)
+            .join('&')
+          const sent = apply(body, spoilBody)
+          const payload = sent.value === undefined ? undefined : JSON.stringify(sent.value)
+          const response = await backend.app.inject({
+            method: operation.method,
+            url: search === '' ? path : `${path}?${search}`,
+            headers: {
+              authorization: `Bearer ${admin.accessToken}`,
+              ...(payload !== undefined && { 'content-type': 'application/json' }),
+              ...header,
+            },
+            ...(payload !== undefined && { payload }),
+          })
+          if (response.statusCode === 503 || response.statusCode < 500)
+            checkAnswer(operation, response)
+          else throw new Error(`${response.statusCode} ${response.body}\n${failures.at(-1) ?? ''}`)
+          ended.push(`${response.statusCode}`)
+          if (asked.added && response.statusCode < 400)
+            throw new Error(`An unknown query parameter was accepted: ${search}`)
+          if (sent.added && takesBody(operation) && response.statusCode < 400)
+            throw new Error(`An unknown field was accepted: ${payload}`)
+        },
+      ),
+      { seed, numRuns: runs },
+    )
+    expect(await fc.asyncDefaultReportMessage(outcome)).toBeUndefined()
+  },
+)
 
 test('enough of the fuzzed requests reached a handler', () => {
-  const count = Object.fromEntries([...Map.groupBy(ended, (s) => s)].map(([status, all]) => [status, all.length]))
+  const count = Object.fromEntries(
+    [...Map.groupBy(ended, (s) => s)].map(([status, all]) => [status, all.length]),
+  )
   process.stderr.write(`fuzz: ${JSON.stringify(count)}\n`)
   expect(count['200']).toBeGreaterThan(20)
   expect(count['400']).toBeGreaterThan(20)
@@ -233,15 +310,29 @@ test('enough of the fuzzed requests reached a handler', () => {
 })
 
 const paths = [...new Set(operations.map((o) => o.path))]
-test.each(paths)('%s returns 405 for an unsupported method, with the supported ones', async (path) => {
-  const url = path.replaceAll(/\{\w+\}/g, server)
-  // The methods of all operations that match the URL: `/v1/nodes/patches` also matches `/v1/nodes/{id}`.
-  const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))
-  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
-    if (has.has(method)) continue
-    const response = await backend.app.inject({ method, url, headers: { authorization: `Bearer ${admin.accessToken}` } })
-    expect(response.statusCode, `${method} ${url}`).toBe(405)
-    expect(checkProblem(response).code).toBe('method_not_allowed')
-    expect(String(response.headers['allow']).split(', ')).toEqual(expect.arrayContaining([...has]))
-  }
-})
+test.each(paths)(
+  '%s returns 405 for an unsupported method, with the supported ones',
+  async (path) => {
+    const url = path.replaceAll(/\{\w+\}/g, server)
+    // The methods of all operations that match the URL: `/v1/nodes/patches` also matches
+    // `/v1/nodes/{id}`.
+    const has = new Set(
+      allOperations
+        .filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url))
+        .map((o) => o.method as string),
+    )
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+      if (has.has(method)) continue
+      const response = await backend.app.inject({
+        method,
+        url,
+        headers: { authorization: `Bearer ${admin.accessToken}` },
+      })
+      expect(response.statusCode, `${method} ${url}`).toBe(405)
+      expect(checkProblem(response).code).toBe('method_not_allowed')
+      expect(String(response.headers['allow']).split(', ')).toEqual(
+        expect.arrayContaining([...has]),
+      )
+    }
+  },
+)

@@ -25,7 +25,10 @@ test('the console, its files, missing files, redirects and 304 answers have the 
   const asset = await own.app.inject({ url: '/assets/a-1.js' })
   const answers = [
     asset,
-    await own.app.inject({ url: '/assets/a-1.js', headers: { 'if-none-match': String(asset.headers['etag']) } }),
+    await own.app.inject({
+      url: '/assets/a-1.js',
+      headers: { 'if-none-match': String(asset.headers['etag']) },
+    }),
     await own.app.inject({ url: '/assets/nothing.js' }),
     await own.app.inject({ url: '/infra/servers' }),
     await own.app.inject({ url: '/docs/api' }),
@@ -41,7 +44,10 @@ test('the console, its files, missing files, redirects and 304 answers have the 
 
 test('an event stream carries the security headers', async () => {
   const stop = new AbortController()
-  const response = await fetch((await backend.listen()) + eventStream.path, { headers: { authorization }, signal: stop.signal })
+  const response = await fetch((await backend.listen()) + eventStream.path, {
+    headers: { authorization },
+    signal: stop.signal,
+  })
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(response.headers.get('cache-control')).toBe('no-store')
   expect(Object.fromEntries(response.headers)).toMatchObject(everywhere)
@@ -52,7 +58,13 @@ test('an event stream carries the security headers', async () => {
 test('HSTS is sent only behind a trusted proxy that reports https', async () => {
   const own = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
   const ask = async (remoteAddress: string, proto?: string) =>
-    (await own.app.inject({ url: '/healthz', remoteAddress, headers: { ...(proto && { 'x-forwarded-proto': proto }) } })).headers['strict-transport-security']
+    (
+      await own.app.inject({
+        url: '/healthz',
+        remoteAddress,
+        headers: { ...(proto && { 'x-forwarded-proto': proto }) },
+      })
+    ).headers['strict-transport-security']
   expect(await ask('10.1.2.3', 'https')).toBe('max-age=31536000; includeSubDomains')
   expect(await ask('10.1.2.3', 'http')).toBeUndefined()
   expect(await ask('10.1.2.3')).toBeUndefined()
@@ -60,14 +72,26 @@ test('HSTS is sent only behind a trusted proxy that reports https', async () => 
 })
 
 test('metrics are served only to this machine and to the networks in the setting', async () => {
-  const own = await startBackend({ environment: { STEELYARD_METRICS_NETWORKS: '10.9.0.0/24', STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
+  const own = await startBackend({
+    environment: {
+      STEELYARD_METRICS_NETWORKS: '10.9.0.0/24',
+      STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16',
+    },
+  })
   const ask = async (remoteAddress: string, forwarded?: string) =>
-    (await own.app.inject({ url: '/metrics', remoteAddress, headers: { ...(forwarded && { 'x-forwarded-for': forwarded }) } })).statusCode
+    (
+      await own.app.inject({
+        url: '/metrics',
+        remoteAddress,
+        headers: { ...(forwarded && { 'x-forwarded-for': forwarded }) },
+      })
+    ).statusCode
   expect(await ask('127.0.0.1')).toBe(200)
   expect(await ask('10.9.0.7')).toBe(200)
   expect(await ask('10.1.2.3', '10.9.0.7')).toBe(200)
   expect(await ask('10.8.0.7')).toBe(403)
   expect(await ask('10.1.2.3', '203.0.113.7')).toBe(403)
-  // Requests through an undeclared proxy on this machine are refused, because the proxy hides the client's address.
+  // Requests through an undeclared proxy on this machine are refused, because the proxy hides the
+  // client's address.
   expect(await ask('127.0.0.1', '203.0.113.7')).toBe(403)
 })

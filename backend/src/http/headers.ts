@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /**
  * The content policy.
- * @param connects other origins that the console calls, as its build says: of the error-reporting service, and of the API
+ * @param connects other origins that the console calls, as its build says: of the error-reporting
+ * service, and of the API
  * @param nonce for the styles of one response with index.html
  */
 export function contentPolicy(connects: readonly string[], nonce?: string): string {
@@ -26,12 +27,20 @@ export function contentPolicy(connects: readonly string[], nonce?: string): stri
   ].join('; ')
 }
 
-/** Only features that browsers recognise: an unknown name causes a warning in the browser's console. */
-const permissions = 'accelerometer camera display-capture geolocation gyroscope magnetometer microphone midi payment usb serial hid'.split(' ')
+/**
+ * Only features that browsers recognise: an unknown name causes a warning in the browser's console.
+ */
+const permissions =
+  'accelerometer camera display-capture geolocation gyroscope magnetometer microphone midi payment usb serial hid'.split(
+    ' ',
+  )
 
 const hsts = 'max-age=31536000; includeSubDomains'
 
-export const securityHeaders = (connects: readonly string[], tls: boolean): Readonly<Record<string, string>> => ({
+export const securityHeaders = (
+  connects: readonly string[],
+  tls: boolean,
+): Readonly<Record<string, string>> => ({
   'content-security-policy': contentPolicy(connects),
   ...(tls && { 'strict-transport-security': hsts }),
   'x-content-type-options': 'nosniff',
@@ -42,11 +51,15 @@ export const securityHeaders = (connects: readonly string[], tls: boolean): Read
   'x-frame-options': 'DENY',
 })
 
-/** Browsers and proxies must not cache responses of the API; the console's files set their own cache header. */
+/**
+ * Browsers and proxies must not cache responses of the API; the console's files set their own cache
+ * header.
+ */
 export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
   app.addHook('onRequest', (request, reply: FastifyReply, done) => {
     reply.headers(headers)
-    // Also sent behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted proxies.
+    // Also sent behind a trusted proxy: Fastify accepts `X-Forwarded-Proto` only from trusted
+    // proxies.
     if (request.protocol === 'https') reply.header('strict-transport-security', hsts)
     reply.header('cache-control', 'no-store')
     reply.header('x-request-id', request.id)

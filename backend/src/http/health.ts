@@ -1,4 +1,7 @@
-/** Routes without sign-in: health and readiness for load balancers, metrics for monitoring, and the data that the console needs before sign-in. */
+/**
+ * Routes without sign-in: health and readiness for load balancers, metrics for monitoring, and the
+ * data that the console needs before sign-in.
+ */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -19,11 +22,19 @@ async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: st
     return { ok: true }
   } catch (error) {
     if (isPoolBusy(error)) return { ok: false, reason: 'The database did not answer in time' }
-    return { ok: false, reason: isDatabaseGone(error) ? 'The database cannot be reached' : 'The database answers with an error' }
+    return {
+      ok: false,
+      reason: isDatabaseGone(error)
+        ? 'The database cannot be reached'
+        : 'The database answers with an error',
+    }
   }
 }
 
-/** Anybody may call these routes at any rate, so only one query runs at a time; concurrent requests share its result. */
+/**
+ * Anybody may call these routes at any rate, so only one query runs at a time; concurrent requests
+ * share its result.
+ */
 function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | undefined
   return () => (asking ??= ask().finally(() => (asking = undefined)))
@@ -34,13 +45,27 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
   const { utilization } = performance.eventLoopUtilization()
   const gauges: [name: string, help: string, value: number][] = [
     ['steelyard_heap_used_bytes', 'JavaScript heap in use.', getHeapStatistics().used_heap_size],
-    ['steelyard_event_loop_utilization', 'Share of time that the event loop was busy, since the start.', utilization],
+    [
+      'steelyard_event_loop_utilization',
+      'Share of time that the event loop was busy, since the start.',
+      utilization,
+    ],
     ['steelyard_streams_open', 'Open streams of live events and logs.', app.streams.count()],
     ['steelyard_database_connections', 'Database connections in the pool.', pool.totalCount],
-    ['steelyard_database_waiting', 'Requests that wait for a database connection.', pool.waitingCount],
+    [
+      'steelyard_database_waiting',
+      'Requests that wait for a database connection.',
+      pool.waitingCount,
+    ],
   ]
   try {
-    const { rows } = await sql<{ open: number; due: number; failing: number; escrow: number; outbox: number }>`select
+    const { rows } = await sql<{
+      open: number
+      due: number
+      failing: number
+      escrow: number
+      outbox: number
+    }>`select
       (select count(*)::int from operation where ended_at is null) as open,
       (select count(*)::int from wake_up where owner is null and halted_at is null and due_at <= now()) as due,
       (select count(*)::int from wake_up where failures > 0) as failing,
@@ -52,19 +77,39 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
       ['steelyard_operations_open', 'Operations that have not ended.', open],
       ['steelyard_wakeups_due', 'Objects whose next run is due but has not begun.', due],
       ['steelyard_wakeups_failing', 'Objects whose last run failed.', failing],
-      ['steelyard_escrow_failing', 'Clusters that wait because their escrow file cannot be written.', escrow],
+      [
+        'steelyard_escrow_failing',
+        'Clusters that wait because their escrow file cannot be written.',
+        escrow,
+      ],
       ['steelyard_outbox_waiting', 'Changes that have not been published.', outbox],
     )
   } catch (error) {
     if (!isDatabaseGone(error)) throw error
     gauges.push(['steelyard_database_up', 'Whether the database answers.', 0])
   }
-  const lines = gauges.flatMap(([name, help, value]) => [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${value}`])
-  return [...lines, '# HELP steelyard_info Version of the program.', '# TYPE steelyard_info gauge', `steelyard_info{version="${version}"} 1`, ''].join('\n')
+  const lines = gauges.flatMap(([name, help, value]) => [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} gauge`,
+    `${name} ${value}`,
+  ])
+  return [
+    ...lines,
+    '# HELP steelyard_info Version of the program.',
+    '# TYPE steelyard_info gauge',
+    `steelyard_info{version="${version}"} 1`,
+    '',
+  ].join('\n')
 }
 
-/** Allows this machine and the configured networks. Refuses requests through an untrusted proxy on this machine, which hides the real caller. */
-function mayMeasure({ ip, headers }: FastifyRequest, { metricsNetworks, trustedProxies }: Config): boolean {
+/**
+ * Allows this machine and the configured networks. Refuses requests through an untrusted proxy on
+ * this machine, which hides the real caller.
+ */
+function mayMeasure(
+  { ip, headers }: FastifyRequest,
+  { metricsNetworks, trustedProxies }: Config,
+): boolean {
   if (metricsNetworks.some((network) => network.contains(ip))) return true
   const isForwarded = headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined
   return isLoopback(ip) && !(isForwarded && !trustedProxies.some((network) => network.contains(ip)))
@@ -81,19 +126,33 @@ export function healthRoutes(app: FastifyInstance, platform: Platform): void {
     return reply.status(verdict.ok ? 200 : 503).send(verdict)
   })
   app.get('/metrics', { config: { open: true } }, async (request, reply) => {
-    if (!mayMeasure(request, config)) throw new Problem('forbidden', 'Metrics are open to this machine and to the networks of STEELYARD_METRICS_NETWORKS')
+    if (!mayMeasure(request, config))
+      throw new Problem(
+        'forbidden',
+        'Metrics are open to this machine and to the networks of STEELYARD_METRICS_NETWORKS',
+      )
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics())
   })
 }
 
-/** What the console needs to know before sign-in. @param ways how users may sign in, beside a password */
+/**
+ * What the console needs to know before sign-in. @param ways how users may sign in, beside a
+ * password
+ */
 export function installationRoutes(
   app: FastifyInstance,
   { config, version }: Platform,
   ways: Pick<Answer<typeof installationGet>['sign_in'], 'passkeys' | 'provider'>,
 ): void {
   const { localSignIn: password } = config
-  const passkeys = password ? ways.passkeys : { rp_id: null, reason: 'Passkeys are switched off here' }
-  const answer = { version, simulated: config.simulate !== undefined, waitlist_url: config.waitlistUrl ?? null, sign_in: { ...ways, passkeys, password } }
+  const passkeys = password
+    ? ways.passkeys
+    : { rp_id: null, reason: 'Passkeys are switched off here' }
+  const answer = {
+    version,
+    simulated: config.simulate !== undefined,
+    waitlist_url: config.waitlistUrl ?? null,
+    sign_in: { ...ways, passkeys, password },
+  }
   serve(app)(installationGet, async () => answer)
 }

@@ -13,7 +13,9 @@ import { rotationKey } from '../vault/vault.ts'
 import { buildServer } from '../domains/servers/testing.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 
-const backend = await startBackend({ environment: { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' } })
+const backend = await startBackend({
+  environment: { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
+})
 const admin = await backend.signIn()
 const place = (city_code: string) => ({
   country_code: 'PL',
@@ -28,13 +30,20 @@ const hashKey = await rotationKey(backend.platform)()
 /** Hashes a request as the app does: its path and parsed body. */
 const hashOf = (body: object): Buffer =>
   createHmac('sha256', hashKey)
-    .update(JSON.stringify(['idempotency', '/v1/datacenters', z.parse(datacenterCreate.body, body)]))
+    .update(
+      JSON.stringify(['idempotency', '/v1/datacenters', z.parse(datacenterCreate.body, body)]),
+    )
     .digest()
 const { id: datacenterId } = (await admin.call(datacenterCreate, { body: place('IDS') })).answer!
-const count = async (city: string) => (await admin.call(datacenterList, { query: { q: city } })).answer!.total
+const count = async (city: string) =>
+  (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
 test('fifty identical calls with one key create one object and get the same response', async () => {
-  const all = await Promise.all(Array.from({ length: 50 }, () => admin.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'once' })))
+  const all = await Promise.all(
+    Array.from({ length: 50 }, () =>
+      admin.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'once' }),
+    ),
+  )
   expect(all.map((a) => a.status)).toEqual(Array.from({ length: 50 }, () => 201))
   expect(new Set(all.map((a) => a.text)).size).toBe(1)
   expect(new Set(all.map((a) => a.headers['etag']))).toEqual(new Set(['"1"']))
@@ -43,24 +52,40 @@ test('fifty identical calls with one key create one object and get the same resp
 
 test('the same key with another body is refused', async () => {
   await admin.call(datacenterCreate, { body: place('BBB') }, { idempotencyKey: 'mismatch' })
-  const other = await admin.call(datacenterCreate, { body: place('BBC') }, { idempotencyKey: 'mismatch' })
+  const other = await admin.call(
+    datacenterCreate,
+    { body: place('BBC') },
+    { idempotencyKey: 'mismatch' },
+  )
   expect(other).toMatchObject({ status: 422, problem: { code: 'idempotency_mismatch' } })
   expect(await count('BBC')).toBe(0)
 })
 
 test('responses are stored encrypted, and a response stored without encryption is not sent again', async () => {
-  const { text } = await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })
-  const rows = await backend.platform.db.selectFrom('idempotent_call').selectAll().where('key', '=', 'sealed').execute()
+  const { text } = await admin.call(
+    datacenterCreate,
+    { body: place('SSS') },
+    { idempotencyKey: 'sealed' },
+  )
+  const rows = await backend.platform.db
+    .selectFrom('idempotent_call')
+    .selectAll()
+    .where('key', '=', 'sealed')
+    .execute()
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows)).not.toContain('SSS')
-  expect((await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).text).toBe(text)
+  expect(
+    (await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).text,
+  ).toBe(text)
   // A response stored unencrypted, as older versions did, is not replayed.
   await backend.platform.db
     .updateTable('idempotent_call')
     .set({ answer: JSON.stringify({ body: text, etag: null }) })
     .where('key', '=', 'sealed')
     .execute()
-  expect(await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).toMatchObject({
+  expect(
+    await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' }),
+  ).toMatchObject({
     status: 409,
     problem: { code: 'conflict' },
   })
@@ -68,18 +93,49 @@ test('responses are stored encrypted, and a response stored without encryption i
 
 test('a key is valid only for its user and its operation', async () => {
   const another = await backend.signIn()
-  const mine = await admin.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })
-  const theirs = await another.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })
+  const mine = await admin.call(
+    datacenterCreate,
+    { body: place('CCC') },
+    { idempotencyKey: 'shared' },
+  )
+  const theirs = await another.call(
+    datacenterCreate,
+    { body: place('CCC') },
+    { idempotencyKey: 'shared' },
+  )
   expect(mine.answer!.id).not.toBe(theirs.answer!.id)
-  expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
+  expect(
+    (
+      await admin.call(
+        datacenterRemove,
+        { params: { id: mine.answer!.id } },
+        { idempotencyKey: 'shared' },
+      )
+    ).status,
+  ).toBe(204)
   // A repeat gets the stored answer, although the object is gone.
-  expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
+  expect(
+    (
+      await admin.call(
+        datacenterRemove,
+        { params: { id: mine.answer!.id } },
+        { idempotencyKey: 'shared' },
+      )
+    ).status,
+  ).toBe(204)
 })
 
 test('a refused call can be repeated with the same key', async () => {
-  const refused = await admin.call(datacenterCreate, { body: { ...place('DDD'), latitude: 1 } }, { idempotencyKey: 'again' })
+  const refused = await admin.call(
+    datacenterCreate,
+    { body: { ...place('DDD'), latitude: 1 } },
+    { idempotencyKey: 'again' },
+  )
   expect(refused.status).toBe(422)
-  expect((await admin.call(datacenterCreate, { body: place('DDD') }, { idempotencyKey: 'again' })).status).toBe(201)
+  expect(
+    (await admin.call(datacenterCreate, { body: place('DDD') }, { idempotencyKey: 'again' }))
+      .status,
+  ).toBe(201)
 })
 
 test('a repeat of a running call gets 409 with Retry-After', async () => {
@@ -95,7 +151,11 @@ test('a repeat of a running call gets 409 with Retry-After', async () => {
       status: null,
     })
     .execute()
-  const waiting = await admin.call(datacenterCreate, { body: place('EEE') }, { idempotencyKey: 'slow' })
+  const waiting = await admin.call(
+    datacenterCreate,
+    { body: place('EEE') },
+    { idempotencyKey: 'slow' },
+  )
   expect(waiting).toMatchObject({ status: 409, problem: { code: 'idempotency_running' } })
   expect(waiting.headers['retry-after']).toBe('1')
 })
@@ -121,7 +181,8 @@ test('if a process died before its commit, the key is free at once; if it died a
       row('other-died', { owner: 'another', beat_at: silent }),
     ])
     .execute()
-  const send = (key: string) => admin.call(datacenterCreate, { body: place('FFF') }, { idempotencyKey: key })
+  const send = (key: string) =>
+    admin.call(datacenterCreate, { body: place('FFF') }, { idempotencyKey: key })
   expect((await send('died-late')).problem).toMatchObject({ code: 'conflict' })
   expect((await send('other-lives')).problem).toMatchObject({ code: 'idempotency_running' })
   expect(await count('FFF')).toBe(0)
@@ -136,27 +197,73 @@ test('a change is rolled back if another process has taken over the call', async
   const { db } = backend.platform
   const late = db.transaction().execute(async (tx) => {
     // The creation of a datacenter in the same city waits for this row, inside of its transaction.
-    await tx.insertInto('city_index').values({ country_code: 'PL', city_code: 'OVR', last_index: 1 }).execute()
-    const call = admin.call(datacenterCreate, { body: place('OVR') }, { idempotencyKey: 'overtaken' })
-    await expect.poll(() => db.selectFrom('idempotent_call').select('claim').where('key', '=', 'overtaken').execute()).toHaveLength(1)
-    await db.updateTable('idempotent_call').set({ claim: randomUUID(), owner: 'another' }).where('key', '=', 'overtaken').execute()
+    await tx
+      .insertInto('city_index')
+      .values({ country_code: 'PL', city_code: 'OVR', last_index: 1 })
+      .execute()
+    const call = admin.call(
+      datacenterCreate,
+      { body: place('OVR') },
+      { idempotencyKey: 'overtaken' },
+    )
+    await expect
+      .poll(() =>
+        db.selectFrom('idempotent_call').select('claim').where('key', '=', 'overtaken').execute(),
+      )
+      .toHaveLength(1)
+    await db
+      .updateTable('idempotent_call')
+      .set({ claim: randomUUID(), owner: 'another' })
+      .where('key', '=', 'overtaken')
+      .execute()
     return { call }
   })
-  expect(await (await late).call).toMatchObject({ status: 409, problem: { code: 'idempotency_running' } })
+  expect(await (await late).call).toMatchObject({
+    status: 409,
+    problem: { code: 'idempotency_running' },
+  })
   expect(await count('OVR')).toBe(0)
 })
 
-/** `doomed` fails each call right after the commit, like a killed process. `sound` is another process, which gets the same call again. */
+/**
+ * `doomed` fails each call right after the commit, like a killed process. `sound` is another
+ * process, which gets the same call again.
+ */
 const doomed = await startBackend({
   beside: backend,
-  environment: { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', FAILPOINT: 'answer:after' },
+  environment: {
+    STEELYARD_SIMULATE: '1',
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    FAILPOINT: 'answer:after',
+  },
 })
 test.each<[string, Operation, () => object | Promise<object>]>([
   ['a datacenter', datacenterCreate, () => ({ body: place('KAA') })],
-  ['removing a datacenter', datacenterRemove, async () => ({ params: { id: (await admin.call(datacenterCreate, { body: place('KAB') })).answer!.id } })],
-  ['a user', userCreate, () => ({ body: { email: 'killed@example.com', name: 'K', role: 'viewer', password: 'not so good a word' } })],
+  [
+    'removing a datacenter',
+    datacenterRemove,
+    async () => ({
+      params: { id: (await admin.call(datacenterCreate, { body: place('KAB') })).answer!.id },
+    }),
+  ],
+  [
+    'a user',
+    userCreate,
+    () => ({
+      body: {
+        email: 'killed@example.com',
+        name: 'K',
+        role: 'viewer',
+        password: 'not so good a word',
+      },
+    }),
+  ],
   ['a join token, which is shown once', joinTokenCreate, () => ({ body: { name: 'killed' } })],
-  ['a subnet', subnetCreate, () => ({ body: { name: 'killed', cidr: '10.77.0.0/24', datacenter_id: datacenterId } })],
+  [
+    'a subnet',
+    subnetCreate,
+    () => ({ body: { name: 'killed', cidr: '10.77.0.0/24', datacenter_id: datacenterId } }),
+  ],
   [
     'a patch',
     patchCreate,
@@ -178,7 +285,12 @@ test.each<[string, Operation, () => object | Promise<object>]>([
         'content-type': 'application/json',
         'idempotency-key': `killed ${what}`.replaceAll(/[^a-z]/g, '-'),
       }
-      return on.app.inject({ method: operation.method, url, headers, ...(body && { payload: JSON.stringify(body) }) })
+      return on.app.inject({
+        method: operation.method,
+        url,
+        headers,
+        ...(body && { payload: JSON.stringify(body) }),
+      })
     }
     expect((await send(doomed)).statusCode).toBe(500)
     const [first, again] = [await send(backend), await send(backend)]
@@ -192,10 +304,20 @@ test('ten thousand writes of preferences with keys store no responses', async ()
   const { db } = backend.platform
   for (let round = 0; round < 100; round++) {
     const keys = Array.from({ length: 100 }, (_, i) => `preferences-${round}-${i}`)
-    const all = await Promise.all(keys.map((idempotencyKey) => viewer.call(preferencesPut, { body: { theme: 'dark' } }, { idempotencyKey })))
+    const all = await Promise.all(
+      keys.map((idempotencyKey) =>
+        viewer.call(preferencesPut, { body: { theme: 'dark' } }, { idempotencyKey }),
+      ),
+    )
     expect(new Set(all.map((a) => a.status))).toEqual(new Set([200]))
   }
-  expect(await db.selectFrom('idempotent_call').select('key').where('person_id', '=', viewer.userId).execute()).toEqual([])
+  expect(
+    await db
+      .selectFrom('idempotent_call')
+      .select('key')
+      .where('person_id', '=', viewer.userId)
+      .execute(),
+  ).toEqual([])
 }, 60_000)
 
 test('at most one MiB of responses is stored per user: the oldest are dropped; running calls and other users’ responses stay', async () => {
@@ -220,20 +342,43 @@ test('at most one MiB of responses is stored per user: the oldest are dropped; r
       .execute()
   await db
     .insertInto('idempotent_call')
-    .values({ ...row(many.userId, 0), key: 'runs', answered_at: null, committed_at: null, answer: null })
+    .values({
+      ...row(many.userId, 0),
+      key: 'runs',
+      answered_at: null,
+      committed_at: null,
+      answer: null,
+    })
     .execute()
-  expect((await many.call(datacenterCreate, { body: place('MIB') }, { idempotencyKey: 'newest' })).status).toBe(201)
-  const kept = await db.selectFrom('idempotent_call').select(['key', 'bytes']).where('person_id', '=', many.userId).execute()
-  expect(kept.filter(({ key }) => key !== 'runs').reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(1024 * 1024)
+  expect(
+    (await many.call(datacenterCreate, { body: place('MIB') }, { idempotencyKey: 'newest' }))
+      .status,
+  ).toBe(201)
+  const kept = await db
+    .selectFrom('idempotent_call')
+    .select(['key', 'bytes'])
+    .where('person_id', '=', many.userId)
+    .execute()
+  expect(
+    kept.filter(({ key }) => key !== 'runs').reduce((sum, { bytes }) => sum + bytes, 0),
+  ).toBeLessThanOrEqual(1024 * 1024)
   const keys = new Set(kept.map(({ key }) => key))
   expect(['newest', 'runs', 'old-299'].every((key) => keys.has(key))).toBe(true)
   expect(keys.has('old-0')).toBe(false)
-  expect(await db.selectFrom('idempotent_call').select('key').where('person_id', '=', other.userId).execute()).toHaveLength(300)
+  expect(
+    await db
+      .selectFrom('idempotent_call')
+      .select('key')
+      .where('person_id', '=', other.userId)
+      .execute(),
+  ).toHaveLength(300)
 })
 
 test('a key is 1 to 128 visible characters', async () => {
   for (const key of [' ', 'x'.repeat(129), 'a b'])
-    expect((await admin.call(datacenterCreate, { body: place('HHH') }, { idempotencyKey: key })).status).toBe(400)
+    expect(
+      (await admin.call(datacenterCreate, { body: place('HHH') }, { idempotencyKey: key })).status,
+    ).toBe(400)
 })
 
 test('keys expire after a day', async () => {
@@ -246,10 +391,29 @@ test('keys expire after a day', async () => {
 })
 
 test("the stored hash of a body can't be used to guess the password in that body", async () => {
-  const body = { email: 'guessed@example.com', name: 'Guessed', role: 'viewer' as const, password: 'not so good a password' }
+  const body = {
+    email: 'guessed@example.com',
+    name: 'Guessed',
+    role: 'viewer' as const,
+    password: 'not so good a password',
+  }
   expect((await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).status).toBe(201)
-  const row = await backend.platform.db.selectFrom('idempotent_call').select('request_hash').where('key', '=', 'guessed').executeTakeFirstOrThrow()
-  const guesses = [JSON.stringify(['/v1/users', body]), JSON.stringify(['idempotency', '/v1/users', body]), JSON.stringify(body)]
-  for (const guess of guesses) expect(Buffer.from(row.request_hash).equals(createHash('sha256').update(guess).digest())).toBe(false)
-  expect(await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).toMatchObject({ status: 201, answer: { email: 'guessed@example.com' } })
+  const row = await backend.platform.db
+    .selectFrom('idempotent_call')
+    .select('request_hash')
+    .where('key', '=', 'guessed')
+    .executeTakeFirstOrThrow()
+  const guesses = [
+    JSON.stringify(['/v1/users', body]),
+    JSON.stringify(['idempotency', '/v1/users', body]),
+    JSON.stringify(body),
+  ]
+  for (const guess of guesses)
+    expect(Buffer.from(row.request_hash).equals(createHash('sha256').update(guess).digest())).toBe(
+      false,
+    )
+  expect(await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).toMatchObject({
+    status: 201,
+    answer: { email: 'guessed@example.com' },
+  })
 })

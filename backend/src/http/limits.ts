@@ -1,6 +1,6 @@
 /**
- * Keeps the process responsive: concurrent requests are limited in total, per user and per source; reads are refused when the event loop lags; each
- * user's writes have a rate limit.
+ * Keeps the process responsive: concurrent requests are limited in total, per user and per source;
+ * reads are refused when the event loop lags; each user's writes have a rate limit.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -34,18 +34,41 @@ export const defaultLimits = {
   writeBurst: 60,
 }
 
-const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
+const busy = (random: () => number) =>
+  new Problem(
+    'unavailable',
+    'Server busy. Please try again.',
+    undefined,
+    1 + Math.floor(random() * 5),
+  )
 
-/** Interval of the measurements of the event loop's delay, in ms. Node.js counts it as part of the delay: with an idle loop, each delay is this long. */
+/**
+ * Interval of the measurements of the event loop's delay, in ms. Node.js counts it as part of the
+ * delay: with an idle loop, each delay is this long.
+ */
 const measureMs = 100
 
-/** At least this number of sources has its own bucket, of which the least recent ones are dropped first. Also the limit of addresses whose source is remembered. */
+/**
+ * At least this number of sources has its own bucket, of which the least recent ones are dropped
+ * first. Also the limit of addresses whose source is remembered.
+ */
 const mostSources = 10_000
 
 /** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
-export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
+export function bucket({
+  perSecond,
+  burst,
+  clock,
+}: {
+  perSecond: number
+  burst: number
+  clock: Clock
+}) {
   type Level = { tokens: number; at: number }
-  /** Two maps of the buckets' levels by key. The older map is dropped as a whole, because deleting the oldest entry of a map gets slower with each deletion. */
+  /**
+   * Two maps of the buckets' levels by key. The older map is dropped as a whole, because deleting
+   * the oldest entry of a map gets slower with each deletion.
+   */
   let late = new Map<string, Level>()
   let earlier = new Map<string, Level>()
   return {
@@ -66,12 +89,21 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
 
 const isRead = (request: FastifyRequest) => request.method === 'GET' || request.method === 'HEAD'
 
-/** Runs a call's handler while the call counts as in flight. The call ends when the response was passed to the socket, even if the client doesn't read it. */
-export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>) => Promise<T>
+/**
+ * Runs a call's handler while the call counts as in flight. The call ends when the response was
+ * passed to the socket, even if the client doesn't read it.
+ */
+export type InPlace = <T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  act: () => Promise<T>,
+) => Promise<T>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Source address for limits; undefined if many users share the address (see `countedSource`). */
+    /**
+     * Source address for limits; undefined if many users share the address (see `countedSource`).
+     */
     source: string | undefined
   }
   interface FastifyInstance {
@@ -83,9 +115,13 @@ declare module 'fastify' {
   }
 }
 
-const tooMany = () => new Problem('throttled', 'Too many requests at once. Please wait a moment.', undefined, 1)
+const tooMany = () =>
+  new Problem('throttled', 'Too many requests at once. Please wait a moment.', undefined, 1)
 
-export function limit(app: FastifyInstance, { config, clock, random, limits }: Platform & { limits: Limits }): void {
+export function limit(
+  app: FastifyInstance,
+  { config, clock, random, limits }: Platform & { limits: Limits },
+): void {
   const all = shares(limits.inFlight)
   const heavy = shares(limits.heavy)
   const unread = new Map<string, number>()
@@ -115,7 +151,14 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     if (request.routeOptions.config.hasOwnQueue) return act()
     try {
       if (request.routeOptions.config.heavy && request.caller.kind === 'user')
-        gives.push(placeOf(await heavy.take([{ key: request.caller.userId, most: limits.heavyOfPerson }], limits.waitMs)))
+        gives.push(
+          placeOf(
+            await heavy.take(
+              [{ key: request.caller.userId, most: limits.heavyOfPerson }],
+              limits.waitMs,
+            ),
+          ),
+        )
       const taken = all.take(sharesOf(request), limits.waitMs)
       gives.push(placeOf(taken instanceof Promise ? await taken : taken))
       // Nothing is done for a client that disconnected while it waited.
@@ -127,7 +170,10 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
   }
   app.decorate('inPlace', inPlace)
 
-  /** Sources by address: most requests come from few addresses, and parsing an address takes longer than the other limits. */
+  /**
+   * Sources by address: most requests come from few addresses, and parsing an address takes longer
+   * than the other limits.
+   */
   const sources = new Map<string, string | undefined>()
   app.decorateRequest('source', undefined)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -137,7 +183,11 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
       sources.set(ip, countedSource(ip, config.trustedProxies))
     }
     request.source = sources.get(ip)
-    done(lagging && isRead(request) && request.routeOptions.config.operation ? busy(random) : undefined)
+    done(
+      lagging && isRead(request) && request.routeOptions.config.operation
+        ? busy(random)
+        : undefined,
+    )
   })
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const { caller } = request
@@ -152,7 +202,13 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     })
     if (isRead(request)) return done()
     const waitMs = writes.take(caller.userId)
-    if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
+    if (waitMs > 0)
+      throw new Problem(
+        'throttled',
+        'Too many changes at once. Please wait a moment.',
+        undefined,
+        waitMs / 1000,
+      )
     done()
   })
   const stopCutting = cutStalled(app.server, limits.stalledMs)

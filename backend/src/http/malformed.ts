@@ -1,6 +1,7 @@
 /**
- * Refuses requests that a proxy and this server could parse differently or that no honest client sends, before any other processing. Requests that the
- * parser of Node.js refuses (two lengths, a length beside chunks, bare line feeds) never reach the hooks: `refuseMalformed` answers them.
+ * Refuses requests that a proxy and this server could parse differently or that no honest client
+ * sends, before any other processing. Requests that the parser of Node.js refuses (two lengths, a
+ * length beside chunks, bare line feeds) never reach the hooks: `refuseMalformed` answers them.
  */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -11,7 +12,8 @@ import { isForPage } from './console.ts'
 import { queryOf } from './query.ts'
 
 const longestUrl = 4 * 1024
-const notPlain = 'A chunked body must have no extensions and no trailers, and must not follow a request that is still running'
+const notPlain =
+  'A chunked body must have no extensions and no trailers, and must not follow a request that is still running'
 
 /** Refuses the request and closes the connection. */
 function refuse(reply: FastifyReply, sentence: string): never {
@@ -20,8 +22,11 @@ function refuse(reply: FastifyReply, sentence: string): never {
 }
 
 export function refuseAmbiguous(app: FastifyInstance): void {
-  // Unknown `Expect` headers are ignored, as RFC 9110 §10.1.1 allows. Node.js would respond to them by itself, without the usual headers.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  // Unknown `Expect` headers are ignored, as RFC 9110 §10.1.1 allows. Node.js would respond to them
+  // by itself, without the usual headers.
+  app.server.on('checkExpectation', (request, response) =>
+    app.server.emit('request', request, response),
+  )
 
   const isPlain = watchChunks(app.server)
 
@@ -33,19 +38,24 @@ export function refuseAmbiguous(app: FastifyInstance): void {
       if (name.length === 4 && name.toLowerCase() === 'host') named++
     }
     // RFC 9112 §3.2. HTTP/1.0 doesn't require a Host header.
-    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must have exactly one Host header')
+    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0'))
+      refuse(reply, 'The request must have exactly one Host header')
     const coding = raw.headers['transfer-encoding']
     if (coding !== undefined) {
       const bodiless = request.method === 'GET' || request.method === 'HEAD'
-      // RFC 9112 §6.1: HTTP/1.0 has no transfer codings. Codings other than chunked aren't supported.
-      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body must be sent with Content-Length or in chunks')
+      // RFC 9112 §6.1: HTTP/1.0 has no transfer codings. Codings other than chunked aren't
+      // supported.
+      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')
+        refuse(reply, 'A body must be sent with Content-Length or in chunks')
       if (!isPlain(raw)) refuse(reply, notPlain)
     }
-    // A page may have any path and query, because only the console reads them. A request that has a route, such as `/%761/nodes`, is not for a page.
+    // A page may have any path and query, because only the console reads them. A request that has a
+    // route, such as `/%761/nodes`, is not for a page.
     if (request.is404 && isForPage(request)) return done()
     if (url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = url.indexOf('?')
-    if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path cannot be read')
+    if (/%00/.test(query === -1 ? url : url.slice(0, query)))
+      throw new Problem('bad_request', 'The path cannot be read')
     if (query === -1) return done()
     const { fault } = queryOf(url.slice(query + 1))
     done(fault === undefined ? undefined : new Problem('bad_request', fault))
@@ -63,16 +73,24 @@ const answers: Readonly<Record<string, readonly [status: string, sentence: strin
 }
 
 /**
- * Responds to bytes that are no HTTP request, and closes the connection. No hook runs for them, so the response is built here, in the usual format and with the
- * usual headers. Neither the response nor the log repeats what the client sent.
+ * Responds to bytes that are no HTTP request, and closes the connection. No hook runs for them, so
+ * the response is built here, in the usual format and with the usual headers. Neither the response
+ * nor the log repeats what the client sent.
  */
 export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
-    const [status, sentence] = answers[error.code ?? ''] ?? ['400 Bad Request', 'The request cannot be read']
+    const [status, sentence] = answers[error.code ?? ''] ?? [
+      '400 Bad Request',
+      'The request cannot be read',
+    ]
     const request_id = randomUUID()
-    const body = JSON.stringify({ error: sentence, code: 'bad_request', request_id } satisfies ErrorBody)
+    const body = JSON.stringify({
+      error: sentence,
+      code: 'bad_request',
+      request_id,
+    } satisfies ErrorBody)
     const all = {
       ...headers,
       'cache-control': 'no-store',

@@ -12,7 +12,10 @@ import { objects } from './words/objects.ts'
 
 const document = openapiDocument('1.2.3')
 
-/** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses. Other fields are not allowed. */
+/**
+ * The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses.
+ * Other fields are not allowed.
+ */
 const mediaTypes = {
   type: 'object',
   minProperties: 1,
@@ -26,7 +29,11 @@ const mediaTypes = {
 const response = {
   type: 'object',
   required: ['description'],
-  properties: { description: { type: 'string', minLength: 1 }, headers: { type: 'object' }, content: mediaTypes },
+  properties: {
+    description: { type: 'string', minLength: 1 },
+    headers: { type: 'object' },
+    content: mediaTypes,
+  },
   additionalProperties: false,
 }
 const call = {
@@ -48,13 +55,29 @@ const call = {
           description: { type: 'string' },
           schema: { type: 'object' },
         },
-        anyOf: [{ properties: { in: { enum: ['query', 'header'] } } }, { properties: { required: { const: true } }, required: ['required'] }],
+        anyOf: [
+          { properties: { in: { enum: ['query', 'header'] } } },
+          { properties: { required: { const: true } }, required: ['required'] },
+        ],
         additionalProperties: false,
       },
     },
-    requestBody: { type: 'object', required: ['content'], properties: { required: { type: 'boolean' }, content: mediaTypes }, additionalProperties: false },
-    responses: { type: 'object', minProperties: 1, patternProperties: { '^[1-5]\\d\\d$': response }, additionalProperties: false },
-    security: { type: 'array', items: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } } },
+    requestBody: {
+      type: 'object',
+      required: ['content'],
+      properties: { required: { type: 'boolean' }, content: mediaTypes },
+      additionalProperties: false,
+    },
+    responses: {
+      type: 'object',
+      minProperties: 1,
+      patternProperties: { '^[1-5]\\d\\d$': response },
+      additionalProperties: false,
+    },
+    security: {
+      type: 'array',
+      items: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
+    },
   },
   additionalProperties: false,
 }
@@ -66,20 +89,35 @@ const shape = {
     info: {
       type: 'object',
       required: ['title', 'version'],
-      properties: { title: { type: 'string' }, version: { type: 'string' }, description: { type: 'string' } },
+      properties: {
+        title: { type: 'string' },
+        version: { type: 'string' },
+        description: { type: 'string' },
+      },
       additionalProperties: false,
     },
     servers: { type: 'array', items: { type: 'object', required: ['url'] } },
     paths: {
       type: 'object',
       patternProperties: {
-        '^/': { type: 'object', properties: Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((m) => [m, call])), additionalProperties: false },
+        '^/': {
+          type: 'object',
+          properties: Object.fromEntries(
+            ['get', 'put', 'post', 'patch', 'delete'].map((m) => [m, call]),
+          ),
+          additionalProperties: false,
+        },
       },
       additionalProperties: false,
     },
     components: {
       type: 'object',
-      properties: { schemas: { type: 'object' }, securitySchemes: { type: 'object' }, headers: { type: 'object' }, responses: { type: 'object' } },
+      properties: {
+        schemas: { type: 'object' },
+        securitySchemes: { type: 'object' },
+        headers: { type: 'object' },
+        responses: { type: 'object' },
+      },
       additionalProperties: false,
     },
   },
@@ -87,7 +125,9 @@ const shape = {
 }
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
-const calls = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, one]) => ({ path, method, one })))
+const calls = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, one]) => ({ path, method, one })),
+)
 
 test('the document is valid OpenAPI 3.1', () => {
   const validate = ajv.compile(shape)
@@ -98,13 +138,20 @@ test('the document is valid OpenAPI 3.1', () => {
 test('paths outside of the contract are in the document and respond as described', async () => {
   const { app } = await startBackend()
   const outside = calls.filter(({ one }) => allOperations.every((o) => o.name !== one.operationId))
-  expect(outside.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/metrics', '/join/{token}'])
+  expect(outside.map(({ path }) => path)).toEqual([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/join/{token}',
+  ])
   for (const { path, one } of outside) {
     const answer = await app.inject({ url: path.replace('{token}', 'x') })
     const { content } = one.responses[String(answer.statusCode)]!
     const [media, { schema }] = Object.entries(content!)[0]!
     expect(String(answer.headers['content-type'])).toContain(media)
-    expect(ajv.validate(schema, media === 'application/json' ? answer.json() : answer.body)).toBe(true)
+    expect(ajv.validate(schema, media === 'application/json' ? answer.json() : answer.body)).toBe(
+      true,
+    )
   }
 })
 
@@ -112,7 +159,9 @@ test('each schema is valid JSON Schema 2020-12', () => {
   const schemas = calls.flatMap(({ one }) => [
     ...one.parameters.map((p) => p.schema),
     ...Object.values(one.requestBody?.content ?? {}).map((c) => c.schema),
-    ...Object.values(one.responses).flatMap((r) => Object.values(r.content ?? {}).map((c) => c.schema)),
+    ...Object.values(one.responses).flatMap((r) =>
+      Object.values(r.content ?? {}).map((c) => c.schema),
+    ),
   ])
   schemas.push(...Object.values(document.components.schemas))
   expect(schemas.length).toBeGreaterThan(300)
@@ -123,38 +172,58 @@ test('each schema is valid JSON Schema 2020-12', () => {
 test('the declared path parameters are those in the path, and operation ids are unique', () => {
   for (const { path, one } of calls) {
     const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))
-    expect(new Set(one.parameters.filter((p) => p.in === 'path').map((p) => p.name))).toEqual(inPath)
+    expect(new Set(one.parameters.filter((p) => p.in === 'path').map((p) => p.name))).toEqual(
+      inPath,
+    )
   }
   expect(new Set(calls.map(({ one }) => one.operationId)).size).toBe(calls.length)
 })
 
-test.each(allOperations.map((o) => [o.name, o] as const))('%s is in the document with its scope, its body and every error', (_name, operation) => {
-  const one = document.paths[operation.path]![operation.method.toLowerCase()]!
-  expect(one.operationId).toBe(operation.name)
-  expect(one.security).toEqual(operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }])
-  expect(one.requestBody !== undefined).toBe(takesBody(operation))
-  expect(one.responses).toHaveProperty(String(operation.status))
-  for (const code of errorsOf(operation)) expect(one.responses[errors[code].status]!.description).toContain(`\`${code}\``)
-  for (const status of ['429', '503']) expect(one.responses[status]!.headers).toHaveProperty('Retry-After')
-  const headers = new Set(one.parameters.filter((p) => p.in === 'header').map((p) => p.name))
-  expect(headers.has('Idempotency-Key')).toBe(operation.kept)
-  expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
-})
+test.each(allOperations.map((o) => [o.name, o] as const))(
+  '%s is in the document with its scope, its body and every error',
+  (_name, operation) => {
+    const one = document.paths[operation.path]![operation.method.toLowerCase()]!
+    expect(one.operationId).toBe(operation.name)
+    expect(one.security).toEqual(
+      operation.scope === null
+        ? []
+        : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }],
+    )
+    expect(one.requestBody !== undefined).toBe(takesBody(operation))
+    expect(one.responses).toHaveProperty(String(operation.status))
+    for (const code of errorsOf(operation))
+      expect(one.responses[errors[code].status]!.description).toContain(`\`${code}\``)
+    for (const status of ['429', '503'])
+      expect(one.responses[status]!.headers).toHaveProperty('Retry-After')
+    const headers = new Set(one.parameters.filter((p) => p.in === 'header').map((p) => p.name))
+    expect(headers.has('Idempotency-Key')).toBe(operation.kept)
+    expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
+  },
+)
 
 test('every parameter and every field of a body has a description', () => {
-  const silent = calls.flatMap(({ one }) => one.parameters.filter((p) => !p.description).map((p) => `${one.operationId} ${p.name}`))
+  const silent = calls.flatMap(({ one }) =>
+    one.parameters.filter((p) => !p.description).map((p) => `${one.operationId} ${p.name}`),
+  )
   const look = (schema: unknown, at: string): void => {
     if (typeof schema !== 'object' || schema === null) return
     for (const [key, value] of Object.entries(schema))
       if (key !== 'properties') look(value, at)
       else
-        for (const [name, field] of Object.entries(value as Record<string, { description?: string; $ref?: string }>)) {
+        for (const [name, field] of Object.entries(
+          value as Record<string, { description?: string; $ref?: string }>,
+        )) {
           if (!field.description && !field.$ref) silent.push(`${at} ${name}`)
           look(field, `${at} ${name}`)
         }
   }
-  for (const { one } of calls) for (const body of Object.values(one.requestBody?.content ?? {})) look(body.schema, one.operationId)
-  for (const [name, schema] of Object.entries(document.components.schemas).filter(([name]) => name.startsWith('New'))) look(schema, name)
+  for (const { one } of calls)
+    for (const body of Object.values(one.requestBody?.content ?? {}))
+      look(body.schema, one.operationId)
+  for (const [name, schema] of Object.entries(document.components.schemas).filter(([name]) =>
+    name.startsWith('New'),
+  ))
+    look(schema, name)
   expect(silent).toEqual([])
 })
 
@@ -162,9 +231,14 @@ test('every field and object that has a description is used by a call', () => {
   const text = JSON.stringify(document)
   const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])
-  expect(Object.keys(objects).filter((name) => !text.includes(`#/components/schemas/${name}"`))).toEqual([])
+  expect(
+    Object.keys(objects).filter((name) => !text.includes(`#/components/schemas/${name}"`)),
+  ).toEqual([])
 })
 
-test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))('%s has an example body that it accepts', (name, { body }) => {
-  expect(z.safeParse(body, bodies[name]).error?.issues ?? []).toEqual([])
-})
+test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))(
+  '%s has an example body that it accepts',
+  (name, { body }) => {
+    expect(z.safeParse(body, bodies[name]).error?.issues ?? []).toEqual([])
+  },
+)

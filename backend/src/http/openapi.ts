@@ -1,4 +1,7 @@
-/** Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of the contract. */
+/**
+ * Generates the OpenAPI 3.1 document from the contract, its descriptions and the routes outside of
+ * the contract.
+ */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations, variantsOf } from '#contract/all.ts'
@@ -11,7 +14,17 @@ import { objects } from './words/objects.ts'
 
 type Json = Record<string, unknown>
 
-type Simple = '$ref' | 'type' | 'format' | 'description' | 'enum' | 'const' | 'default' | 'required' | 'examples' | 'pattern'
+type Simple =
+  | '$ref'
+  | 'type'
+  | 'format'
+  | 'description'
+  | 'enum'
+  | 'const'
+  | 'default'
+  | 'required'
+  | 'examples'
+  | 'pattern'
 type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems'
 /** The parts of a JSON schema that the documentation shows. */
 export interface Schema extends Pick<z.core.JSONSchema.JSONSchema, Simple | Bound> {
@@ -21,7 +34,13 @@ export interface Schema extends Pick<z.core.JSONSchema.JSONSchema, Simple | Boun
   properties?: Record<string, Schema>
   additionalProperties?: Schema | boolean
 }
-type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Schema }
+type Parameter = {
+  name: string
+  in: string
+  required: boolean
+  description?: string
+  schema: Schema
+}
 type Content = Record<string, { schema: Schema; example?: unknown }>
 type Response = { description: string; headers?: object; content?: Content }
 /** One call of the document. */
@@ -36,10 +55,14 @@ export interface Call {
 }
 
 const named = z.registry<{ id: string; description: string }>()
-for (const [id, [schema, description]] of Object.entries(objects)) named.add(schema, { id, description })
+for (const [id, [schema, description]] of Object.entries(objects))
+  named.add(schema, { id, description })
 
 const safe = Number.MAX_SAFE_INTEGER
-/** Schema details without meaning for a reader: patterns of UUIDs and times, bounds of safe integers. */
+/**
+ * Schema details without meaning for a reader: patterns of UUIDs and times, bounds of safe
+ * integers.
+ */
 const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   (key === 'pattern' && format !== undefined) ||
   (key === 'minimum' && value === -safe) ||
@@ -47,18 +70,39 @@ const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   key === 'id' ||
   key === '$schema'
 
-/** A schema of the document: fields with descriptions, and references to shared schemas. `call`: name of the operation. */
+/**
+ * A schema of the document: fields with descriptions, and references to shared schemas. `call`:
+ * name of the operation.
+ */
 function tidy(schema: Json, call: string): Schema {
   const inside = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(inside) : typeof value === 'object' && value !== null ? tidy(value as Json, call) : value
+    Array.isArray(value)
+      ? value.map(inside)
+      : typeof value === 'object' && value !== null
+        ? tidy(value as Json, call)
+        : value
   const field = (name: string, one: Json): Schema => {
     const meaning = meanings[`${call}.${name}`] ?? meanings[name]
-    return { ...(meaning !== undefined && one['$ref'] === undefined && { description: meaning }), ...tidy(one, call) }
+    return {
+      ...(meaning !== undefined && one['$ref'] === undefined && { description: meaning }),
+      ...tidy(one, call),
+    }
   }
   return Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
       if (isNoise(key, value, schema)) return []
-      if (key === 'properties') return [[key, Object.fromEntries(Object.entries(value as Record<string, Json>).map(([name, one]) => [name, field(name, one)]))]]
+      if (key === 'properties')
+        return [
+          [
+            key,
+            Object.fromEntries(
+              Object.entries(value as Record<string, Json>).map(([name, one]) => [
+                name,
+                field(name, one),
+              ]),
+            ),
+          ],
+        ]
       if (key === '$ref') return [[key, String(value).replace('#/$defs/', '#/components/schemas/')]]
       return [[key, key === 'default' || key === 'enum' || key === 'const' ? value : inside(value)]]
     }),
@@ -68,8 +112,18 @@ function tidy(schema: Json, call: string): Schema {
 /** The shared schemas by name, in the order in which they were found. */
 type Components = Map<string, Schema>
 
-const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string, components: Components): Schema => {
-  const { $defs = {}, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', metadata: named }) as Json
+const schemaOf = (
+  schema: z.core.$ZodType,
+  io: 'input' | 'output',
+  call: string,
+  components: Components,
+): Schema => {
+  const { $defs = {}, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    target: 'draft-2020-12',
+    metadata: named,
+  }) as Json
   for (const [name, one] of Object.entries($defs as Record<string, Json>))
     if (!components.has(name)) components.set(name, tidy(one, io === 'input' ? call : ''))
   return tidy(rest, io === 'input' ? call : '')
@@ -78,43 +132,92 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string,
 /** The request headers that the server reads, except the one with the access token. */
 function headersOf(operation: Operation): Parameter[] {
   const { method, kept, errors: own, media } = operation
-  const header = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'header', required: false, description, schema })
+  const header = (name: string, description: string, schema: Schema): Parameter => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema,
+  })
   return [
     ...(kept
       ? [
-          header('Idempotency-Key', 'Kept 24 h. Another request with the same key and body gets the first response again.', {
-            type: 'string',
-            pattern: '^[!-~]{1,128}$',
-          }),
+          header(
+            'Idempotency-Key',
+            'Kept 24 h. Another request with the same key and body gets the first response again.',
+            {
+              type: 'string',
+              pattern: '^[!-~]{1,128}$',
+            },
+          ),
         ]
       : []),
     ...(method === 'POST' && operation.status !== 200 && kept
       ? [
-          header('Steelyard-Apply', 'Name of a set of files. An object that the call creates is recorded as part of the set.', {
-            type: 'string',
-            maxLength: 40,
-          }),
+          header(
+            'Steelyard-Apply',
+            'Name of a set of files. An object that the call creates is recorded as part of the set.',
+            {
+              type: 'string',
+              maxLength: 40,
+            },
+          ),
         ]
       : []),
     ...(method === 'GET' && isVersioned(operation)
-      ? [header('If-None-Match', 'The ETag that the caller has. The response is 304 while the object is unchanged.', { type: 'string' })]
+      ? [
+          header(
+            'If-None-Match',
+            'The ETag that the caller has. The response is 304 while the object is unchanged.',
+            { type: 'string' },
+          ),
+        ]
       : []),
     ...(own.includes('stale')
-      ? [header('If-Match', 'The ETag of the version that the caller read. Without this header, the last write wins.', { type: 'string' })]
+      ? [
+          header(
+            'If-Match',
+            'The ETag of the version that the caller read. Without this header, the last write wins.',
+            { type: 'string' },
+          ),
+        ]
       : []),
-    ...(media === 'text/event-stream' ? [header('Last-Event-ID', 'Id of the last event that was read.', { type: 'string', pattern: '^\\d{1,15}$' })] : []),
+    ...(media === 'text/event-stream'
+      ? [
+          header('Last-Event-ID', 'Id of the last event that was read.', {
+            type: 'string',
+            pattern: '^\\d{1,15}$',
+          }),
+        ]
+      : []),
   ]
 }
 
-const etag = { ETag: { description: "The object's version, in quotes: for `If-Match` and `If-None-Match`.", schema: { type: 'string', examples: ['"3"'] } } }
-const comeBack = { 'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } } }
+const etag = {
+  ETag: {
+    description: "The object's version, in quotes: for `If-Match` and `If-None-Match`.",
+    schema: { type: 'string', examples: ['"3"'] },
+  },
+}
+const comeBack = {
+  'Retry-After': {
+    description: 'Seconds after which to try again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+}
 
 function parameters(operation: Operation, components: Components): Parameter[] {
   const of = (where: 'path' | 'query', from: z.core.$ZodType): Parameter[] => {
     const { properties = {}, required = [] } = schemaOf(from, 'input', operation.name, components)
     return Object.entries(properties).map(([name, { description: general, ...schema }]) => {
       const description = operation.meanings?.[name] ?? general
-      return { name, in: where, required: where === 'path' || required.includes(name), ...(description !== undefined && { description }), schema }
+      return {
+        name,
+        in: where,
+        required: where === 'path' || required.includes(name),
+        ...(description !== undefined && { description }),
+        schema,
+      }
     })
   }
   return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
@@ -123,9 +226,13 @@ function parameters(operation: Operation, components: Components): Parameter[] {
 /** The version of an object is sent as its ETag. */
 const isVersioned = ({ answer }: Operation): boolean => answersWith('version', answer)
 
-/** The schema of a successful response. A call with several kinds of responses gives one of them. */
+/**
+ * The schema of a successful response. A call with several kinds of responses gives one of them.
+ */
 function answerOf(operation: Operation, components: Components): Schema {
-  const [usual, ...others] = [operation, ...variantsOf(operation)].map(({ answer }) => schemaOf(answer, 'output', operation.name, components))
+  const [usual, ...others] = [operation, ...variantsOf(operation)].map(({ answer }) =>
+    schemaOf(answer, 'output', operation.name, components),
+  )
   return others.length === 0 ? usual! : { anyOf: [usual!, ...others] }
 }
 
@@ -135,14 +242,24 @@ function responses(operation: Operation, components: Components): Call['response
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
       : {
-          description: operation.status === 202 ? 'Started. Poll the operation, or read its changes from `/v1/events`.' : 'Success.',
+          description:
+            operation.status === 202
+              ? 'Started. Poll the operation, or read its changes from `/v1/events`.'
+              : 'Success.',
           ...(isVersioned(operation) && { headers: etag }),
-          content: { [operation.media]: { schema: json ? answerOf(operation, components) : { type: 'string' } } },
+          content: {
+            [operation.media]: {
+              schema: json ? answerOf(operation, components) : { type: 'string' },
+            },
+          },
         }
   const byStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   return {
     [operation.status]: success,
-    ...(operation.method === 'GET' && isVersioned(operation) && { 304: { description: 'Nothing has changed since the version in `If-None-Match`.' } }),
+    ...(operation.method === 'GET' &&
+      isVersioned(operation) && {
+        304: { description: 'Nothing has changed since the version in `If-None-Match`.' },
+      }),
     ...Object.fromEntries(
       [...byStatus].map(([status, all]) => [
         status,
@@ -164,7 +281,13 @@ const verdict = (ok: boolean, more: Record<string, Schema> = {}): Schema => ({
   properties: { ok: { const: ok }, ...more },
 })
 
-const get = (operationId: string, tag: string, summary: string, responses: Call['responses'], parameters: Parameter[] = []): Record<string, Call> => ({
+const get = (
+  operationId: string,
+  tag: string,
+  summary: string,
+  responses: Call['responses'],
+  parameters: Parameter[] = [],
+): Record<string, Call> => ({
   get: { operationId, summary, tags: [tag], parameters, responses, security: [] },
 })
 const asked = (name: string, description: string, schema: Schema, where = 'query'): Parameter => ({
@@ -175,17 +298,27 @@ const asked = (name: string, description: string, schema: Schema, where = 'query
   schema,
 })
 
-/** Routes outside of the contract, for machines: health, metrics, and the announcement of a booting server. */
+/**
+ * Routes outside of the contract, for machines: health, metrics, and the announcement of a booting
+ * server.
+ */
 const openPaths: Readonly<Record<string, Record<string, Call>>> = {
-  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', { 200: { description: 'The process answers.', content: jsonOf(verdict(true)) } }),
-  '/readyz': get('readyz', 'health', 'Whether the process can serve requests: the database answers.', {
-    200: { description: 'The process can serve requests.', content: jsonOf(verdict(true)) },
-    503: {
-      description: 'The process cannot serve requests now; `reason` says why.',
-      headers: comeBack,
-      content: jsonOf(verdict(false, { reason: { type: 'string' } })),
-    },
+  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', {
+    200: { description: 'The process answers.', content: jsonOf(verdict(true)) },
   }),
+  '/readyz': get(
+    'readyz',
+    'health',
+    'Whether the process can serve requests: the database answers.',
+    {
+      200: { description: 'The process can serve requests.', content: jsonOf(verdict(true)) },
+      503: {
+        description: 'The process cannot serve requests now; `reason` says why.',
+        headers: comeBack,
+        content: jsonOf(verdict(false, { reason: { type: 'string' } })),
+      },
+    },
+  ),
   '/metrics': get('metrics', 'health', 'Counters and gauges in the text format of Prometheus.', {
     200: { description: 'Success.', content: textOf('text/plain') },
     403: { description: 'The caller is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
@@ -196,7 +329,8 @@ const openPaths: Readonly<Record<string, Record<string, Call>>> = {
     'Called by a server that was booted with a prepared image, to announce itself. Talos fills in the variables of the kernel command line.',
     {
       200: {
-        description: 'A harmless machine configuration document, whatever the request: any other response would keep the machine out of maintenance mode.',
+        description:
+          'A harmless machine configuration document, whatever the request: any other response would keep the machine out of maintenance mode.',
         content: textOf('application/yaml'),
       },
       503: {
@@ -207,7 +341,11 @@ const openPaths: Readonly<Record<string, Record<string, Call>>> = {
     },
     [
       asked('token', 'The join token that the image carries.', { type: 'string' }, 'path'),
-      asked('uuid', 'System UUID of the machine. An announcement without a UUID registers nothing.', { type: 'string', format: 'uuid' }),
+      asked(
+        'uuid',
+        'System UUID of the machine. An announcement without a UUID registers nothing.',
+        { type: 'string', format: 'uuid' },
+      ),
       asked('serial', 'Serial number of the machine.', { type: 'string' }),
       asked('mac', 'MAC address of the interface that sends the request.', { type: 'string' }),
     ],
@@ -225,7 +363,11 @@ const error: Schema = {
   required: ['error', 'code', 'request_id'],
   properties: {
     error: { type: 'string', description: 'The message for users.' },
-    code: { type: 'string', enum: Object.keys(errors), description: 'The error code, for programs.' },
+    code: {
+      type: 'string',
+      enum: Object.keys(errors),
+      description: 'The error code, for programs.',
+    },
     fields: {
       type: 'object',
       description: 'One message per invalid field, by the path of the field: `servers.0.role`.',
@@ -235,9 +377,17 @@ const error: Schema = {
       type: 'object',
       description: 'The object that the request conflicts with.',
       required: ['kind', 'id', 'name'],
-      properties: { kind: { type: 'string', enum: [...relatedKinds] }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
+      properties: {
+        kind: { type: 'string', enum: [...relatedKinds] },
+        id: { type: 'string', format: 'uuid' },
+        name: { type: 'string' },
+      },
     },
-    request_id: { type: 'string', format: 'uuid', description: 'Id of the request, also in the log and in the header `X-Request-Id`.' },
+    request_id: {
+      type: 'string',
+      format: 'uuid',
+      description: 'Id of the request, also in the log and in the header `X-Request-Id`.',
+    },
   },
 }
 
@@ -254,11 +404,19 @@ export function openapiDocument(version: string) {
       ...(takesBody(operation) && {
         requestBody: {
           required: !z.safeParse(operation.body, {}).success,
-          content: { 'application/json': { schema: schemaOf(operation.body, 'input', operation.name, components), example: bodies[operation.name] } },
+          content: {
+            'application/json': {
+              schema: schemaOf(operation.body, 'input', operation.name, components),
+              example: bodies[operation.name],
+            },
+          },
         },
       }),
       responses: responses(operation, components),
-      security: operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }],
+      security:
+        operation.scope === null
+          ? []
+          : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }],
     }
   }
   return {

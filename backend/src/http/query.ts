@@ -8,7 +8,10 @@ interface Query {
 }
 
 const recent = new Map<string, Query>()
-/** Most requests repeat a query, and reading one twice per request took as long as finding its route. */
+/**
+ * Most requests repeat a query, and reading one twice per request took as long as finding its
+ * route.
+ */
 const mostRemembered = 64
 const longestRemembered = 500
 
@@ -17,7 +20,8 @@ function read(text: string): Query {
   let fault: string | undefined
   for (const [name, value] of new URLSearchParams(text)) {
     if (values.has(name)) fault ??= 'A query parameter is given twice'
-    else if (!isText(name) || !isText(value)) fault ??= 'The query contains a character that cannot be stored'
+    else if (!isText(name) || !isText(value))
+      fault ??= 'The query contains a character that cannot be stored'
     else if (name === '__proto__') fault ??= 'The query contains a key that is not allowed'
     values.set(name, value)
   }

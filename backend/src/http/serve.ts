@@ -1,8 +1,17 @@
-/** Registers the contract's operations as routes. `session.ts` checks the permission from `config.operation`, before anything is parsed. */
+/**
+ * Registers the contract's operations as routes. `session.ts` checks the permission from
+ * `config.operation`, before anything is parsed.
+ */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
-import { type Answer, errorsOf, type Input, type Operation, takesBody } from '#contract/operation.ts'
+import {
+  type Answer,
+  errorsOf,
+  type Input,
+  type Operation,
+  takesBody,
+} from '#contract/operation.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
 import { accepts } from './console.ts'
@@ -14,8 +23,13 @@ import { hasTag, packed, type Versions, versionsOf, worthPacking } from './tags.
 type Call<O extends Operation> = Input<O> & CallContext
 
 type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | Serialised>
-/** Yields text or bytes as they become available. An exception before the first part becomes an error response. */
-type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
+/**
+ * Yields text or bytes as they become available. An exception before the first part becomes an
+ * error response.
+ */
+type StreamHandler<O extends Operation> = (
+  call: Call<O>,
+) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,7 +41,10 @@ declare module 'fastify' {
     operation?: Operation
     /** Largest body in bytes, if it differs from the default. */
     largestBody?: number
-    /** The route's requests don't count as requests in flight: they wait in a bounded queue of their own. */
+    /**
+     * The route's requests don't count as requests in flight: they wait in a bounded queue of their
+     * own.
+     */
     hasOwnQueue?: boolean
   }
   interface FastifyInstance {
@@ -35,36 +52,61 @@ declare module 'fastify' {
   }
 }
 
-/** Largest body of a call without a session: a thousand such bodies must fit into memory at once. */
+/**
+ * Largest body of a call without a session: a thousand such bodies must fit into memory at once.
+ */
 const largestBodyOfStrangers = 8 * 1024
 
-const routeOf = (operation: Operation) => ({ method: operation.method, url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1') })
+const routeOf = (operation: Operation) => ({
+  method: operation.method,
+  url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+})
 
 /** Nouns for the messages of 404 responses. */
-const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
+const nouns: Readonly<Record<string, string>> = {
+  nodes: 'Server',
+  clusters: 'Cluster',
+  datacenters: 'Datacenter',
+}
 
 /** A malformed id counts as an id that doesn't exist. */
-function nothing(operation: Operation, params: unknown, issues: readonly z.core.$ZodIssue[]): Problem {
+function nothing(
+  operation: Operation,
+  params: unknown,
+  issues: readonly z.core.$ZodIssue[],
+): Problem {
   if (!errorsOf(operation).has('not_found')) return unreadable(issues)
   const noun = nouns[operation.path.split('/')[2]!]
   const { id } = params as { id?: string }
   return new Problem(
     'not_found',
-    noun && id && issues.some(({ path }) => path[0] === 'id') ? `${noun} ${id.slice(0, 64)} not found` : 'There is no such object',
+    noun && id && issues.some(({ path }) => path[0] === 'id')
+      ? `${noun} ${id.slice(0, 64)} not found`
+      : 'There is no such object',
   )
 }
 
-/** A missing body counts as an empty object. If the call takes no body, an empty object counts as no body. */
+/**
+ * A missing body counts as an empty object. If the call takes no body, an empty object counts as no
+ * body.
+ */
 function bodyOf(operation: Operation, given: unknown): unknown {
   if (takesBody(operation)) return given === undefined ? {} : given
-  const isEmpty = typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length === 0
+  const isEmpty =
+    typeof given === 'object' &&
+    given !== null &&
+    !Array.isArray(given) &&
+    Object.keys(given).length === 0
   if (given !== undefined && !isEmpty) throw new Problem('invalid', 'This call takes no body')
   return undefined
 }
 
 const parsed = new WeakMap<object, { readonly operation: Operation; readonly query: unknown }>()
 
-/** `values` is the same object for the same query as before (`queryOf`), so it needn't be parsed again. */
+/**
+ * `values` is the same object for the same query as before (`queryOf`), so it needn't be parsed
+ * again.
+ */
 function queryIn(operation: Operation, values: object): unknown {
   const known = parsed.get(values)
   if (known?.operation === operation) return known.query
@@ -94,12 +136,21 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal
 }
 
-/** What a handler gets in addition to the parsed input. Handlers take its functions apart from it, so they are fields. */
+/**
+ * What a handler gets in addition to the parsed input. Handlers take its functions apart from it,
+ * so they are fields.
+ */
 export class CallContext {
   readonly caller: Caller
-  /** From `If-Match`: the versions that the caller read. Compare them with `checkVersion`. Parsed only for calls that compare versions. */
+  /**
+   * From `If-Match`: the versions that the caller read. Compare them with `checkVersion`. Parsed
+   * only for calls that compare versions.
+   */
   readonly ifMatch: Versions
-  /** From `Last-Event-ID`: the stream continues after it. An invalid id counts as missing: the stream starts now. */
+  /**
+   * From `Last-Event-ID`: the stream continues after it. An invalid id counts as missing: the
+   * stream starts now.
+   */
   readonly lastEventId: number | undefined
   readonly ip: string
   readonly userAgent: string
@@ -111,7 +162,10 @@ export class CallContext {
   readonly tokenEndsAt: number | undefined
   /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
   readonly header: (name: string, value: string) => void
-  /** File name under which a browser saves the response. Characters other than letters, digits, dots and hyphens become hyphens. */
+  /**
+   * File name under which a browser saves the response. Characters other than letters, digits, dots
+   * and hyphens become hyphens.
+   */
   readonly saveAs: (filename: string) => void
   readonly #reply: FastifyReply
   #signal: AbortSignal | undefined
@@ -121,18 +175,26 @@ export class CallContext {
     const last = headers['last-event-id']
     this.caller = request.caller
     this.ifMatch = operation.errors.includes('stale') ? versionsOf(headers['if-match']) : undefined
-    this.lastEventId = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : undefined
+    this.lastEventId =
+      typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : undefined
     this.ip = request.ip
     this.userAgent = headers['user-agent'] ?? ''
     this.cookies = headers.cookie
     this.isEncrypted = request.protocol === 'https'
     this.tokenEndsAt = request.tokenEndsAt
     this.header = (name, value) => void reply.header(name, value)
-    this.saveAs = (filename) => this.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`)
+    this.saveAs = (filename) =>
+      this.header(
+        'content-disposition',
+        `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`,
+      )
     this.#reply = reply
   }
 
-  /** Aborted when the client disconnects before the end of the response, at shutdown, and when the access token expires. */
+  /**
+   * Aborted when the client disconnects before the end of the response, at shutdown, and when the
+   * access token expires.
+   */
   get signal(): AbortSignal {
     return (this.#signal ??= goneSignal(this.#reply))
   }
@@ -144,8 +206,9 @@ export class CallContext {
 }
 
 /**
- * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
- * It is sent unchanged, so it must match the operation's schema.
+ * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised
+ * once per change, not once per request. It is sent unchanged, so it must match the operation's
+ * schema.
  */
 export class Serialised {
   readonly body: string | Uint8Array
@@ -157,37 +220,51 @@ export class Serialised {
   }
 }
 
-const media = ({ media: type }: Operation): string => (type === 'application/octet-stream' ? type : `${type}; charset=utf-8`)
+const media = ({ media: type }: Operation): string =>
+  type === 'application/octet-stream' ? type : `${type}; charset=utf-8`
 
 /** An object's ETag is its `version`. */
 function etag(answer: unknown): string | undefined {
-  const version = typeof answer === 'object' && answer !== null && 'version' in answer ? answer.version : undefined
+  const version =
+    typeof answer === 'object' && answer !== null && 'version' in answer
+      ? answer.version
+      : undefined
   return typeof version === 'number' ? `"${version}"` : undefined
 }
 
-/** `isVolatile`: the response contains data that changes without the object's version, so it is sent even if the client has that version. */
-type ServeOptions = Pick<FastifyContextConfig, 'largestBody' | 'hasOwnQueue' | 'heavy'> & { readonly isVolatile?: boolean }
+/**
+ * `isVolatile`: the response contains data that changes without the object's version, so it is sent
+ * even if the client has that version.
+ */
+type ServeOptions = Pick<FastifyContextConfig, 'largestBody' | 'hasOwnQueue' | 'heavy'> & {
+  readonly isVolatile?: boolean
+}
 
 /**
- * Serves an operation: parses the request, calls the handler, formats the response by the operation's schema. Fields outside the contract are never sent.
- * `on = serve(app)`, then `on(datacenterList, ({ query }) => datacenters.list(query))`.
+ * Serves an operation: parses the request, calls the handler, formats the response by the
+ * operation's schema. Fields outside the contract are never sent. `on = serve(app)`, then
+ * `on(datacenterList, ({ query }) => datacenters.list(query))`.
  */
 export const serve =
   (app: FastifyInstance, { isVolatile = false, ...options }: ServeOptions = {}) =>
   <O extends Operation>(operation: O, handler: Handler<O>): void => {
-    const largestBody = options.largestBody ?? (operation.scope === null ? largestBodyOfStrangers : undefined)
+    const largestBody =
+      options.largestBody ?? (operation.scope === null ? largestBodyOfStrangers : undefined)
     app.route({
       ...routeOf(operation),
       config: { operation, ...options },
       ...(largestBody !== undefined && { bodyLimit: largestBody }),
       handler: async (request, reply) => {
-        // The payload is returned, because `reply` is a thenable that would watch the response until its end.
+        // The payload is returned, because `reply` is a thenable that would watch the response
+        // until its end.
         return app.inPlace(request, reply, async () => {
           const input = read(operation, request)
           const context = new CallContext(operation, request, reply)
           const answer = await app.idempotency.run(request, operation, input.body, {
-            act: async (caller) => answerOf(operation, await handler(Object.assign(context, input, { caller }))),
-            answerOf: (result) => (isAnswer(operation, result) ? answerOf(operation, result) : undefined),
+            act: async (caller) =>
+              answerOf(operation, await handler(Object.assign(context, input, { caller }))),
+            answerOf: (result) =>
+              isAnswer(operation, result) ? answerOf(operation, result) : undefined,
           })
           return payloadOf(operation, answer, request, reply, isVolatile)
         })
@@ -221,25 +298,33 @@ async function payloadOf(
 }
 
 function answerOf(operation: Operation, result: unknown): Answered {
-  const { body, etag: tag } = result instanceof Serialised ? result : { body: present(operation, result), etag: etag(result) }
+  const { body, etag: tag } =
+    result instanceof Serialised ? result : { body: present(operation, result), etag: etag(result) }
   return { status: operation.status, body, etag: tag }
 }
 
 /** Whether the result of a transaction is already the call's response. */
 const isAnswer = (operation: Operation, result: unknown): boolean =>
-  operation.status === 204 || (operation.media === 'application/json' && z.safeParse(operation.answer, result).success)
+  operation.status === 204 ||
+  (operation.media === 'application/json' && z.safeParse(operation.answer, result).success)
 
-/** Lists are checked by TypeScript, not at run time, because they may be long: their items come from `present` functions typed by the contract. */
+/**
+ * Lists are checked by TypeScript, not at run time, because they may be long: their items come from
+ * `present` functions typed by the contract.
+ */
 function present(operation: Operation, result: unknown): string | null {
   if (operation.status === 204 || result === undefined) return null
-  return operation.media === 'application/json' ? JSON.stringify(z.parse(operation.answer, result)) : (result as string)
+  return operation.media === 'application/json'
+    ? JSON.stringify(z.parse(operation.answer, result))
+    : (result as string)
 }
 
 const stalledLogMs = 300_000
 
 /**
- * Serves an operation whose response is a stream. The stream ends with the access token, so that nothing is sent after the token was revoked.
- * `isWhole`: a part of the response is useless, so the connection is cut if the response can't be completed.
+ * Serves an operation whose response is a stream. The stream ends with the access token, so that
+ * nothing is sent after the token was revoked. `isWhole`: a part of the response is useless, so the
+ * connection is cut if the response can't be completed.
  */
 export const serveStream =
   (app: FastifyInstance, { isWhole = false } = {}) =>
@@ -256,7 +341,8 @@ export const serveStream =
           request,
           reply,
           type: media(operation),
-          // A reader of a log may pause longer than a reader of live events, who is disconnected sooner and then fetches the data again.
+          // A reader of a log may pause longer than a reader of live events, who is disconnected
+          // sooner and then fetches the data again.
           stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
           isWhole,
           open: (signal) => {
@@ -270,6 +356,7 @@ export const serveStream =
 
 /** The signed-in caller of an operation whose scope isn't null. */
 export function signedIn(caller: Caller): UserCaller {
-  if (caller.kind !== 'user') throw new Problem('session_expired', 'Session expired. Please sign in again.')
+  if (caller.kind !== 'user')
+    throw new Problem('session_expired', 'Session expired. Please sign in again.')
   return caller
 }

@@ -1,4 +1,7 @@
-/** Streamed responses: live events, logs. A stream ends with its access token, with its session, and at shutdown. */
+/**
+ * Streamed responses: live events, logs. A stream ends with its access token, with its session, and
+ * at shutdown.
+ */
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -8,7 +11,10 @@ import { limitsItself } from './load/sockets.ts'
 
 interface OpenStream {
   readonly caller: Caller
-  /** Source address for limits; undefined if the address is shared by many users: loopback, a trusted proxy. */
+  /**
+   * Source address for limits; undefined if the address is shared by many users: loopback, a
+   * trusted proxy.
+   */
   readonly source: string | undefined
   readonly endsAt: number | undefined
   readonly close: () => void
@@ -18,7 +24,10 @@ interface OpenStream {
 const mostOfOne = 50
 /** Open streams per source (an address, or an IPv6 /64), which may be an office with many users. */
 const mostOfSource = 250
-/** How long an ended session is remembered: longer than the time between the check of a request's token and the start of its stream. */
+/**
+ * How long an ended session is remembered: longer than the time between the check of a request's
+ * token and the start of its stream.
+ */
 const endedKeptMs = 60_000
 
 export type Streams = ReturnType<typeof streams>
@@ -32,23 +41,35 @@ declare module 'fastify' {
 export function streams(clock: Clock) {
   const open = new Set<OpenStream>()
   const ended = new Map<string, number>()
-  const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
+  const endWhere = (over: (stream: OpenStream) => boolean) =>
+    open.forEach((stream) => over(stream) && stream.close())
   const count = (which: (stream: OpenStream) => boolean): number => [...open].filter(which).length
   return {
     /**
      * Adds a stream; returns a function that removes it.
-     * @throws Problem throttled if the user or the source has too many open streams, which would leave no socket for anybody else;
-     * session_expired if the session has ended since the request's token was checked
+     * @throws Problem throttled if the user or the source has too many open streams, which would
+     * leave no socket for anybody else; session_expired if the session has ended since the
+     * request's token was checked
      */
     add(stream: OpenStream): () => void {
       const { caller, source } = stream
       if (caller.kind === 'user') {
-        if (ended.has(caller.sessionId)) throw new Problem('session_expired', 'Session expired. Please sign in again.')
-        if (count((other) => other.caller.kind === 'user' && other.caller.userId === caller.userId) >= mostOfOne)
-          throw new Problem('throttled', 'You have too many live views open. Close some and try again.')
+        if (ended.has(caller.sessionId))
+          throw new Problem('session_expired', 'Session expired. Please sign in again.')
+        if (
+          count((other) => other.caller.kind === 'user' && other.caller.userId === caller.userId) >=
+          mostOfOne
+        )
+          throw new Problem(
+            'throttled',
+            'You have too many live views open. Close some and try again.',
+          )
       }
       if (source !== undefined && count((other) => other.source === source) >= mostOfSource)
-        throw new Problem('throttled', 'Too many live views are open from this address. Close some and try again.')
+        throw new Problem(
+          'throttled',
+          'Too many live views are open from this address. Close some and try again.',
+        )
       open.add(stream)
       return () => void open.delete(stream)
     },
@@ -57,9 +78,15 @@ export function streams(clock: Clock) {
       endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId)
     },
     /** The signed-in callers of open streams. */
-    callers: (): UserCaller[] => [...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : [])))],
-    /** Ends the streams of these callers. They may open new ones, because their sessions may still be valid with fewer rights. */
-    endOf: (callers: readonly UserCaller[]) => endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
+    callers: (): UserCaller[] => [
+      ...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : []))),
+    ],
+    /**
+     * Ends the streams of these callers. They may open new ones, because their sessions may still
+     * be valid with fewer rights.
+     */
+    endOf: (callers: readonly UserCaller[]) =>
+      endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
     /** Ends streams whose token has expired; called about every second. */
     sweep(): void {
       const now = clock.now()
@@ -80,16 +107,26 @@ interface StreamOptions {
   readonly type: string
   /** How long the client may read nothing before its connection is cut. */
   readonly stalledMs: number
-  /** The response is a file: if it can't be completed, the connection is cut, so that the client doesn't take a part for the whole. */
+  /**
+   * The response is a file: if it can't be completed, the connection is cut, so that the client
+   * doesn't take a part for the whole.
+   */
   readonly isWhole: boolean
   readonly open: Open
 }
 
 /**
- * Opens the source and copies it to the socket, without buffering more than the socket accepts. Errors of `open` are rethrown and become an error response;
- * later errors end the stream.
+ * Opens the source and copies it to the socket, without buffering more than the socket accepts.
+ * Errors of `open` are rethrown and become an error response; later errors end the stream.
  */
-export async function sendStream({ request, reply, type, stalledMs, isWhole, open }: StreamOptions): Promise<void> {
+export async function sendStream({
+  request,
+  reply,
+  type,
+  stalledMs,
+  isWhole,
+  open,
+}: StreamOptions): Promise<void> {
   const stop = new AbortController()
   const end = request.server.streams.add({
     caller: request.caller,
@@ -106,7 +143,10 @@ export async function sendStream({ request, reply, type, stalledMs, isWhole, ope
     let part = await parts.next()
     const headers = reply.getHeaders()
     reply.hijack()
-    raw.writeHead(200, { ...headers, 'content-type': type, 'x-accel-buffering': 'no' } as Record<string, string>)
+    raw.writeHead(200, { ...headers, 'content-type': type, 'x-accel-buffering': 'no' } as Record<
+      string,
+      string
+    >)
     raw.flushHeaders()
     limitsItself(raw)
     raw.once('close', () => stop.abort(new Error('The client has disconnected')))
@@ -127,8 +167,15 @@ export async function sendStream({ request, reply, type, stalledMs, isWhole, ope
   }
 }
 
-/** Resolves when the socket has accepted all data or `signal` is aborted. Cuts the connection if this takes too long. */
-async function drained(raw: FastifyReply['raw'], signal: AbortSignal, withinMs: number): Promise<void> {
+/**
+ * Resolves when the socket has accepted all data or `signal` is aborted. Cuts the connection if
+ * this takes too long.
+ */
+async function drained(
+  raw: FastifyReply['raw'],
+  signal: AbortSignal,
+  withinMs: number,
+): Promise<void> {
   const timer = setTimeout(() => raw.destroy(), withinMs)
   await once(raw, 'drain', { signal }).catch(() => undefined)
   clearTimeout(timer)

@@ -10,7 +10,11 @@ import { temporaryFolder } from '../testing/folder.ts'
 
 const folder = temporaryFolder('tls')
 const now = new Date()
-const authority = await createAuthority({ kind: 'p256', subject: { commonName: 'Test authority' }, now })
+const authority = await createAuthority({
+  kind: 'p256',
+  subject: { commonName: 'Test authority' },
+  now,
+})
 const leaf = await issueCertificate(authority, {
   subject: { commonName: 'localhost' },
   names: { addresses: ['127.0.0.1'] },
@@ -21,16 +25,23 @@ const leaf = await issueCertificate(authority, {
 const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')]
 writeFileSync(cert, leaf.crt)
 writeFileSync(key, leaf.key)
-const backend = await startBackend({ environment: { STEELYARD_TLS_CERT: cert, STEELYARD_TLS_KEY: key } })
+const backend = await startBackend({
+  environment: { STEELYARD_TLS_CERT: cert, STEELYARD_TLS_KEY: key },
+})
 const port = Number(new URL(await backend.listen()).port)
 
 test('with a certificate the server speaks HTTPS and sends HSTS', async () => {
-  const answer = await new Promise<{ status: number | undefined; hsts: string | undefined }>((resolve, reject) => {
-    get({ host: '127.0.0.1', port, path: '/healthz', ca: authority.crt }, (response) => {
-      response.resume()
-      resolve({ status: response.statusCode, hsts: response.headers['strict-transport-security'] })
-    }).on('error', reject)
-  })
+  const answer = await new Promise<{ status: number | undefined; hsts: string | undefined }>(
+    (resolve, reject) => {
+      get({ host: '127.0.0.1', port, path: '/healthz', ca: authority.crt }, (response) => {
+        response.resume()
+        resolve({
+          status: response.statusCode,
+          hsts: response.headers['strict-transport-security'],
+        })
+      }).on('error', reject)
+    },
+  )
   expect(answer).toEqual({ status: 200, hsts: 'max-age=31536000; includeSubDomains' })
 })
 
@@ -53,19 +64,24 @@ test('a chunked body is accepted over HTTPS as well', async () => {
 
 test('plain HTTP on the HTTPS port is refused, not redirected', async () => {
   const outcome = await new Promise<string>((resolve) => {
-    plain({ host: '127.0.0.1', port, path: '/' }, (response) => resolve(String(response.statusCode)))
+    plain({ host: '127.0.0.1', port, path: '/' }, (response) =>
+      resolve(String(response.statusCode)),
+    )
       .on('error', () => resolve('refused'))
       .end()
   })
   expect(['refused', '400']).toContain(outcome)
 })
 
-test.each(['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA256'])(
-  'a TLS 1.2 cipher suite with CBC or without forward secrecy is refused: %s',
-  async (ciphers) => {
-    expect(await agreed({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` })).toBe('refused')
-  },
-)
+test.each([
+  'AES128-GCM-SHA256',
+  'AES256-SHA',
+  'ECDHE-RSA-AES128-SHA',
+  'ECDHE-ECDSA-AES256-SHA384',
+  'ECDHE-ECDSA-AES128-SHA256',
+])('a TLS 1.2 cipher suite with CBC or without forward secrecy is refused: %s', async (ciphers) => {
+  expect(await agreed({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` })).toBe('refused')
+})
 
 test('TLS 1.3 is preferred, and TLS 1.2 is available for clients without 1.3', async () => {
   expect(await agreed({})).toBe('TLSv1.3')
@@ -84,8 +100,16 @@ const agreed = (settings: ConnectionOptions) =>
 
 test('TLS before 1.2 is refused', async () => {
   const outcome = await new Promise<string>((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, ca: authority.crt, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, () =>
-      resolve(socket.getProtocol() ?? ''),
+    const socket = connect(
+      {
+        host: '127.0.0.1',
+        port,
+        ca: authority.crt,
+        minVersion: 'TLSv1',
+        maxVersion: 'TLSv1.1',
+        ciphers: 'DEFAULT:@SECLEVEL=0',
+      },
+      () => resolve(socket.getProtocol() ?? ''),
     )
     socket.on('error', () => resolve('refused'))
   })

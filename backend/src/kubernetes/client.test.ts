@@ -7,7 +7,12 @@ import { kubernetes, KubernetesError, kubernetesPort } from './client.ts'
 
 // A hostile API server with a trusted certificate.
 const address = `127.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}.7`
-const authority = await createAuthority({ kind: 'p256', subject: { commonName: 'kubernetes' }, now: new Date(), lifetimeMs: 3_600_000 })
+const authority = await createAuthority({
+  kind: 'p256',
+  subject: { commonName: 'kubernetes' },
+  now: new Date(),
+  lifetimeMs: 3_600_000,
+})
 const issue = (kind: 'server' | 'client') =>
   issueCertificate(authority, {
     kind: 'p256',
@@ -21,16 +26,23 @@ const [ours, client] = await Promise.all([issue('server'), issue('client')])
 
 let answer: (request: IncomingMessage, reply: ServerResponse) => void = () => undefined
 const asked: string[] = []
-const server = createServer({ key: ours.key, cert: ours.crt, ca: authority.crt, requestCert: true }, (request, reply) => {
-  asked.push(`${request.method} ${request.url}`)
-  answer(request, reply)
-})
+const server = createServer(
+  { key: ours.key, cert: ours.crt, ca: authority.crt, requestCert: true },
+  (request, reply) => {
+    asked.push(`${request.method} ${request.url}`)
+    answer(request, reply)
+  },
+)
 await new Promise<void>((resolve) => server.listen(kubernetesPort, address, resolve))
 afterAll(() => server.closeAllConnections())
 afterAll(() => new Promise((resolve) => server.close(resolve)))
 beforeEach(() => void asked.splice(0))
 
-const api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, { dial: { check: () => ({ ok: true }) }, read: reader() })
+const api = kubernetes(
+  [{ name: 'alpha', address }],
+  { ...client, ca: authority.crt },
+  { dial: { check: () => ({ ok: true }) }, read: reader() },
+)
 const { signal } = new AbortController()
 const json =
   (body: unknown, status = 200) =>
@@ -43,7 +55,10 @@ test('an object is returned unchanged, a missing one as null, and a failure as a
   answer = json({ kind: 'Status', message: 'not found' }, 404)
   expect(await api.get('/apis/cilium.io', signal)).toBeNull()
   answer = json({ kind: 'Status', message: 'you \u001b[31mmay not' }, 403)
-  await expect(api.get('/x', signal)).rejects.toMatchObject({ status: 403, message: 'the API server answered 403: you �[31mmay not' })
+  await expect(api.get('/x', signal)).rejects.toMatchObject({
+    status: 403,
+    message: 'the API server answered 403: you �[31mmay not',
+  })
   answer = (_, reply) => void reply.end('<html>')
   await expect(api.get('/x', signal)).rejects.toThrow('the API server sent invalid data')
 })
@@ -51,11 +66,19 @@ test('an object is returned unchanged, a missing one as null, and a failure as a
 test('a list is read page by page to its end, and only the needed fields are kept', async () => {
   answer = (request, reply) => {
     const next = new URL(`https://x${request.url}`).searchParams.get('continue')
-    json(next === null ? { metadata: { continue: 'a&b=c' }, items: [1, 2] } : { metadata: {}, items: [3] })(request, reply)
+    json(
+      next === null
+        ? { metadata: { continue: 'a&b=c' }, items: [1, 2] }
+        : { metadata: {}, items: [3] },
+    )(request, reply)
   }
-  expect(await api.list('/api/v1/services', { most: 10, fieldSelector: 'spec.type=LoadBalancer', keep: (o) => (o === 2 ? undefined : o) }, signal)).toEqual([
-    1, 3,
-  ])
+  expect(
+    await api.list(
+      '/api/v1/services',
+      { most: 10, fieldSelector: 'spec.type=LoadBalancer', keep: (o) => (o === 2 ? undefined : o) },
+      signal,
+    ),
+  ).toEqual([1, 3])
   expect(asked).toEqual([
     'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer',
     'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer&continue=a%26b%3Dc',
@@ -66,13 +89,27 @@ test('a list is read page by page to its end, and only the needed fields are kep
 
 test.each([
   ['that never ends', { metadata: { continue: 'x' }, items: [] }, 'more than 50 objects'],
-  ['that is longer than the limit', { metadata: {}, items: Array.from({ length: 51 }, () => 1) }, 'more than 50 objects'],
+  [
+    'that is longer than the limit',
+    { metadata: {}, items: Array.from({ length: 51 }, () => 1) },
+    'more than 50 objects',
+  ],
   ['without items', { metadata: {} }, 'invalid data (list)'],
-  ['with an invalid continue token', { metadata: { continue: 7 }, items: [] }, 'invalid data (continue)'],
-  ['with a continue token that is too long', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
+  [
+    'with an invalid continue token',
+    { metadata: { continue: 7 }, items: [] },
+    'invalid data (continue)',
+  ],
+  [
+    'with a continue token that is too long',
+    { metadata: { continue: 'x'.repeat(5_000) }, items: [] },
+    'invalid data (continue)',
+  ],
 ])('a list from the API server %s is refused', async (_what, body, sentence) => {
   answer = json(body)
-  await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(sentence)
+  await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(
+    sentence,
+  )
   expect(asked.length).toBeLessThan(10)
 })
 
@@ -85,5 +122,7 @@ test('a response that does not end is aborted', async () => {
     }
     more()
   }
-  await expect(api.get('/x', signal)).rejects.toThrow(new KubernetesError('alpha: the API server sent more than 8 MiB'))
+  await expect(api.get('/x', signal)).rejects.toThrow(
+    new KubernetesError('alpha: the API server sent more than 8 MiB'),
+  )
 })

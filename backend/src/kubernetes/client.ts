@@ -1,6 +1,8 @@
 /**
- * Client of a cluster's Kubernetes API with the few calls that Steelyard needs. It calls the control planes' addresses on port 6443, one after another, with a
- * certificate of the cluster's own authority. Responses are bounded and treated as hostile; the client uses no redirects, proxies or host names.
+ * Client of a cluster's Kubernetes API with the few calls that Steelyard needs. It calls the
+ * control planes' addresses on port 6443, one after another, with a certificate of the cluster's
+ * own authority. Responses are bounded and treated as hostile; the client uses no redirects,
+ * proxies or host names.
  */
 import { request } from 'node:https'
 import { Problem } from '#contract/errors.ts'
@@ -16,11 +18,14 @@ const deadlineMs = 8_000
 const largestAnswer = 8 * 1024 * 1024
 /** Limit of the lines that are kept of a metric. */
 const largestMetric = 256 * 1024
-/** Limit of all bytes from which lines are kept. The metrics of a large API server are some 30 MiB. */
+/**
+ * Limit of all bytes from which lines are kept. The metrics of a large API server are some 30 MiB.
+ */
 const largestMetrics = 128 * 1024 * 1024
 /**
- * A response in more parts than `manyParts` that are shorter than this on average, in bytes, is refused: Node.js reads up to 2 MiB of a socket in one turn, and
- * each chunk of a byte costs some µs. A server of Go sends chunks of 2 KiB or more.
+ * A response in more parts than `manyParts` that are shorter than this on average, in bytes, is
+ * refused: Node.js reads up to 2 MiB of a socket in one turn, and each chunk of a byte costs some
+ * µs. A server of Go sends chunks of 2 KiB or more.
  */
 const shortPart = 64
 const manyParts = 10_000
@@ -32,7 +37,10 @@ const pageSize = 250
 /** Field manager of applied objects (Kubernetes, "Server-Side Apply"). */
 export const fieldManager = 'steelyard'
 
-/** `message` is part of a sentence for users; `status` is the HTTP status, undefined without a response. */
+/**
+ * `message` is part of a sentence for users; `status` is the HTTP status, undefined without a
+ * response.
+ */
 export class KubernetesError extends Error {
   readonly status: number | undefined
   constructor(message: string, status?: number) {
@@ -65,7 +73,10 @@ export interface ListOptions<T> {
   readonly most: number
   /** Maps each unvalidated object; an object is skipped if the result is undefined. */
   readonly keep: (object: unknown) => T | undefined
-  /** Such as `spec.type=LoadBalancer`. The API server, which isn't trusted, applies this selector, so check the objects too. */
+  /**
+   * Such as `spec.type=LoadBalancer`. The API server, which isn't trusted, applies this selector,
+   * so check the objects too.
+   */
   readonly fieldSelector?: string
 }
 
@@ -77,7 +88,11 @@ export interface KubernetesParts {
 }
 
 /** `targets` are tried in order, starting with the one that answered last. */
-export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, { dial, read }: KubernetesParts) {
+export function kubernetes(
+  targets: readonly KubernetesTarget[],
+  credentials: Credentials,
+  { dial, read }: KubernetesParts,
+) {
   let first = 0
   const who = sentBy(targets.map(({ address }) => address).join(' '))
 
@@ -86,8 +101,10 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     try {
       return await readJson(read, { ...who, signal }, bytes)
     } catch (error) {
-      if (error instanceof UnreadableJson) throw new KubernetesError(`the API server sent invalid data (${error.message})`)
-      if (error instanceof Problem) throw new KubernetesError(`its response can't be read: ${error.message}`)
+      if (error instanceof UnreadableJson)
+        throw new KubernetesError(`the API server sent invalid data (${error.message})`)
+      if (error instanceof Problem)
+        throw new KubernetesError(`its response can't be read: ${error.message}`)
       throw error
     }
   }
@@ -98,8 +115,15 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     return send(target, credentials, call, signal)
   }
 
-  /** Calls control planes in turn until one responds with anything but a server error. @throws KubernetesError unless the response has an expected status */
-  const any = async (call: Call, expected: readonly number[], signal: AbortSignal): Promise<Reply> => {
+  /**
+   * Calls control planes in turn until one responds with anything but a server error. @throws
+   * KubernetesError unless the response has an expected status
+   */
+  const any = async (
+    call: Call,
+    expected: readonly number[],
+    signal: AbortSignal,
+  ): Promise<Reply> => {
     let last = new KubernetesError('the cluster has no control plane')
     for (let i = 0; i < targets.length; i++) {
       const at = (first + i) % targets.length
@@ -109,7 +133,9 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       } catch (error) {
         if (signal.aborted) throw signal.reason
         last =
-          error instanceof KubernetesError ? new KubernetesError(`${targets[at]!.name}: ${error.message}`, error.status) : new KubernetesError(String(error))
+          error instanceof KubernetesError
+            ? new KubernetesError(`${targets[at]!.name}: ${error.message}`, error.status)
+            : new KubernetesError(String(error))
         continue
       }
       if (reply.status < 500) first = at
@@ -121,15 +147,27 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
   }
 
   /**
-   * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
+   * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the
+   * kind doesn't exist.
    * @throws KubernetesError also if there are more than `most`
    */
-  const list = async <T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal): Promise<T[] | null> => {
+  const list = async <T>(
+    path: string,
+    { most, fieldSelector, keep }: ListOptions<T>,
+    signal: AbortSignal,
+  ): Promise<T[] | null> => {
     const kept: T[] = []
     let seen = 0
-    const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
+    const query = new URLSearchParams({
+      limit: String(pageSize),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+    })
     for (let pages = 0; ; pages++) {
-      const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, pages === 0 ? [200, 404] : [200], signal)
+      const reply = await any(
+        { method: 'GET', path: `${path}?${query.toString()}` },
+        pages === 0 ? [200, 404] : [200],
+        signal,
+      )
       if (reply.status === 404) return null
       const { items, next } = readPage(await parse(reply, signal))
       for (const item of items) {
@@ -138,7 +176,8 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       }
       seen += items.length
       // Limits the number of pages, because a hostile API server may send small pages endlessly.
-      if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
+      if (seen > most || pages > most / 10)
+        throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
       if (next === '') return kept
       query.set('continue', next)
     }
@@ -150,40 +189,102 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       const reply = await one(target, { method: 'GET', path: '/readyz' }, signal)
       if (reply.status !== 200) throw refused(reply)
     },
-    /** The nodes, in pages, because those of a large cluster together exceed the limit of a response. */
-    nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> => (await list('/api/v1/nodes', { most: mostNodes, keep: readNode }, signal)) ?? [],
+    /**
+     * The nodes, in pages, because those of a large cluster together exceed the limit of a
+     * response.
+     */
+    nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> =>
+      (await list('/api/v1/nodes', { most: mostNodes, keep: readNode }, signal)) ?? [],
     /** Creates an object or changes Steelyard's fields of it (server-side apply). */
     async apply(path: string, object: object, signal: AbortSignal): Promise<void> {
       const query = `fieldManager=${fieldManager}&force=true`
       // JSON is valid YAML.
-      await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }, [200, 201], signal)
-    },
-    /** Changes the given fields of an object, and removes those that are null (JSON Merge Patch, RFC 7396). */
-    async merge(path: string, fields: object, signal: AbortSignal): Promise<void> {
-      const query = `fieldManager=${fieldManager}`
-      await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(fields), type: 'application/merge-patch+json' }, [200], signal)
+      await any(
+        {
+          method: 'PATCH',
+          path: `${path}?${query}`,
+          body: JSON.stringify(object),
+          type: 'application/apply-patch+yaml',
+        },
+        [200, 201],
+        signal,
+      )
     },
     /**
-     * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the budget's name. An evicted pod still needs time to terminate.
+     * Changes the given fields of an object, and removes those that are null (JSON Merge Patch, RFC
+     * 7396).
      */
-    async evict(namespace: string, name: string, signal: AbortSignal): Promise<'evicted' | 'gone' | { readonly blocked: string }> {
+    async merge(path: string, fields: object, signal: AbortSignal): Promise<void> {
+      const query = `fieldManager=${fieldManager}`
+      await any(
+        {
+          method: 'PATCH',
+          path: `${path}?${query}`,
+          body: JSON.stringify(fields),
+          type: 'application/merge-patch+json',
+        },
+        [200],
+        signal,
+      )
+    },
+    /**
+     * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the
+     * budget's name. An evicted pod still needs time to terminate.
+     */
+    async evict(
+      namespace: string,
+      name: string,
+      signal: AbortSignal,
+    ): Promise<'evicted' | 'gone' | { readonly blocked: string }> {
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`
-      const body = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } })
-      const reply = await any({ method: 'POST', path, body, type: 'application/json' }, [200, 201, 404, 429], signal)
-      if (reply.status === 429) return { blocked: messageOf(reply) || 'a PodDisruptionBudget forbids it' }
+      const body = JSON.stringify({
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { namespace, name },
+      })
+      const reply = await any(
+        { method: 'POST', path, body, type: 'application/json' },
+        [200, 201, 404, 429],
+        signal,
+      )
+      if (reply.status === 429)
+        return { blocked: messageOf(reply) || 'a PodDisruptionBudget forbids it' }
       return reply.status === 404 ? 'gone' : 'evicted'
     },
-    /** Creates an object in a collection. False: an object of this name exists, and is unchanged. */
+    /**
+     * Creates an object in a collection. False: an object of this name exists, and is unchanged.
+     */
     async create(collection: string, object: object, signal: AbortSignal): Promise<boolean> {
-      const call = { method: 'POST', path: `${collection}?fieldManager=${fieldManager}`, body: JSON.stringify(object), type: 'application/json' }
+      const call = {
+        method: 'POST',
+        path: `${collection}?fieldManager=${fieldManager}`,
+        body: JSON.stringify(object),
+        type: 'application/json',
+      }
       return (await any(call, [201, 409], signal)).status === 201
     },
     /** Removes an object. A missing object counts as removed. */
-    remove: async (path: string, signal: AbortSignal): Promise<void> => void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
-    /** Removes an object if it is still this one (meta/v1 Preconditions). False: it has changed since, and is unchanged. */
-    async removeExactly(path: string, preconditions: { uid: string; resourceVersion: string }, signal: AbortSignal): Promise<boolean> {
+    remove: async (path: string, signal: AbortSignal): Promise<void> =>
+      void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
+    /**
+     * Removes an object if it is still this one (meta/v1 Preconditions). False: it has changed
+     * since, and is unchanged.
+     */
+    async removeExactly(
+      path: string,
+      preconditions: { uid: string; resourceVersion: string },
+      signal: AbortSignal,
+    ): Promise<boolean> {
       const body = JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions })
-      return (await any({ method: 'DELETE', path, body, type: 'application/json' }, [200, 202, 404, 409], signal)).status !== 409
+      return (
+        (
+          await any(
+            { method: 'DELETE', path, body, type: 'application/json' },
+            [200, 202, 404, 409],
+            signal,
+          )
+        ).status !== 409
+      )
     },
     /** Gets an object or API group, unvalidated; null if missing. */
     async get(path: string, signal: AbortSignal): Promise<unknown> {
@@ -192,16 +293,31 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     },
     list,
     /**
-     * Applies an object as another field manager, taking over fields that others have set, and returns the result. `dryRun`: nothing is stored.
+     * Applies an object as another field manager, taking over fields that others have set, and
+     * returns the result. `dryRun`: nothing is stored.
      */
-    async applyAs(path: string, object: object, { manager, dryRun }: { manager: string; dryRun: boolean }, signal: AbortSignal): Promise<unknown> {
+    async applyAs(
+      path: string,
+      object: object,
+      { manager, dryRun }: { manager: string; dryRun: boolean },
+      signal: AbortSignal,
+    ): Promise<unknown> {
       const query = `fieldManager=${encodeURIComponent(manager)}&force=true${dryRun ? '&dryRun=All' : ''}`
-      const call = { method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }
+      const call = {
+        method: 'PATCH',
+        path: `${path}?${query}`,
+        body: JSON.stringify(object),
+        type: 'application/apply-patch+yaml',
+      }
       return parse(await any(call, [200, 201], signal), signal)
     },
     /** The lines of one metric of this control plane's API server (Prometheus text format). */
     async metric(target: KubernetesTarget, name: string, signal: AbortSignal): Promise<string[]> {
-      const reply = await one(target, { method: 'GET', path: '/metrics', accept: 'text/plain', onlyLines: `${name}{` }, signal)
+      const reply = await one(
+        target,
+        { method: 'GET', path: '/metrics', accept: 'text/plain', onlyLines: `${name}{` },
+        signal,
+      )
       if (reply.status !== 200) throw refused(reply)
       return reply.bytes
         .toString('utf8')
@@ -218,7 +334,9 @@ interface Call {
   readonly type?: string
   /** Default: JSON. */
   readonly accept?: string
-  /** Only lines that begin with this text are kept, so that a long answer stays within the limit. */
+  /**
+   * Only lines that begin with this text are kept, so that a long answer stays within the limit.
+   */
   readonly onlyLines?: string
 }
 
@@ -227,13 +345,26 @@ interface Reply {
   readonly bytes: Buffer<ArrayBuffer>
 }
 
-function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Call, signal: AbortSignal): Promise<Reply> {
+function send(
+  target: KubernetesTarget,
+  { ca, crt, key }: Credentials,
+  call: Call,
+  signal: AbortSignal,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
-    const fail = (error: Error) => reject(error instanceof KubernetesError ? error : new KubernetesError(sentence(error, limit, signal)))
+    const fail = (error: Error) =>
+      reject(
+        error instanceof KubernetesError
+          ? error
+          : new KubernetesError(sentence(error, limit, signal)),
+      )
     const headers = {
       accept: call.accept ?? 'application/json',
-      ...(call.body !== undefined && { 'content-type': call.type, 'content-length': Buffer.byteLength(call.body) }),
+      ...(call.body !== undefined && {
+        'content-type': call.type,
+        'content-length': Buffer.byteLength(call.body),
+      }),
     }
     const asked = request(
       {
@@ -251,7 +382,8 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
         maxHeaderSize: 16_384,
       },
       (answer) => {
-        const refuse = (what: string): void => void asked.destroy(new KubernetesError(`the API server sent ${what}`))
+        const refuse = (what: string): void =>
+          void asked.destroy(new KubernetesError(`the API server sent ${what}`))
         const most = call.onlyLines === undefined ? largestAnswer : largestMetric
         const collected = collector(most)
         const keep = (part: Buffer): void => {
@@ -273,7 +405,10 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
         answer.on('error', fail)
       },
     )
-    limitInformational(asked, () => new KubernetesError('the response is not from a Kubernetes API'))
+    limitInformational(
+      asked,
+      () => new KubernetesError('the response is not from a Kubernetes API'),
+    )
     asked.on('error', fail)
     asked.end(call.body)
   })
@@ -286,15 +421,19 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   if (code === 'ECONNREFUSED') return 'connection refused'
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the server'
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost'
-  if (/CERT|SIGNED|VERIFY|ALTNAME/.test(code)) return 'the API server shows a certificate that this cluster did not sign'
-  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO') return 'the response is not from a Kubernetes API'
+  if (/CERT|SIGNED|VERIFY|ALTNAME/.test(code))
+    return 'the API server shows a certificate that this cluster did not sign'
+  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO')
+    return 'the response is not from a Kubernetes API'
   return 'the connection failed'
 }
 
 /** Makes a text from a cluster safe to show: at most 256 printable ASCII characters. */
-export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
+export const printable = (text: string): string =>
+  text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
 
-export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Kubernetes' message in an error response (`Status`, meta/v1). */
 function messageOf({ bytes }: Reply): string {
@@ -309,15 +448,20 @@ function messageOf({ bytes }: Reply): string {
 
 function refused(reply: Reply): KubernetesError {
   const message = messageOf(reply)
-  return new KubernetesError(`the API server answered ${reply.status}${message ? `: ${message}` : ''}`, reply.status)
+  return new KubernetesError(
+    `the API server answered ${reply.status}${message ? `: ${message}` : ''}`,
+    reply.status,
+  )
 }
 
 /** One page of a list (meta/v1 ListMeta, "Retrieving large results sets in chunks"). */
 function readPage(body: unknown): { items: unknown[]; next: string } {
   const items = isRecord(body) ? body['items'] : undefined
-  if (!isRecord(body) || !Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (list)')
+  if (!isRecord(body) || !Array.isArray(items))
+    throw new KubernetesError('the API server sent invalid data (list)')
   const next = isRecord(body['metadata']) ? body['metadata']['continue'] : undefined
-  if (next !== undefined && (typeof next !== 'string' || next.length > 4096)) throw new KubernetesError('the API server sent invalid data (continue)')
+  if (next !== undefined && (typeof next !== 'string' || next.length > 4096))
+    throw new KubernetesError('the API server sent invalid data (continue)')
   return { items: items as unknown[], next: next ?? '' }
 }
 
@@ -325,34 +469,68 @@ function readPage(body: unknown): { items: unknown[]; next: string } {
 const addressesOf = (addresses: unknown): string[] =>
   (Array.isArray(addresses) ? (addresses as unknown[]) : [])
     .slice(0, 16)
-    .flatMap((a) => (isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string' ? [printable(a['address'])] : []))
+    .flatMap((a) =>
+      isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string'
+        ? [printable(a['address'])]
+        : [],
+    )
 
 function readNode(item: unknown): KubernetesNode {
   const metadata = isRecord(item) ? item['metadata'] : undefined
   const status = isRecord(item) ? item['status'] : undefined
   const name = isRecord(metadata) ? metadata['name'] : undefined
-  if (typeof name !== 'string' || name.length > 253) throw new KubernetesError('the API server sent invalid data (node name)')
-  const conditions = isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
-  const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
-  const said = ready && [ready['reason'], ready['message']].filter((t): t is string => typeof t === 'string' && t !== '').join(': ')
+  if (typeof name !== 'string' || name.length > 253)
+    throw new KubernetesError('the API server sent invalid data (node name)')
+  const conditions =
+    isRecord(status) && Array.isArray(status['conditions'])
+      ? (status['conditions'] as unknown[])
+      : []
+  const ready = conditions.find(
+    (c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready',
+  )
+  const said =
+    ready &&
+    [ready['reason'], ready['message']]
+      .filter((t): t is string => typeof t === 'string' && t !== '')
+      .join(': ')
   const reason = ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet')
-  return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
+  return {
+    name,
+    ready: reason === null,
+    reason,
+    addresses: isRecord(status) ? addressesOf(status['addresses']) : [],
+  }
 }
 
-/** Statuses after which the same request may succeed later: unauthorized, timeout, too many requests. */
+/**
+ * Statuses after which the same request may succeed later: unauthorized, timeout, too many
+ * requests.
+ */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])
 
 /** Whether the cluster refused the request permanently. */
 export const isRefusal = (error: unknown): error is KubernetesError =>
-  error instanceof KubernetesError && error.status !== undefined && error.status >= 400 && error.status < 500 && !passingStatuses.has(error.status)
+  error instanceof KubernetesError &&
+  error.status !== undefined &&
+  error.status >= 400 &&
+  error.status < 500 &&
+  !passingStatuses.has(error.status)
 
 /**
- * Runs `act` with a total limit of `ms`, so that a cluster that delays every response counts as silent.
+ * Runs `act` with a total limit of `ms`, so that a cluster that delays every response counts as
+ * silent.
  * @throws KubernetesError after that time
  */
-export async function within<T>(signal: AbortSignal, ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(
+  signal: AbortSignal,
+  ms: number,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const end = new AbortController()
-  const timer = setTimeout(() => end.abort(new KubernetesError(`it took longer than ${ms / 1000} s to answer everything`)), ms)
+  const timer = setTimeout(
+    () => end.abort(new KubernetesError(`it took longer than ${ms / 1000} s to answer everything`)),
+    ms,
+  )
   try {
     return await act(AbortSignal.any([signal, end.signal]))
   } finally {

@@ -12,7 +12,9 @@ function kept(text: string, start: string, bytes: number): string {
 }
 
 test.each([1, 3, 7, 1000])('only the wanted lines are kept, in parts of %i bytes', (bytes) => {
-  expect(kept('# HELP a\na{x="1"} 1\nab{} 1\n\na{y="ż"} 2', 'a{', bytes)).toBe('a{x="1"} 1\na{y="ż"} 2')
+  expect(kept('# HELP a\na{x="1"} 1\nab{} 1\n\na{y="ż"} 2', 'a{', bytes)).toBe(
+    'a{x="1"} 1\na{y="ż"} 2',
+  )
 })
 
 test('a line without an end takes little memory', () => {

@@ -4,7 +4,10 @@
 const longestLine = 16_384
 
 /** Keeps only the lines that begin with a text. A line that is too long is truncated. */
-export function lineFilter(start: string, keep: (line: Buffer) => void): { take: (part: Buffer) => void; end: () => void } {
+export function lineFilter(
+  start: string,
+  keep: (line: Buffer) => void,
+): { take: (part: Buffer) => void; end: () => void } {
   const head = Buffer.from(start)
   let rest: Buffer = Buffer.alloc(0)
   const line = (text: Buffer): void => {
@@ -18,7 +21,8 @@ export function lineFilter(start: string, keep: (line: Buffer) => void): { take:
         rest = Buffer.alloc(0)
         from = at + 1
       }
-      if (rest.length < longestLine) rest = Buffer.concat([rest, part.subarray(from)]).subarray(0, longestLine)
+      if (rest.length < longestLine)
+        rest = Buffer.concat([rest, part.subarray(from)]).subarray(0, longestLine)
     },
     end: () => line(rest),
   }

@@ -2,8 +2,8 @@
 import type { ClientRequest } from 'node:http'
 
 /**
- * Collects bytes in one buffer as they arrive. A separate chunk of one byte would take about a hundred bytes of memory, and the sender chooses the size of the
- * chunks.
+ * Collects bytes in one buffer as they arrive. A separate chunk of one byte would take about a
+ * hundred bytes of memory, and the sender chooses the size of the chunks.
  * @param most maximum number of bytes
  */
 export function collector(most: number) {
@@ -27,14 +27,23 @@ export function collector(most: number) {
       return length
     },
     /** The bytes, in a buffer of their length, which can be moved to a thread. */
-    bytes: (): Buffer<ArrayBuffer> => (length === bytes.length ? bytes : Buffer.from(new Uint8Array(bytes.subarray(0, length)).buffer)),
+    bytes: (): Buffer<ArrayBuffer> =>
+      length === bytes.length
+        ? bytes
+        : Buffer.from(new Uint8Array(bytes.subarray(0, length)).buffer),
   }
 }
 
-/** Maximum number of informational responses (status 1xx) before a response. Services send one, if any. */
+/**
+ * Maximum number of informational responses (status 1xx) before a response. Services send one, if
+ * any.
+ */
 const mostInformational = 16
 
-/** Ends a request if the server sends informational responses without end: Node.js limits neither their number nor their bytes. */
+/**
+ * Ends a request if the server sends informational responses without end: Node.js limits neither
+ * their number nor their bytes.
+ */
 export function limitInformational(request: ClientRequest, refusal: () => Error): void {
   let count = 0
   request.on('information', () => {

@@ -1,8 +1,10 @@
 /**
- * Every piece of work on bytes that strangers wrote which isn't done on the main thread: on which thread it is done, and its limits
- * (docs/decisions/021-work-budgets.md). Which files may call a raw parser is in `tools/parsers.ts`.
+ * Every piece of work on bytes that strangers wrote which isn't done on the main thread: on which
+ * thread it is done, and its limits (docs/decisions/021-work-budgets.md). Which files may call a
+ * raw parser is in `tools/parsers.ts`.
  *
- * The limits of depth and of the number of values are those of the parsers: `usualBounds` (talos/config/tree.ts) for YAML, `limits` (json.ts) for JSON.
+ * The limits of depth and of the number of values are those of the parsers: `usualBounds`
+ * (talos/config/tree.ts) for YAML, `limits` (json.ts) for JSON.
  */
 import type { AnswerWork } from './answers-thread.ts'
 import type { TextWork } from './texts-thread.ts'
@@ -22,14 +24,27 @@ interface Job {
 
 const kib = 1024
 const mib = 1024 * kib
-/** A machine's configuration is at most as long as a list of a machine may be (`maxListBytes`, 1 MiB). */
-const config = { thread: 'texts', what: 'the configuration', bytes: 8 * mib, processorMs: 3_000 } as const
+/**
+ * A machine's configuration is at most as long as a list of a machine may be (`maxListBytes`, 1
+ * MiB).
+ */
+const config = {
+  thread: 'texts',
+  what: 'the configuration',
+  bytes: 8 * mib,
+  processorMs: 3_000,
+} as const
 const one = { ...config, bytes: 2 * mib, processorMs: 1_500 } as const
 /** Several texts are merged. */
 const merge = { thread: 'texts', what: 'the patch', bytes: 16 * mib, processorMs: 3_000 } as const
 const patch = { thread: 'texts', what: 'the patch', bytes: 4 * mib, processorMs: 500 } as const
 
-const schematic = { thread: 'texts', what: 'the schematic', bytes: 1 * mib, processorMs: 500 } as const
+const schematic = {
+  thread: 'texts',
+  what: 'the schematic',
+  bytes: 1 * mib,
+  processorMs: 500,
+} as const
 
 export const jobs: { readonly [Name in keyof Work]: Job } = {
   check: patch,
@@ -55,7 +70,9 @@ export const jobs: { readonly [Name in keyof Work]: Job } = {
 }
 
 interface Thread {
-  /** Maximum memory of V8's heap on the thread, in MiB. Past it the thread ends, not the process. */
+  /**
+   * Maximum memory of V8's heap on the thread, in MiB. Past it the thread ends, not the process.
+   */
   readonly memoryMiB: number
   /** An idle thread ends after this time in ms, because it uses some 20 MB. */
   readonly idleMs: number
@@ -70,6 +87,16 @@ export const longestMs = 15_000
 
 /** The limits of a stream: bytes that a thread of its own reads as they arrive. */
 export const streams = {
-  /** A snapshot of etcd. Its whole length is limited where it is read from a machine or a store (8 GiB). */
-  etcd: { what: 'the snapshot', memoryMiB: 128, pieceBytes: 2 * mib, processorMs: 3_000, processorMsPerMiB: 150, pieceMs: 120_000 },
+  /**
+   * A snapshot of etcd. Its whole length is limited where it is read from a machine or a store (8
+   * GiB).
+   */
+  etcd: {
+    what: 'the snapshot',
+    memoryMiB: 128,
+    pieceBytes: 2 * mib,
+    processorMs: 3_000,
+    processorMsPerMiB: 150,
+    pieceMs: 120_000,
+  },
 } as const

@@ -1,4 +1,7 @@
-/** Checks a long JSON text on a thread, and splits it into pieces that the main thread can parse one after another. */
+/**
+ * Checks a long JSON text on a thread, and splits it into pieces that the main thread can parse one
+ * after another.
+ */
 
 export interface JsonLimits {
   /** Maximum depth of nested objects and lists. */
@@ -14,13 +17,17 @@ export interface Unreadable {
   readonly unreadable: string
 }
 
-/** `items`: one text for each element of the object's list `items`, which `whole` lacks. Null if it has no such list. */
+/**
+ * `items`: one text for each element of the object's list `items`, which `whole` lacks. Null if it
+ * has no such list.
+ */
 export interface Pieces {
   readonly whole: string
   readonly items: readonly string[] | null
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 const quote = 0x22
 const backslash = 0x5c
@@ -31,8 +38,14 @@ const closing = new Set([0x5d, 0x7d])
 /** As `excess` says it. */
 export const tooDeep = (depth: number): string => `more than ${depth} levels of lists and objects`
 
-/** Why a text in JSON exceeds the limits, or undefined: `more than …`. Looks only at the bytes, because a value takes up to fifty times the memory of its text. */
-export function excess(bytes: Uint8Array, { depth, values }: Omit<JsonLimits, 'pieceLength'>): string | undefined {
+/**
+ * Why a text in JSON exceeds the limits, or undefined: `more than …`. Looks only at the bytes,
+ * because a value takes up to fifty times the memory of its text.
+ */
+export function excess(
+  bytes: Uint8Array,
+  { depth, values }: Omit<JsonLimits, 'pieceLength'>,
+): string | undefined {
   let deep = 0
   let count = 1
   for (let at = 0; at < bytes.length; at++) {
@@ -67,5 +80,7 @@ export function pieces(bytes: Uint8Array, limits: JsonLimits): Pieces | Unreadab
   const whole = JSON.stringify(list === null ? root : { ...(root as object), items: [] })
   const items = list?.map((item) => JSON.stringify(item)) ?? null
   const longest = items?.reduce((most, item) => Math.max(most, item.length), 0) ?? 0
-  return Math.max(longest, whole.length) > limits.pieceLength ? { unreadable: 'an object that is too long' } : { whole, items }
+  return Math.max(longest, whole.length) > limits.pieceLength
+    ? { unreadable: 'an object that is too long' }
+    : { whole, items }
 }

@@ -1,9 +1,15 @@
-/** JSON that strangers wrote. Short texts are parsed here, because that takes some ms at most; long ones are checked and split on a thread first. */
+/**
+ * JSON that strangers wrote. Short texts are parsed here, because that takes some ms at most; long
+ * ones are checked and split on a thread first.
+ */
 import { setImmediate } from 'node:timers/promises'
 import type { For, Reader } from './reader.ts'
 import type { JsonLimits } from './json-pieces.ts'
 
-/** JSON of this many bytes takes the main thread 35 ms at most, whatever it contains. Longer JSON is read on a thread. */
+/**
+ * JSON of this many bytes takes the main thread 35 ms at most, whatever it contains. Longer JSON is
+ * read on a thread.
+ */
 export const shortBytes = 256 * 1024
 /** Far more than the objects of Kubernetes have; an object takes at most 1.5 MiB in etcd. */
 const limits: JsonLimits = { depth: 64, values: 600_000, pieceLength: 2 * 1024 * 1024 }
@@ -24,11 +30,16 @@ const parse = (text: string): unknown => {
 }
 
 /**
- * Parses JSON. The elements of a long object's list `items` are parsed in turns of their own, so that other requests are answered in between.
+ * Parses JSON. The elements of a long object's list `items` are parsed in turns of their own, so
+ * that other requests are answered in between.
  * @param bytes UTF-8. A long text is moved to the thread, so the bytes can't be read afterwards
  * @throws UnreadableJson; Problem `unavailable` if reading takes too long
  */
-export async function readJson(read: Reader, who: For, bytes: Uint8Array<ArrayBuffer>): Promise<unknown> {
+export async function readJson(
+  read: Reader,
+  who: For,
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<unknown> {
   if (bytes.byteLength <= shortBytes) {
     let text: string
     try {

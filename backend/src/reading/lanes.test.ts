@@ -21,10 +21,19 @@ test('a user can fill only their own share of the queue; all users together can 
   const line = lanes<number>({ most: 4, mostOfOne: 3 })
   for (const i of [1, 2, 3]) line.push(user('a'), i)
   expect(() => line.push(user('a'), 4)).toThrow(
-    expect.objectContaining({ code: 'throttled', retryAfterSeconds: 1, message: expect.stringContaining('your texts') }),
+    expect.objectContaining({
+      code: 'throttled',
+      retryAfterSeconds: 1,
+      message: expect.stringContaining('your texts'),
+    }),
   )
   line.push(user('b'), 5)
-  expect(() => line.push(user('c'), 6)).toThrow(expect.objectContaining({ code: 'throttled', message: expect.stringContaining('Too many texts are waiting') }))
+  expect(() => line.push(user('c'), 6)).toThrow(
+    expect.objectContaining({
+      code: 'throttled',
+      message: expect.stringContaining('Too many texts are waiting'),
+    }),
+  )
   for (let i = 0; i < 10; i++) line.push(ours, i)
   expect(line.next()).toBe(1)
   line.push(user('c'), 6)

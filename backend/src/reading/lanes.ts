@@ -12,14 +12,29 @@ export interface Owner {
 export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number }) {
   /** Waiting items by owner, in the order of the owners' turns. No list is empty. */
   const waiting = new Map<string, { readonly items: T[]; readonly isLimited: boolean }>()
-  const count = (): number => [...waiting.values()].reduce((sum, { items, isLimited }) => sum + (isLimited ? items.length : 0), 0)
+  const count = (): number =>
+    [...waiting.values()].reduce(
+      (sum, { items, isLimited }) => sum + (isLimited ? items.length : 0),
+      0,
+    )
   return {
     /** @throws Problem `throttled` */
     push({ name, isLimited }: Owner, item: T): void {
       const own = waiting.get(name)?.items ?? []
       if (isLimited && own.length >= mostOfOne)
-        throw new Problem('throttled', 'Too many of your texts are waiting to be read. Please wait for their results, then try again.', undefined, 1)
-      if (isLimited && count() >= most) throw new Problem('throttled', 'Too many texts are waiting to be read. Please try again in a moment.', undefined, 1)
+        throw new Problem(
+          'throttled',
+          'Too many of your texts are waiting to be read. Please wait for their results, then try again.',
+          undefined,
+          1,
+        )
+      if (isLimited && count() >= most)
+        throw new Problem(
+          'throttled',
+          'Too many texts are waiting to be read. Please try again in a moment.',
+          undefined,
+          1,
+        )
       waiting.set(name, { items: [...own, item], isLimited })
     },
     /** The next item, or undefined. */

@@ -18,7 +18,8 @@ export interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-export const tooLong = (what: string): Problem => new Problem('unavailable', `Reading ${what} took too long. Please try again.`)
+export const tooLong = (what: string): Problem =>
+  new Problem('unavailable', `Reading ${what} took too long. Please try again.`)
 
 /** The error of a thread that ended. */
 export const endOf = (error: unknown, what: string): unknown =>
@@ -29,7 +30,9 @@ export const endOf = (error: unknown, what: string): unknown =>
 export function errorOf(failure: Failure): Error {
   if (failure.kind === 'problem') return new Problem(failure.code, failure.message, failure.fields)
   if (failure.kind === 'config') return new ConfigError(failure.problems, failure.layer)
-  return failure.kind === 'refused' ? new BackupRefused(failure.message) : new Error(`A thread failed: ${failure.message}`)
+  return failure.kind === 'refused'
+    ? new BackupRefused(failure.message)
+    : new Error(`A thread failed: ${failure.message}`)
 }
 
 export interface LineOptions {
@@ -83,7 +86,9 @@ export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }:
         made.isReady = true
         return send()
       }
-      settle(({ resolve, reject }) => (message.ok ? resolve(message.answer) : reject(errorOf(message))))
+      settle(({ resolve, reject }) =>
+        message.ok ? resolve(message.answer) : reject(errorOf(message)),
+      )
     })
     worker.on('error', (error) => {
       end()

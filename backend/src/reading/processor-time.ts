@@ -20,10 +20,14 @@ export interface Budget {
 }
 
 /**
- * Calls `over` once if the thread uses more than its budget. Returns a function that ends the watch. A thread that has ended uses nothing more: its `error` or
- * `exit` event tells the caller.
+ * Calls `over` once if the thread uses more than its budget. Returns a function that ends the
+ * watch. A thread that has ended uses nothing more: its `error` or `exit` event tells the caller.
  */
-export function watch(worker: Worker, { processorMs, wallMs, isWhole = false }: Budget, over: () => void): () => void {
+export function watch(
+  worker: Worker,
+  { processorMs, wallMs, isWhole = false }: Budget,
+  over: () => void,
+): () => void {
   const until = performance.now() + wallMs
   let timer: NodeJS.Timeout | undefined
   let isOver = false
@@ -32,7 +36,10 @@ export function watch(worker: Worker, { processorMs, wallMs, isWhole = false }: 
     clearTimeout(timer)
   }
   const lookIn = (ms: number, before: number): void => {
-    timer = setTimeout(() => void look(before).catch(end), Math.max(Math.min(ms, until - performance.now()), shortestMs)).unref()
+    timer = setTimeout(
+      () => void look(before).catch(end),
+      Math.max(Math.min(ms, until - performance.now()), shortestMs),
+    ).unref()
   }
   const look = async (before: number): Promise<void> => {
     const used = (await usedMs(worker)) - before

@@ -1,6 +1,7 @@
 /**
- * Reads on worker threads what strangers wrote: users, machines, clusters, stores. A text may be hostile, so each piece of work has limits (`jobs.ts`), and the
- * main thread stays free for other requests. Users are served in turn; a user with too many waiting texts is refused.
+ * Reads on worker threads what strangers wrote: users, machines, clusters, stores. A text may be
+ * hostile, so each piece of work has limits (`jobs.ts`), and the main thread stays free for other
+ * requests. Users are served in turn; a user with too many waiting texts is refused.
  */
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
@@ -10,8 +11,9 @@ import type { Owner } from './lanes.ts'
 import { line, type Waiting } from './line.ts'
 
 /**
- * For whom a text is read. `from`: who wrote it, if Steelyard reads it for itself: a machine or cluster, which then delays only itself. `signal` aborts when
- * nobody waits for the result any more.
+ * For whom a text is read. `from`: who wrote it, if Steelyard reads it for itself: a machine or
+ * cluster, which then delays only itself. `signal` aborts when nobody waits for the result any
+ * more.
  */
 export interface For {
   readonly caller: Caller
@@ -26,24 +28,38 @@ export const sentBy = (from: string): For => ({ caller: system, from })
 
 /**
  * Runs work on another thread: `read({caller}, 'check', body)`.
- * @throws Problem of the work itself; `throttled` if the queue is full; `too_large` for too many bytes; `unavailable` if the work takes too much time or memory
+ * @throws Problem of the work itself; `throttled` if the queue is full; `too_large` for too many
+ * bytes; `unavailable` if the work takes too much time or memory
  */
-export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
+export type Reader = <Name extends keyof Work>(
+  who: For,
+  name: Name,
+  ...given: Parameters<Work[Name]>
+) => Promise<ReturnType<Work[Name]>>
 
 function ownerOf({ caller, from }: For): Owner {
   if (from !== undefined) return { name: `from ${from}`, isLimited: false }
   if (caller.kind === 'user') return { name: `user ${caller.userId}`, isLimited: true }
-  return caller.kind === 'anonymous' ? { name: `address ${caller.ip}`, isLimited: true } : { name: 'ours', isLimited: false }
+  return caller.kind === 'anonymous'
+    ? { name: `address ${caller.ip}`, isLimited: true }
+    : { name: 'ours', isLimited: false }
 }
 
 /** Bytes of all texts in a value, roughly: the length of its strings. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (value instanceof Uint8Array) return value.byteLength
-  return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0) : 0
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0)
+    : 0
 }
 
-const starts: { readonly [name in ThreadName]: (options: { resourceLimits: { maxOldGenerationSizeMb: number }; name: string }) => Worker } = {
+const starts: {
+  readonly [name in ThreadName]: (options: {
+    resourceLimits: { maxOldGenerationSizeMb: number }
+    name: string
+  }) => Worker
+} = {
   texts: (options) => new Worker(new URL('./texts-thread.ts', import.meta.url), options),
   answers: (options) => new Worker(new URL('./answers-thread.ts', import.meta.url), options),
 }
@@ -60,7 +76,8 @@ export interface ReaderOptions {
 export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions = {}): Reader {
   const lineOf = (name: ThreadName) => {
     const { memoryMiB, idleMs } = threads[name]
-    const start = () => starts[name]({ resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, name })
+    const start = () =>
+      starts[name]({ resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, name })
     return line({ start, idleMs, longestMs, most, mostOfOne })
   }
   const lines = { texts: lineOf('texts'), answers: lineOf('answers') }
@@ -70,7 +87,11 @@ export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions 
       const { signal } = who
       signal?.throwIfAborted()
       const job = jobs[name]
-      if (sizeOf(given) > job.bytes) throw new Problem('too_large', `Reading ${job.what}: it is longer than ${Math.round(job.bytes / 1024)} KiB`)
+      if (sizeOf(given) > job.bytes)
+        throw new Problem(
+          'too_large',
+          `Reading ${job.what}: it is longer than ${Math.round(job.bytes / 1024)} KiB`,
+        )
       const own = lines[job.thread]
       const gone = (): void => {
         own.drop(waiting)
@@ -80,10 +101,15 @@ export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions 
         asked: { name, given },
         // A short buffer is a part of one that Node.js shares, so it's copied.
         moved: given.flatMap((one) =>
-          one instanceof Uint8Array && one.buffer instanceof ArrayBuffer && one.byteLength === one.buffer.byteLength ? [one.buffer] : [],
+          one instanceof Uint8Array &&
+          one.buffer instanceof ArrayBuffer &&
+          one.byteLength === one.buffer.byteLength
+            ? [one.buffer]
+            : [],
         ),
         what: job.what,
-        processorMs: (typeof processorMs === 'number' ? processorMs : processorMs?.[name]) ?? job.processorMs,
+        processorMs:
+          (typeof processorMs === 'number' ? processorMs : processorMs?.[name]) ?? job.processorMs,
         resolve(answer) {
           signal?.removeEventListener('abort', gone)
           resolve(answer as never)

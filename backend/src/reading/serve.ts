@@ -7,22 +7,48 @@ import { Refusal } from '../refusal.ts'
 /** Sent after the thread has loaded its modules; only then do the limits of its work begin. */
 export const ready = 'ready'
 
-/** An error, as data: an instance of a class can't cross threads. `failed`: a fault of this program. */
+/**
+ * An error, as data: an instance of a class can't cross threads. `failed`: a fault of this program.
+ */
 export type Failure =
-  | { readonly kind: 'problem'; readonly code: ErrorCode; readonly message: string; readonly fields: Record<string, string> }
-  | { readonly kind: 'config'; readonly problems: readonly ConfigProblem[]; readonly layer: string | undefined }
+  | {
+      readonly kind: 'problem'
+      readonly code: ErrorCode
+      readonly message: string
+      readonly fields: Record<string, string>
+    }
+  | {
+      readonly kind: 'config'
+      readonly problems: readonly ConfigProblem[]
+      readonly layer: string | undefined
+    }
   | { readonly kind: 'refused' | 'failed'; readonly message: string }
 
-export type Answered = { readonly ok: true; readonly answer: unknown } | ({ readonly ok: false } & Failure)
+export type Answered =
+  | { readonly ok: true; readonly answer: unknown }
+  | ({ readonly ok: false } & Failure)
 
 function failureOf(error: unknown): Failure {
-  if (error instanceof Problem) return { kind: 'problem', code: error.code, message: error.message, fields: { ...error.fields } }
-  if (error instanceof ConfigError) return { kind: 'config', problems: error.problems, layer: error.layer }
+  if (error instanceof Problem)
+    return {
+      kind: 'problem',
+      code: error.code,
+      message: error.message,
+      fields: { ...error.fields },
+    }
+  if (error instanceof ConfigError)
+    return { kind: 'config', problems: error.problems, layer: error.layer }
   if (error instanceof Refusal) return { kind: 'refused', message: error.message }
-  return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  return {
+    kind: 'failed',
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  }
 }
 
-/** Answers each message with the result of `act`. Keep `act` synchronous, so that one message at a time is worked on. */
+/**
+ * Answers each message with the result of `act`. Keep `act` synchronous, so that one message at a
+ * time is worked on.
+ */
 export function serve(act: (asked: never) => unknown): void {
   parentPort?.on('message', (asked) => {
     let answered: Answered
@@ -43,4 +69,6 @@ export interface Asked {
 }
 
 export const serveWork = (work: Readonly<Record<string, (...given: never[]) => unknown>>): void =>
-  serve(({ name, given }: Asked) => (work[name] as (...all: readonly unknown[]) => unknown)(...given))
+  serve(({ name, given }: Asked) =>
+    (work[name] as (...all: readonly unknown[]) => unknown)(...given),
+  )

@@ -1,4 +1,7 @@
-/** Bytes that strangers send as a stream, read piece by piece on a thread of their own, because one stream may take hours. */
+/**
+ * Bytes that strangers send as a stream, read piece by piece on a thread of their own, because one
+ * stream may take hours.
+ */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { streams } from './jobs.ts'
@@ -7,7 +10,10 @@ import { watch } from './processor-time.ts'
 import { type Answered, ready } from './serve.ts'
 
 interface Stream<T> {
-  /** Gives the thread the next piece, after it has read the one before. @throws the error of an earlier piece; Problem `unavailable` */
+  /**
+   * Gives the thread the next piece, after it has read the one before. @throws the error of an
+   * earlier piece; Problem `unavailable`
+   */
   push(piece: Uint8Array): Promise<void>
   /** The result, after the last piece. @throws as `push` */
   end(): Promise<T>
@@ -16,11 +22,22 @@ interface Stream<T> {
 }
 
 /** @param T what the thread answers to the last message, which is null */
-function stream<T>(start: () => Worker, { what, pieceBytes, processorMs, processorMsPerMiB, pieceMs }: (typeof streams)[keyof typeof streams]): Stream<T> {
+function stream<T>(
+  start: () => Worker,
+  {
+    what,
+    pieceBytes,
+    processorMs,
+    processorMsPerMiB,
+    pieceMs,
+  }: (typeof streams)[keyof typeof streams],
+): Stream<T> {
   const worker = start()
   worker.unref()
   const over = new AbortController()
-  let isReady: Promise<unknown> | undefined = once(worker, 'message', { signal: over.signal }).then(([first]) => first === ready)
+  let isReady: Promise<unknown> | undefined = once(worker, 'message', { signal: over.signal }).then(
+    ([first]) => first === ready,
+  )
   isReady.catch(() => undefined)
   let passedBytes = 0
   let reading: Promise<unknown> = Promise.resolve()
@@ -40,7 +57,11 @@ function stream<T>(start: () => Worker, { what, pieceBytes, processorMs, process
     const answered = once(worker, 'message', { signal: over.signal })
     worker.postMessage(message, message === null ? [] : [message.buffer])
     // The budget of all pieces so far, so that it doesn't matter how long the pieces are.
-    const budget = { processorMs: processorMs + (processorMsPerMiB * passedBytes) / 1024 ** 2, wallMs: pieceMs, isWhole: true }
+    const budget = {
+      processorMs: processorMs + (processorMsPerMiB * passedBytes) / 1024 ** 2,
+      wallMs: pieceMs,
+      isWhole: true,
+    }
     const unwatch = watch(worker, budget, () => close(tooLong(what)))
     try {
       const [answer] = (await answered) as [Answered]
@@ -75,6 +96,10 @@ function stream<T>(start: () => Worker, { what, pieceBytes, processorMs, process
 
 export const etcdStream = <T>(): Stream<T> =>
   stream<T>(
-    () => new Worker(new URL('./etcd-thread.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: streams.etcd.memoryMiB }, name: 'etcd' }),
+    () =>
+      new Worker(new URL('./etcd-thread.ts', import.meta.url), {
+        resourceLimits: { maxOldGenerationSizeMb: streams.etcd.memoryMiB },
+        name: 'etcd',
+      }),
     streams.etcd,
   )

@@ -1,4 +1,7 @@
-/** The thread that reads texts in YAML: patches and configurations of users, and what machines and the image factory say. */
+/**
+ * The thread that reads texts in YAML: patches and configurations of users, and what machines and
+ * the image factory say.
+ */
 import { imagesOf, sameAs, withSecretsOf, withValues } from '#talos/config/compare.ts'
 import { valuesIn } from '#talos/config/values.ts'
 import { removedIn } from '#talos/kubernetes-removals.ts'

@@ -1,6 +1,7 @@
 /**
- * Limits how many connections to servers are opened at once. A server that hangs keeps its place until its deadline. Servers that didn't answer the last time
- * and unknown addresses share a smaller number of places, so that hanging servers don't block the contact with all others.
+ * Limits how many connections to servers are opened at once. A server that hangs keeps its place
+ * until its deadline. Servers that didn't answer the last time and unknown addresses share a
+ * smaller number of places, so that hanging servers don't block the contact with all others.
  */
 const dialsAtOnce = 64
 
@@ -22,7 +23,12 @@ export type Budget = ReturnType<typeof budget>
 
 export function budget(limit: number = dialsAtOnce) {
   const open: Record<Lane, number> = { act: 0, contact: 0, suspect: 0, probe: 0 }
-  const waiting: Record<Lane, Set<() => void>> = { act: new Set(), contact: new Set(), suspect: new Set(), probe: new Set() }
+  const waiting: Record<Lane, Set<() => void>> = {
+    act: new Set(),
+    contact: new Set(),
+    suspect: new Set(),
+    probe: new Set(),
+  }
   const all = () => order.reduce((n, lane) => n + open[lane], 0)
   const hasPlace = (lane: Lane) => all() < limit && open[lane] < lanes[lane]
 
@@ -54,7 +60,10 @@ export function budget(limit: number = dialsAtOnce) {
     })
 
   return {
-    /** Runs `act` when there is a free place. Rejects with the signal's reason if aborted while waiting. */
+    /**
+     * Runs `act` when there is a free place. Rejects with the signal's reason if aborted while
+     * waiting.
+     */
     run: async <T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
       await place(lane, signal)
       try {

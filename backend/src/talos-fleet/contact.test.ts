@@ -21,7 +21,11 @@ beforeAll(async () => {
 })
 afterAll(() => simulator.stop())
 
-const policy = dialPolicy({ networks: [parseCidr('127.20.0.0/16')!], own: () => [], simulate: true })
+const policy = dialPolicy({
+  networks: [parseCidr('127.20.0.0/16')!],
+  own: () => [],
+  simulate: true,
+})
 const stops: (() => Promise<void>)[] = []
 afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())))
 
@@ -47,7 +51,10 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
 
 const away = new Error('The database is away')
 
-/** Contacts servers 200 times as often as the program does. Results are kept in memory instead of the database. */
+/**
+ * Contacts servers 200 times as often as the program does. Results are kept in memory instead of
+ * the database.
+ */
 function keep(
   servers: Watched[],
   credentials: ContactParts['credentials'] = () => Promise.resolve(null),
@@ -77,7 +84,14 @@ function keep(
       for (const o of batch) {
         if (o.kind !== 'seen') continue
         const at = servers.findIndex((s) => s.id === o.serverId)
-        servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at, stage: o.status.stage }
+        servers[at] = {
+          ...servers[at]!,
+          hasHardware: true,
+          fingerprint: o.fingerprint,
+          reachable: true,
+          lastContactAt: o.at,
+          stage: o.status.stage,
+        }
       }
       return Promise.resolve(batch.length === 0 ? [] : mustReadAgain(batch))
     },
@@ -94,7 +108,8 @@ function keep(
     seen,
     of,
     rosters: () => rosters,
-    until: (condition: () => boolean, timeout = 10_000) => expect.poll(condition, { timeout, interval: 20 }).toBe(true),
+    until: (condition: () => boolean, timeout = 10_000) =>
+      expect.poll(condition, { timeout, interval: 20 }).toBe(true),
   }
 }
 
@@ -103,8 +118,17 @@ test('the first contact reads the whole inventory, later contacts only the stage
   const { of, until } = keep([server])
   await until(() => of(server).length >= 3)
   const [first, ...later] = of(server)
-  expect(first).toMatchObject({ kind: 'seen', status: { stage: 'maintenance' }, reading: { status: { version: expect.stringMatching(/^v1\.1[23]\./) } } })
-  for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
+  expect(first).toMatchObject({
+    kind: 'seen',
+    status: { stage: 'maintenance' },
+    reading: { status: { version: expect.stringMatching(/^v1\.1[23]\./) } },
+  })
+  for (const next of later.slice(0, 2))
+    expect(next).toMatchObject({
+      kind: 'seen',
+      reading: null,
+      fingerprint: (first as { fingerprint: string }).fingerprint,
+    })
 })
 
 test('a later full reading is reported only if a resource has changed, such as a disk that was plugged in', async () => {
@@ -143,7 +167,10 @@ test('a server whose reading is older than the recorded state is read again at t
 test('contacts continue if the clock is set back a day', async () => {
   let shiftMs = 0
   const server = watched(0)
-  const { of, until } = keep([server], undefined, undefined, { ...systemClock, now: () => Date.now() + shiftMs })
+  const { of, until } = keep([server], undefined, undefined, {
+    ...systemClock,
+    now: () => Date.now() + shiftMs,
+  })
   await until(() => of(server).length >= 2)
   shiftMs = -86_400_000
   const before = of(server).length
@@ -162,7 +189,11 @@ test('three contacts in a row without an answer make a server unreachable, and o
   const misses = of(server)
     .slice(from)
     .filter((o) => o.kind === 'missed')
-  expect(misses.slice(0, 3)).toMatchObject([{ unreachable: false }, { unreachable: false }, { unreachable: true, reason: 'connection refused' }])
+  expect(misses.slice(0, 3)).toMatchObject([
+    { unreachable: false },
+    { unreachable: false },
+    { unreachable: true, reason: 'connection refused' },
+  ])
   await clearFaults(machine)
   await until(() => of(server).at(-1)!.kind === 'seen')
 })
@@ -175,7 +206,11 @@ test('after a reboot with a new certificate the hardware is read again and recog
   const before = of(server).find((o) => o.kind === 'seen')!
   await machine.lifecycle.powerOff()
   machine.lifecycle.powerOn()
-  await until(() => of(server).some((o) => o.kind === 'seen' && o.reading !== null && o.fingerprint !== before.fingerprint))
+  await until(() =>
+    of(server).some(
+      (o) => o.kind === 'seen' && o.reading !== null && o.fingerprint !== before.fingerprint,
+    ),
+  )
   expect(of(server).every((o) => o.kind !== 'other')).toBe(true)
 })
 
@@ -185,7 +220,10 @@ test('other hardware at the address is reported, and nothing but its identity is
   await addFault(machine, { kind: 'identity' })
   const { of, until } = keep([server])
   await until(() => of(server).length > 0)
-  expect(of(server)[0]).toMatchObject({ kind: 'other', found: { uuid: machine.disk.identity.uuid } })
+  expect(of(server)[0]).toMatchObject({
+    kind: 'other',
+    found: { uuid: machine.disk.identity.uuid },
+  })
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
@@ -223,7 +261,8 @@ test('if an inventory could not be stored, the next contact reads it again', asy
   const from = of(server).length
   isAway = false
   await until(() => of(server).slice(from).some(isRead))
-  // At most one contact precedes the full reading: the one that ran when the database failed. The next scheduled full reading comes about four contacts later.
+  // At most one contact precedes the full reading: the one that ran when the database failed. The
+  // next scheduled full reading comes about four contacts later.
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
@@ -242,10 +281,15 @@ test('a server whose hardware a user has confirmed after an alarm is contacted a
 test('a machine’s known certificate is not accepted as proof of identity for the machine that replaces it', async () => {
   const fleet = makeFleet({ policy, budget: budget() })
   const server = watched(0)
-  const ask = (one: Watched) => fleet.connection(one).maintenance((_, pin) => Promise.resolve(pin.fingerprint), { lane: 'contact' })
+  const ask = (one: Watched) =>
+    fleet
+      .connection(one)
+      .maintenance((_, pin) => Promise.resolve(pin.fingerprint), { lane: 'contact' })
   const fingerprint = await ask(server)
   expect(await ask(server)).toBe(fingerprint)
-  await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
+  await expect(
+    ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' }),
+  ).rejects.toMatchObject({ code: 'identity_changed' })
 })
 
 test('an answer that takes 20 s is still reported', async () => {
@@ -262,7 +306,10 @@ test('a server that answers with garbage is reported as not speaking TLS', async
   const server = watched(4)
   const { of, until } = keep([server])
   await until(() => of(server).length > 0)
-  expect(of(server)[0]).toMatchObject({ kind: 'missed', reason: 'server does not speak TLS as Talos does' })
+  expect(of(server)[0]).toMatchObject({
+    kind: 'missed',
+    reason: 'server does not speak TLS as Talos does',
+  })
 })
 
 test('during an operation a silent server is noticed within 15 s, without more contacts to other servers', async () => {
@@ -276,13 +323,16 @@ test('during an operation a silent server is noticed within 15 s, without more c
   const asked = of(other).length
   await until(() => of(silent).some((o) => o.kind === 'missed' && o.unreachable), 15_000)
   expect(Date.now() - since).toBeLessThan(15_000)
-  expect(of(silent).findLast((o) => o.kind === 'missed')).toMatchObject({ reason: 'did not answer within 3.5 s' })
+  expect(of(silent).findLast((o) => o.kind === 'missed')).toMatchObject({
+    reason: 'did not answer within 3.5 s',
+  })
   expect(of(other).length - asked).toBeGreaterThan(5)
 }, 30_000)
 
 test('hanging servers do not delay the others', async () => {
   const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
-  // More servers than the budget has places, all at one address that accepts connections and stays silent.
+  // More servers than the budget has places, all at one address that accepts connections and stays
+  // silent.
   const hanging = Array.from({ length: 200 }, (_, i) => ({
     ...watched(5),
     id: `${(i + 16).toString(16).padStart(2, '0')}000000-0000-4000-8000-00000000000${i % 10}`,

@@ -1,7 +1,9 @@
 /**
- * Keeps contact with every server. An idle server is contacted every two minutes with jitter; a failure is retried after 20 s and 40 s, and three failures
- * in a row make the server unreachable. Servers in a cluster or with an operation are watched: their connection stays open, and a loss is noticed within 15 s.
- * Contacts are not engine jobs: a lost contact does no harm, because the next one reports everything again.
+ * Keeps contact with every server. An idle server is contacted every two minutes with jitter; a
+ * failure is retried after 20 s and 40 s, and three failures in a row make the server unreachable.
+ * Servers in a cluster or with an operation are watched: their connection stays open, and a loss is
+ * noticed within 15 s. Contacts are not engine jobs: a lost contact does no harm, because the next
+ * one reports everything again.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -9,7 +11,14 @@ import { type Identity, type MachineStatus, readStage } from '#talos/client/inve
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
-import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, type Pin, readDeadlineMs } from './fleet.ts'
+import {
+  type ConnectOptions,
+  type Fleet,
+  type KnownServer,
+  OtherHardware,
+  type Pin,
+  readDeadlineMs,
+} from './fleet.ts'
 import { giveWay } from './give-way.ts'
 import { type PackedReading, readDigest, type Reading, readWithDigest } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
@@ -36,7 +45,10 @@ export type Observation = {
   readonly at: number
   /** The dialled address: a response from a former address is ignored. */
   readonly address: string
-  /** The server's cluster at the time of the request: the observation is ignored if the server has left the cluster since. */
+  /**
+   * The server's cluster at the time of the request: the observation is ignored if the server has
+   * left the cluster since.
+   */
   readonly clusterId: string | null
   /** The expected hardware: the observation is ignored if the machine was replaced since. */
   readonly uuid: string | null
@@ -44,7 +56,12 @@ export type Observation = {
   /** The server's version at the time of the request. */
   readonly version: number
 } & (
-  | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: PackedReading | null }
+  | {
+      readonly kind: 'seen'
+      readonly status: MachineStatus
+      readonly fingerprint: string | null
+      readonly reading: PackedReading | null
+    }
   /** `unreachable`: this was the third failure in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
@@ -56,7 +73,10 @@ const tickMs = 500
 /** Minimum time between two reads of the roster, so that every second look reads it. */
 const rosterMs = 800
 const batchMs = 1_000
-/** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
+/**
+ * How many contacts of a lane may wait for a place. Further due servers wait without a contact,
+ * which would take 3 kB of memory each.
+ */
 const mostWaiting = 64
 
 export interface ContactParts {
@@ -65,19 +85,29 @@ export interface ContactParts {
   readonly random: () => number
   /** Time since the last request to this process, in ms. */
   readonly quietMs: () => number
-  /** The servers with which this process currently keeps contact: the same array if nothing has changed. */
+  /**
+   * The servers with which this process currently keeps contact: the same array if nothing has
+   * changed.
+   */
   readonly roster: () => Promise<readonly Watched[]>
   /** Credentials for a cluster's servers; null while the cluster has none yet. */
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
-  /** Called if a server has refused the credentials or shown a certificate of another authority, because the cluster's credentials may have changed. */
+  /**
+   * Called if a server has refused the credentials or shown a certificate of another authority,
+   * because the cluster's credentials may have changed.
+   */
   readonly onRefused?: (clusterId: string) => void
   /** Makes a reading small, because it may wait for a second until it is stored. */
   readonly pack: (reading: Reading) => PackedReading
   /**
-   * Stores the observations, or keeps them for a later call: it is called every second, even without observations, and with `isLast` before the end.
-   * Returns the ids of servers that must be read again.
+   * Stores the observations, or keeps them for a later call: it is called every second, even
+   * without observations, and with `isLast` before the end. Returns the ids of servers that must be
+   * read again.
    */
-  readonly sink: (observations: readonly Observation[], isLast: boolean) => Promise<readonly string[]>
+  readonly sink: (
+    observations: readonly Observation[],
+    isLast: boolean,
+  ) => Promise<readonly string[]>
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
@@ -85,7 +115,10 @@ export interface ContactParts {
 
 interface State {
   server: Watched
-  /** Monotonic time, like `everythingAt`, so that setting back the wall clock doesn't delay the next contact. */
+  /**
+   * Monotonic time, like `everythingAt`, so that setting back the wall clock doesn't delay the next
+   * contact.
+   */
   nextAt: number
   misses: number
   isBusy: boolean
@@ -93,18 +126,35 @@ interface State {
   client: TalosClient | null
 }
 
-/** The server's state at the time of the request. The roster may have changed before the response. */
+/**
+ * The server's state at the time of the request. The roster may have changed before the response.
+ */
 interface Asked {
   readonly server: Watched
   readonly at: number
 }
 
-export function contacts({ fleet, clock, random, quietMs, roster, credentials, onRefused, pack, sink, onError, pace = 1 }: ContactParts) {
+export function contacts({
+  fleet,
+  clock,
+  random,
+  quietMs,
+  roster,
+  credentials,
+  onRefused,
+  pack,
+  sink,
+  onError,
+  pace = 1,
+}: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
   let taken: readonly Watched[] | undefined
   let takenAt = -Infinity
-  /** Each contact has a signal of its own: adding a listener to an AbortSignal takes longer the more listeners it has. */
+  /**
+   * Each contact has a signal of its own: adding a listener to an AbortSignal takes longer the more
+   * listeners it has.
+   */
   const open = new Set<AbortController>()
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
@@ -120,8 +170,9 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     version,
   })
   /**
-   * Whether earlier observations of a server still apply after a change of its row. They don't if its address, cluster or hardware has changed, or if
-   * `reachable` was cleared, as when a user confirms the hardware after an alarm.
+   * Whether earlier observations of a server still apply after a change of its row. They don't if
+   * its address, cluster or hardware has changed, or if `reachable` was cleared, as when a user
+   * confirms the hardware after an alarm.
    */
   const stillApplies = (before: Watched, after: Watched) =>
     before.address === after.address &&
@@ -183,18 +234,31 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     }
   }
 
-  /** Reads the stage, and everything if that is due and may have changed. @param pin the certificate of a machine in maintenance */
-  const read = async (state: State, asked: Asked, client: TalosClient, pin: Pin | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
+  /**
+   * Reads the stage, and everything if that is due and may have changed. @param pin the certificate
+   * of a machine in maintenance
+   */
+  const read = async (
+    state: State,
+    asked: Asked,
+    client: TalosClient,
+    pin: Pin | null,
+  ): Promise<Extract<Observation, { kind: 'seen' }>> => {
     const { server } = asked
     const fingerprint = pin?.fingerprint ?? null
     const now = clock.monotonic()
     const status = await readStage(client)
-    // Compares with the stored values, not with the last observation, which may never have been stored.
+    // Compares with the stored values, not with the last observation, which may never have been
+    // stored.
     const isUnknown =
-      !server.hasHardware || state.everythingAt === 0 || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
+      !server.hasHardware ||
+      state.everythingAt === 0 ||
+      (fingerprint !== null && fingerprint !== server.fingerprint) ||
+      status.stage !== server.stage
     let reading: PackedReading | null = null
     if (isUnknown || now >= state.everythingAt) {
-      const isUnchanged = !isUnknown && pin?.digest !== undefined && (await readDigest(client)) === pin.digest
+      const isUnchanged =
+        !isUnknown && pin?.digest !== undefined && (await readDigest(client)) === pin.digest
       if (!isUnchanged) {
         const all = await readWithDigest(client, status)
         if (pin) pin.digest = all.digest
@@ -205,12 +269,17 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
-  /** Uses mutual TLS on a connection that stays open. The machine may still, or again, be in maintenance mode. */
+  /**
+   * Uses mutual TLS on a connection that stays open. The machine may still, or again, be in
+   * maintenance mode.
+   */
   const watch = async (state: State, asked: Asked, options: ConnectOptions, keys: Credentials) => {
     const connection = fleet.connection(asked.server)
     if (!state.client) {
-      if ((await connection.presence(options)) === 'maintenance') return connection.maintenance((client, pin) => read(state, asked, client, pin), options)
-      // The signal isn't passed, because its abort would close the connection, which stays open after this contact.
+      if ((await connection.presence(options)) === 'maintenance')
+        return connection.maintenance((client, pin) => read(state, asked, client, pin), options)
+      // The signal isn't passed, because its abort would close the connection, which stays open
+      // after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
     return read(state, asked, state.client, null)
@@ -221,34 +290,55 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     const keys = server.clusterId === null ? null : await credentials(server.clusterId)
     if (keys) return watch(state, asked, options, keys)
     drop(state)
-    return fleet.connection(server).maintenance((client, pin) => read(state, asked, client, pin), options)
+    return fleet
+      .connection(server)
+      .maintenance((client, pin) => read(state, asked, client, pin), options)
   }
 
-  const missed = (state: State, asked: Asked, error: unknown, isLate: boolean, deadlineMs: number): Observation => {
+  const missed = (
+    state: State,
+    asked: Asked,
+    error: unknown,
+    isLate: boolean,
+    deadlineMs: number,
+  ): Observation => {
     drop(state)
     const base = { ...about(asked), at: clock.now() }
-    if (error instanceof OtherHardware) return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
+    if (error instanceof OtherHardware)
+      return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
     state.misses += 1
-    const isRefused = error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
+    const isRefused =
+      error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
     if (isRefused && asked.server.clusterId !== null) onRefused?.(asked.server.clusterId)
-    const reason = isLate ? `did not answer within ${deadlineMs / 1000} s` : error instanceof Error ? error.message : String(error)
+    const reason = isLate
+      ? `did not answer within ${deadlineMs / 1000} s`
+      : error instanceof Error
+        ? error.message
+        : String(error)
     return { ...base, kind: 'missed', reason, unreachable: state.misses >= missesToUnreachable }
   }
 
-  /** Whether a server has never answered or didn't answer the last time. Contacts with such servers may take long, so they use a separate lane. */
-  const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
+  /**
+   * Whether a server has never answered or didn't answer the last time. Contacts with such servers
+   * may take long, so they use a separate lane.
+   */
+  const isDoubtful = ({ misses, server }: State): boolean =>
+    misses > 0 || server.lastContactAt === null
 
   /** Whether a contact only confirms that an idle server is as it was two minutes ago. */
-  const canWait = (state: State): boolean => !state.server.live && !isDoubtful(state) && state.everythingAt > 0
+  const canWait = (state: State): boolean =>
+    !state.server.live && !isDoubtful(state) && state.everythingAt > 0
 
   /**
-   * Puts off all contacts that can wait by the time that they have waited, so that they stay spread. They don't catch up: contacts at twice the usual rate slowed
-   * the next pages of a user who went on working.
+   * Puts off all contacts that can wait by the time that they have waited, so that they stay
+   * spread. They don't catch up: contacts at twice the usual rate slowed the next pages of a user
+   * who went on working.
    */
   const putOff = (): void => {
     const waitedMs = way.takeWaitedMs()
     if (waitedMs === 0) return
-    for (const state of states.values()) if (!state.isBusy && canWait(state)) state.nextAt += waitedMs
+    for (const state of states.values())
+      if (!state.isBusy && canWait(state)) state.nextAt += waitedMs
   }
 
   const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
@@ -262,15 +352,19 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     const begin = () => {
       // The time of the request is set again, because the contact may have waited for a free place.
       asked = { server: state.server, at: clock.now() }
-      // The deadline starts here, not when the contact was due, and covers the whole contact, so that a slow server blocks a place no longer than a silent one.
+      // The deadline starts here, not when the contact was due, and covers the whole contact, so
+      // that a slow server blocks a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)
       return ask(state, asked, { signal: own.signal, deadlineMs, lane: 'held' })
     }
     state.isBusy = true
     open.add(own)
     try {
-      const seen = await (state.client ? begin() : fleet.budget.run(laneOf(state), begin, own.signal))
-      // Pushed in a separate statement after the wait, because `observed` may have been replaced meanwhile.
+      const seen = await (state.client
+        ? begin()
+        : fleet.budget.run(laneOf(state), begin, own.signal))
+      // Pushed in a separate statement after the wait, because `observed` may have been replaced
+      // meanwhile.
       observed.push(seen)
       state.misses = 0
     } catch (error) {
@@ -281,8 +375,10 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state.server, state.misses)
       soon.changed(state)
-      // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
-      if (states.get(state.server.id) !== state || !stillApplies(asked.server, state.server)) restart(state, clock.monotonic())
+      // If the server changed or was removed during this contact, the open connection may lead to
+      // the wrong machine.
+      if (states.get(state.server.id) !== state || !stillApplies(asked.server, state.server))
+        restart(state, clock.monotonic())
     }
   }
 
@@ -296,14 +392,20 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     try {
       for (const id of await sink(batch, isLast)) readAgain(id)
     } catch (error) {
-      // The observations are lost, but the next contacts report the state again. Full readings are rare, so a new one is due at once.
-      for (const one of batch) if (one.kind === 'seen' && one.reading !== null) readAgain(one.serverId)
+      // The observations are lost, but the next contacts report the state again. Full readings are
+      // rare, so a new one is due at once.
+      for (const one of batch)
+        if (one.kind === 'seen' && one.reading !== null) readAgain(one.serverId)
       onError(error)
     }
   }
 
   /** Runs `act` every `ms`, or later if it takes longer. */
-  const every = async (ms: number, signal: AbortSignal, act: () => Promise<void>): Promise<void> => {
+  const every = async (
+    ms: number,
+    signal: AbortSignal,
+    act: () => Promise<void>,
+  ): Promise<void> => {
     while (!signal.aborted) {
       const began = clock.monotonic()
       try {
@@ -319,7 +421,9 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     async run(signal: AbortSignal): Promise<void> {
       const running = new Set<Promise<void>>()
       const everyTickMs = Math.max(20, tickMs * pace)
-      signal.addEventListener('abort', () => open.forEach((one) => one.abort(signal.reason)), { once: true })
+      signal.addEventListener('abort', () => open.forEach((one) => one.abort(signal.reason)), {
+        once: true,
+      })
       const begin = (state: State): void => {
         if (!state.client && fleet.budget.waiting(laneOf(state)) >= mostWaiting) return
         const one = contact(state, signal).finally(() => running.delete(one))
@@ -329,7 +433,11 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
         await takeRoster()
         const now = clock.monotonic()
         if (!way.waits()) putOff()
-        for (const group of inGroups(soon.at(now, everyTickMs), { now, untilMs: everyTickMs, pace })) {
+        for (const group of inGroups(soon.at(now, everyTickMs), {
+          now,
+          untilMs: everyTickMs,
+          pace,
+        })) {
           const inMs = group[0]!.nextAt - clock.monotonic()
           if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return
@@ -337,7 +445,10 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
           for (const state of group) if (!waits || !canWait(state)) begin(state)
         }
       }
-      await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, () => flush())])
+      await Promise.all([
+        every(everyTickMs, signal, tick),
+        every(Math.max(50, batchMs * pace), signal, () => flush()),
+      ])
       await Promise.all(running)
       await flush(true)
       for (const state of states.values()) drop(state)

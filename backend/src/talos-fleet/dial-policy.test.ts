@@ -9,9 +9,17 @@ import { fleet } from './fleet.ts'
 const everything = [parseCidr('0.0.0.0/0')!, parseCidr('::/0')!]
 const lan = [parseCidr('10.0.0.0/8')!, parseCidr('fd12::/16')!]
 const policyOf = (more: Partial<Parameters<typeof dialPolicy>[0]> = {}) =>
-  dialPolicy({ networks: lan, own: () => ['10.0.0.1', 'fd12::1', 'fe80::1%eth0'], simulate: false, ...more })
+  dialPolicy({
+    networks: lan,
+    own: () => ['10.0.0.1', 'fd12::1', 'fe80::1%eth0'],
+    simulate: false,
+    ...more,
+  })
 
-/** Spellings of loopback, link-local, metadata services, this machine, and texts that are no addresses. */
+/**
+ * Spellings of loopback, link-local, metadata services, this machine, and texts that are no
+ * addresses.
+ */
 const hostile = [
   '127.0.0.1',
   '127.1',
@@ -61,23 +69,36 @@ test.each(hostile)('the address %j is refused even if every network is listed', 
   expect(policy.check(address, 50_000).ok).toBe(false)
 })
 
-test.each(hostile.filter((a) => a !== '127.20.1.1'))('the address %j is refused even with the simulator', (address) => {
-  expect(policyOf({ networks: everything, simulate: true }).check(address, 50_000).ok).toBe(false)
-})
+test.each(hostile.filter((a) => a !== '127.20.1.1'))(
+  'the address %j is refused even with the simulator',
+  (address) => {
+    expect(policyOf({ networks: everything, simulate: true }).check(address, 50_000).ok).toBe(false)
+  },
+)
 
 test('no packet leaves for a hostile address, whether it is entered or stored with a server', async () => {
   const dialled = vi.spyOn(Socket.prototype, 'connect')
-  const { probe, connection } = fleet({ policy: policyOf({ networks: everything }), budget: budget() })
+  const { probe, connection } = fleet({
+    policy: policyOf({ networks: everything }),
+    budget: budget(),
+  })
   for (const address of hostile) {
     await expect(probe(address)).rejects.toMatchObject({ code: 'dial_refused' })
     const stored = connection({ id: 'a', name: 'a', address, uuid: null, serial: null })
     await expect(stored.presence()).rejects.toMatchObject({ code: 'dial_refused' })
-    await expect(stored.maintenance(() => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
-    await expect(stored.secure({ ca: '', crt: '', key: '' }, () => Promise.resolve())).rejects.toMatchObject({ code: 'dial_refused' })
+    await expect(stored.maintenance(() => Promise.resolve())).rejects.toMatchObject({
+      code: 'dial_refused',
+    })
+    await expect(
+      stored.secure({ ca: '', crt: '', key: '' }, () => Promise.resolve()),
+    ).rejects.toMatchObject({ code: 'dial_refused' })
   }
   expect(dialled).not.toHaveBeenCalled()
   // The spy works: dialling an allowed address is recorded.
-  const allowed = fleet({ policy: policyOf({ networks: everything, simulate: true }), budget: budget() })
+  const allowed = fleet({
+    policy: policyOf({ networks: everything, simulate: true }),
+    budget: budget(),
+  })
   await expect(allowed.probe('127.20.255.254')).rejects.toMatchObject({ kind: 'unreachable' })
   expect(dialled).toHaveBeenCalledOnce()
   dialled.mockRestore()
@@ -85,7 +106,8 @@ test('no packet leaves for a hostile address, whether it is entered or stored wi
 
 test('only listed networks are dialled, and the error names the setting and what to do', () => {
   const policy = policyOf()
-  const next = (network: string) => `add the network of your servers to that setting, such as ${network}, and start Steelyard again`
+  const next = (network: string) =>
+    `add the network of your servers to that setting, such as ${network}, and start Steelyard again`
   expect(policy.check('10.2.3.4', 50_000)).toEqual({ ok: true })
   expect(policy.check('fd12::5', 6443)).toEqual({ ok: true })
   expect(policy.check('192.168.1.1', 50_000)).toEqual({
@@ -96,11 +118,14 @@ test('only listed networks are dialled, and the error names the setting and what
     ok: false,
     reason: `10.2.3.4 is not in STEELYARD_DIAL_NETWORKS (it is empty): ${next('10.2.3.0/24')}`,
   })
-  expect(policy.check('fd99:1:2:3::4', 50_000)).toMatchObject({ reason: expect.stringContaining(next('fd99:1:2:3::/64')) as string })
+  expect(policy.check('fd99:1:2:3::4', 50_000)).toMatchObject({
+    reason: expect.stringContaining(next('fd99:1:2:3::/64')) as string,
+  })
 })
 
 test('only the ports of Talos and Kubernetes are dialled', () => {
-  for (const port of [22, 80, 443, 2379, 50_001, 10_250]) expect(policyOf().check('10.2.3.4', port).ok).toBe(false)
+  for (const port of [22, 80, 443, 2379, 50_001, 10_250])
+    expect(policyOf().check('10.2.3.4', port).ok).toBe(false)
 })
 
 test("the simulator's addresses are dialled only with the simulator, and only if they are listed", () => {
@@ -115,13 +140,20 @@ test('a network of at most a /22 is expanded to its hosts, and for a network wit
   const policy = policyOf()
   expect(policy.read({ cidr: '10.1.2.0/30' })).toEqual(['10.1.2.1', '10.1.2.2'])
   expect(policy.read({ cidr: '10.1.0.0/22' })).toHaveLength(1022)
-  expect(() => policy.read({ cidr: '10.1.2.3/30' })).toThrow('Host bits must be zero. Did you mean 10.1.2.0/30?')
+  expect(() => policy.read({ cidr: '10.1.2.3/30' })).toThrow(
+    'Host bits must be zero. Did you mean 10.1.2.0/30?',
+  )
   expect(() => policy.read({ cidr: '10.1.0.0/21' })).toThrow('at most 1\u202f024 addresses')
   expect(() => policy.read({ cidr: 'fd12::/64' })).toThrow('at most 1\u202f024 addresses')
   expect(() => policy.read({ cidr: '127.0.0.0/30' })).toThrow(Problem)
 })
 
 test('duplicate addresses are removed, and addresses are in canonical notation', () => {
-  expect(policyOf().read({ addresses: ['10.1.2.3', 'fd12:0::5', 'fd12::5', '10.1.2.3'] })).toEqual(['10.1.2.3', 'fd12::5'])
-  expect(() => policyOf().read({ addresses: ['10.1.2.3', '10.1.2.03'] })).toThrow('"10.1.2.03" is not an IP address in its plain form')
+  expect(policyOf().read({ addresses: ['10.1.2.3', 'fd12:0::5', 'fd12::5', '10.1.2.3'] })).toEqual([
+    '10.1.2.3',
+    'fd12::5',
+  ])
+  expect(() => policyOf().read({ addresses: ['10.1.2.3', '10.1.2.03'] })).toThrow(
+    '"10.1.2.03" is not an IP address in its plain form',
+  )
 })

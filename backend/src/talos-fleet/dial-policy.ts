@@ -1,6 +1,7 @@
 /**
- * Decides whether an address may be dialled. Exactly the checked address is dialled: no name is resolved, no redirect followed,
- * no proxy used. Addresses come from users and from machines, and both may be hostile.
+ * Decides whether an address may be dialled. Exactly the checked address is dialled: no name is
+ * resolved, no redirect followed, no proxy used. Addresses come from users and from machines, and
+ * both may be hostile.
  */
 import {
   type Address,
@@ -24,12 +25,19 @@ const cidr = (text: string): Cidr => parseCidr(text)!
 const simulated = cidr('127.20.0.0/16')
 
 /**
- * Networks that are never dialled, regardless of the setting: this machine, link-local and non-host addresses, cloud metadata services.
- * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they could be used to bypass this list.
+ * Networks that are never dialled, regardless of the setting: this machine, link-local and non-host
+ * addresses, cloud metadata services. IPv6 ranges that embed IPv4 addresses are refused (RFC 6052
+ * and 3056), because they could be used to bypass this list.
  */
 export const never: Readonly<Record<string, readonly Cidr[]>> = {
   'is this machine itself': ['127.0.0.0/8'].map(cidr),
-  'is a metadata service': ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'].map(cidr),
+  'is a metadata service': [
+    '100.100.100.200/32',
+    '168.63.129.16/32',
+    '192.0.0.192/32',
+    'fd00:ec2::254/128',
+    'fd20:ce::254/128',
+  ].map(cidr),
   'is link-local, where metadata services are': ['169.254.0.0/16'].map(cidr),
   'is link-local': ['fe80::/10'].map(cidr),
   'is site-local': ['fec0::/10'].map(cidr),
@@ -61,17 +69,23 @@ function around(address: string): string {
 export type DialPolicy = ReturnType<typeof dialPolicy>
 
 export function dialPolicy({ networks, own, simulate }: DialSettings) {
-  const listed = networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
+  const listed =
+    networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
 
   const check = (text: string, port: number): Verdict => {
     const address = parseAddress(text)
-    if (!address || formatAddress(address) !== text) return no(`${shown(text)} is not an IP address in its plain form`)
-    if (!dialPorts.some((p) => p === port)) return no(`Port ${port} is not dialled: only ${dialPorts.join(' and ')} are`)
+    if (!address || formatAddress(address) !== text)
+      return no(`${shown(text)} is not an IP address in its plain form`)
+    if (!dialPorts.some((p) => p === port))
+      return no(`Port ${port} is not dialled: only ${dialPorts.join(' and ')} are`)
     const isSimulated = simulate && contains(simulated, address)
     if (!isSimulated) {
-      const why = Object.keys(never).find((reason) => never[reason]!.some((network) => contains(network, address)))
+      const why = Object.keys(never).find((reason) =>
+        never[reason]!.some((network) => contains(network, address)),
+      )
       if (why !== undefined) return no(`${text} ${why}, and is never dialled`)
-      if (own().some((mine) => same(mine, address))) return no(`${text} is an address of this machine itself and is never dialled`)
+      if (own().some((mine) => same(mine, address)))
+        return no(`${text} is an address of this machine itself and is never dialled`)
     }
     if (networks.some((network) => contains(network, address))) return yes
     return no(
@@ -90,11 +104,21 @@ export function dialPolicy({ networks, own, simulate }: DialSettings) {
     /** @throws Problem `dial_refused` with the verdict's sentence */
     demand,
     /**
-     * Converts user input to addresses in canonical spelling, without duplicates. All of them may be dialled.
+     * Converts user input to addresses in canonical spelling, without duplicates. All of them may
+     * be dialled.
      * @throws Problem `dial_refused` or `invalid`, naming the first wrong entry
      */
-    read({ addresses, cidr }: { addresses?: readonly string[] | undefined; cidr?: string | undefined }): string[] {
-      const read = cidr === undefined ? (addresses ?? []).map((text, i) => readOne(text, `addresses.${i}`)) : readNetwork(cidr)
+    read({
+      addresses,
+      cidr,
+    }: {
+      addresses?: readonly string[] | undefined
+      cidr?: string | undefined
+    }): string[] {
+      const read =
+        cidr === undefined
+          ? (addresses ?? []).map((text, i) => readOne(text, `addresses.${i}`))
+          : readNetwork(cidr)
       const unique = [...new Set(read)]
       for (const address of unique) demand(address, dialPorts[0])
       return unique
@@ -116,14 +140,23 @@ function readNetwork(text: string): string[] {
   const reading = readCidr(text)
   if (!reading.ok)
     throw refuse(
-      reading.corrected === null ? `${shown(text)} is not a network such as 10.1.2.0/24` : `Host bits must be zero. Did you mean ${reading.corrected}?`,
+      reading.corrected === null
+        ? `${shown(text)} is not a network such as 10.1.2.0/24`
+        : `Host bits must be zero. Did you mean ${reading.corrected}?`,
     )
-  if (sizeOf(reading.cidr) > largestScan) throw refuse(`${formatCidr(reading.cidr)} is too large: at most ${count(largestScan)} addresses at once (a /22)`)
+  if (sizeOf(reading.cidr) > largestScan)
+    throw refuse(
+      `${formatCidr(reading.cidr)} is too large: at most ${count(largestScan)} addresses at once (a /22)`,
+    )
   return [...hostsOf(reading.cidr)].map(formatAddress)
 }
 
 /** Quotes user input in a message: shortened, without control characters. */
-const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text).replaceAll(/[^\x20-\x7e…]/g, '�')
+const shown = (text: string): string =>
+  JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text).replaceAll(
+    /[^\x20-\x7e…]/g,
+    '�',
+  )
 
 function same(mine: string, address: Address): boolean {
   // Addresses of interfaces may have zones (`fe80::1%eth0`), which parsed addresses never have.

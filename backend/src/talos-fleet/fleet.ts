@@ -1,10 +1,17 @@
 /**
- * All connections to servers: the dial policy decides whether an address may be dialled, the budget limits
- * concurrent dials, and the machine's identity is checked before anything else is sent.
+ * All connections to servers: the dial policy decides whether an address may be dialled, the budget
+ * limits concurrent dials, and the machine's identity is checked before anything else is sent.
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { apiPort, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
+import {
+  apiPort,
+  connectMaintenance,
+  connectUnknown,
+  connectSecure,
+  readCertificate,
+  type ReadCertificate,
+} from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
@@ -19,8 +26,8 @@ export interface ConnectOptions {
   /** Default deadline of connecting and of each call, in ms; 10 s if not set. */
   readonly deadlineMs?: number | undefined
   /**
-   * Priority of the connection; `act` by default. `held`: the caller already has a place of the budget, and keeps it until it has finished. In every lane but
-   * `act` the caller only reads.
+   * Priority of the connection; `act` by default. `held`: the caller already has a place of the
+   * budget, and keeps it until it has finished. In every lane but `act` the caller only reads.
    */
   readonly lane?: Lane | 'held' | undefined
 }
@@ -44,11 +51,16 @@ export interface Pin {
   /** SHA-256 of the certificate. */
   readonly sha256: string
   readonly fingerprint: string
-  /** Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows another certificate. */
+  /**
+   * Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows
+   * another certificate.
+   */
   digest?: number | undefined
 }
 
-/** The hardware that answered isn't that of the known server. Only read requests were sent to it. */
+/**
+ * The hardware that answered isn't that of the known server. Only read requests were sent to it.
+ */
 export class OtherHardware extends Problem {
   readonly found: Identity
   readonly fingerprint: string | null
@@ -66,7 +78,10 @@ export class OtherHardware extends Problem {
 export interface Alarm {
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Stores the alarm, before the caller of the connection learns of the other hardware. `askedAt`: when the connection began, in ms since 1970. */
+  /**
+   * Stores the alarm, before the caller of the connection learns of the other hardware. `askedAt`:
+   * when the connection began, in ms since 1970.
+   */
   readonly raise: (met: OtherHardware, askedAt: number) => Promise<void>
 }
 
@@ -84,7 +99,8 @@ export type Fleet = ReturnType<typeof fleet>
 export type ServerConnection = ReturnType<Fleet['connection']>
 
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
-  // Each certificate is stored with the hardware that showed it. After a user has confirmed other hardware for the server, the certificate isn't used.
+  // Each certificate is stored with the hardware that showed it. After a user has confirmed other
+  // hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {
@@ -93,19 +109,39 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
   }
 
-  /** Called right before dialling: checks the address again. The error reaches the caller unchanged. */
+  /**
+   * Called right before dialling: checks the address again. The error reaches the caller unchanged.
+   */
   const dial = (host: string, port: number): void => policy.demand(host, port)
-  const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
+  const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({
+    signal,
+    deadlineMs,
+    dial,
+  })
   /** For machines in maintenance: reading is public there, a configuration that is sent is not. */
-  const maintenanceSettings = (options: ConnectOptions) => ({ ...settings(options), isPublic: onlyReads(options) })
-  const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>
+  const maintenanceSettings = (options: ConnectOptions) => ({
+    ...settings(options),
+    isPublic: onlyReads(options),
+  })
+  const certificateOf = (
+    address: string,
+    { signal, deadlineMs = readDeadlineMs }: ConnectOptions,
+  ): Promise<ReadCertificate> =>
     readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
 
   /** Runs `act` in a place of the budget, unless the caller already has one. */
-  const inLane = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> => (lane === 'held' ? act() : budget.run(lane, act, signal))
+  const inLane = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> =>
+    lane === 'held' ? act() : budget.run(lane, act, signal)
 
-  /** In the lane `act`, a connection holds its place only while it dials; contacts and probes hold their place to the end, limited by their deadlines. */
-  const place = <T>(options: ConnectOptions, open: () => Promise<TalosClient>, use: (client: TalosClient) => Promise<T>): Promise<T> => {
+  /**
+   * In the lane `act`, a connection holds its place only while it dials; contacts and probes hold
+   * their place to the end, limited by their deadlines.
+   */
+  const place = <T>(
+    options: ConnectOptions,
+    open: () => Promise<TalosClient>,
+    use: (client: TalosClient) => Promise<T>,
+  ): Promise<T> => {
     const whole = async (client: TalosClient) => {
       try {
         return await use(client)
@@ -113,39 +149,64 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         client.close()
       }
     }
-    return onlyReads(options) ? inLane(options, async () => whole(await open())) : inLane(options, open).then(whole)
+    return onlyReads(options)
+      ? inLane(options, async () => whole(await open()))
+      : inLane(options, open).then(whole)
   }
   const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
-    const isSame = server.uuid === null || (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
+    const isSame =
+      server.uuid === null ||
+      (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
     if (!isSame) throw new OtherHardware(server, found, fingerprint)
   }
 
-  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, pin, maintenanceSettings(options))
+  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) =>
+    connectMaintenance({ host: address }, pin, maintenanceSettings(options))
 
-  /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
-  const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
+  /**
+   * Connects to an unknown machine. Returns the client and the certificate shown on its connection.
+   */
+  const fresh = async (
+    address: string,
+    options: ConnectOptions,
+  ): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, maintenanceSettings(options))
-    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
+    if (!client)
+      throw new TalosError(
+        'permission_denied',
+        'it runs Talos with a configuration already, and only its cluster may query it',
+      )
     return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
   }
 
   /** @param alarm raised if other hardware answers; without it, only the caller learns of that */
   const connection = (server: KnownServer, alarm?: Alarm) => {
     const { address } = server
-    /** Reads the identity. The promise rejects only after the alarm is stored, so no caller reports other hardware before the server shows it. */
-    const identify = async (client: TalosClient, fingerprint: string | null, askedAt: number | undefined): Promise<void> => {
+    /**
+     * Reads the identity. The promise rejects only after the alarm is stored, so no caller reports
+     * other hardware before the server shows it.
+     */
+    const identify = async (
+      client: TalosClient,
+      fingerprint: string | null,
+      askedAt: number | undefined,
+    ): Promise<void> => {
       try {
         checked(server, await readIdentity(client), fingerprint)
       } catch (error) {
         if (error instanceof OtherHardware) {
-          // Contacts trust a certificate with which the identity was read, and would report that the known hardware answers.
+          // Contacts trust a certificate with which the identity was read, and would report that
+          // the known hardware answers.
           pins.delete(server.id)
           await alarm?.raise(error, askedAt!)
         }
         throw error
       }
     }
-    const openSecure = async (credentials: Credentials, options: ConnectOptions): Promise<TalosClient> => {
+    const openSecure = async (
+      credentials: Credentials,
+      options: ConnectOptions,
+    ): Promise<TalosClient> => {
       policy.demand(address, apiPort)
       const askedAt = alarm?.now()
       const client = await connectSecure({ host: address }, credentials, settings(options))
@@ -157,13 +218,17 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         throw error
       }
     }
-    /** Connects in maintenance mode: pins the certificate, and pins again only if the machine shows another one. */
+    /**
+     * Connects in maintenance mode: pins the certificate, and pins again only if the machine shows
+     * another one.
+     */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
       const askedAt = alarm?.now()
       const known = pins.get(server.id)
       let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
-      // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
+      // Whether the identity was already read with this certificate and needn't be read again. An
+      // action on the machine always reads it again.
       let isKnown = pin !== undefined && onlyReads(options)
       return {
         async open(): Promise<TalosClient> {
@@ -205,17 +270,25 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         return (await inLane(options, () => certificateOf(address, options))).mode
       },
 
-      /** Reads the certificate of the machine's API without verifying it. @throws TalosError if nothing answers; Problem `dial_refused` */
+      /**
+       * Reads the certificate of the machine's API without verifying it. @throws TalosError if
+       * nothing answers; Problem `dial_refused`
+       */
       async certificate(options: ConnectOptions = {}): Promise<ReadCertificate> {
         policy.demand(address, apiPort)
         return inLane(options, () => certificateOf(address, options))
       },
 
       /**
-       * One connection sequence in maintenance mode: reads and pins the certificate, reads the identity, which must be the known one, then runs `act`.
-       * @throws Problem `identity_changed` if other hardware answers (only read requests are sent to it); TalosError
+       * One connection sequence in maintenance mode: reads and pins the certificate, reads the
+       * identity, which must be the known one, then runs `act`.
+       * @throws Problem `identity_changed` if other hardware answers (only read requests are sent
+       * to it); TalosError
        */
-      async maintenance<T>(act: (client: TalosClient, pin: Pin) => Promise<T>, options: ConnectOptions = {}): Promise<T> {
+      async maintenance<T>(
+        act: (client: TalosClient, pin: Pin) => Promise<T>,
+        options: ConnectOptions = {},
+      ): Promise<T> {
         const sequence = begin(options)
         return place(
           options,
@@ -238,13 +311,18 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       },
 
       /**
-       * Mutual TLS with the cluster's credentials; the hardware's UUID is checked before `act` runs.
+       * Mutual TLS with the cluster's credentials; the hardware's UUID is checked before `act`
+       * runs.
        * @throws Problem `identity_changed`; TalosError
        */
-      secure: <T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options: ConnectOptions = {}): Promise<T> =>
-        place(options, () => openSecure(credentials, options), act),
+      secure: <T>(
+        credentials: Credentials,
+        act: (client: TalosClient) => Promise<T>,
+        options: ConnectOptions = {},
+      ): Promise<T> => place(options, () => openSecure(credentials, options), act),
       /** Like `secure`, but the connection stays open until `close()`: for streams and watches. */
-      openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> => inLane(options, () => openSecure(credentials, options)),
+      openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> =>
+        inLane(options, () => openSecure(credentials, options)),
     }
   }
 
@@ -252,13 +330,17 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     policy,
     budget,
     connection,
-    /** Remembers the certificate of a server whose identity was read with it, and whose reading is stored. */
+    /**
+     * Remembers the certificate of a server whose identity was read with it, and whose reading is
+     * stored.
+     */
     remember,
     /** Forgets the certificate of a server, so that its identity is read at the next contact. */
     forget: (nodeId: string) => void pins.delete(nodeId),
     /**
      * Reads the identity and all data of the machine at an unknown address on one connection.
-     * @throws TalosError, with kind `permission_denied` if the machine requires a client certificate; Problem `dial_refused`
+     * @throws TalosError, with kind `permission_denied` if the machine requires a client
+     * certificate; Problem `dial_refused`
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)
@@ -266,7 +348,10 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       return inLane(reading, async () => {
         const { pin, client } = await fresh(address, reading)
         try {
-          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(client), readWithDigest(client)])
+          const [identity, { reading: everything, digest }] = await Promise.all([
+            readIdentity(client),
+            readWithDigest(client),
+          ])
           return { identity, pin: { ...pin, digest }, reading: everything }
         } finally {
           client.close()

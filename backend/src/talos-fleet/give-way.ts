@@ -1,6 +1,7 @@
 /**
- * Contacts with idle servers give way to requests, so that the processor works for those who wait for an answer. With ten thousand servers on two cores, with
- * the browser and the simulator beside, the console's list then appears a tenth sooner.
+ * Contacts with idle servers give way to requests, so that the processor works for those who wait
+ * for an answer. With ten thousand servers on two cores, with the browser and the simulator beside,
+ * the console's list then appears a tenth sooner.
  */
 import type { Clock } from '../clock.ts'
 

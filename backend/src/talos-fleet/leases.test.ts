@@ -50,7 +50,12 @@ test('as long as no process comes or goes, a renewal is a single statement', asy
   for (let round = 0; round < 3; round++) for (const lease of owners) await lease.renew()
   const held = owners.map((lease) => lease.shards())
   expect(held.map((shards) => shards.size).toSorted((a, b) => a - b)).toEqual([20, 22, 22])
-  const until = () => db.selectFrom('fleet_shard').select('lease_until').orderBy('lease_until').executeTakeFirstOrThrow()
+  const until = () =>
+    db
+      .selectFrom('fleet_shard')
+      .select('lease_until')
+      .orderBy('lease_until')
+      .executeTakeFirstOrThrow()
   const before = await until()
   const texts = await statementsDuring(() => owners[0]!.renew())
   expect(texts.filter((text) => text.includes('fleet_') || text === 'begin')).toHaveLength(1)
@@ -94,5 +99,7 @@ test('a clean shutdown releases all servers of the process at once', async () =>
   stop.abort(new Error('shutdown'))
   await running
   expect(share(ending)).toBe(0)
-  expect(await db.selectFrom('fleet_shard').selectAll().where('owner', '=', 'ending').execute()).toEqual([])
+  expect(
+    await db.selectFrom('fleet_shard').selectAll().where('owner', '=', 'ending').execute(),
+  ).toEqual([])
 })

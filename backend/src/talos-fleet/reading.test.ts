@@ -20,12 +20,18 @@ const machine = (answers: (type: string) => Iterable<string>) => {
 }
 
 test('the digest depends on each answer and on its kind, not on the order in which kinds answer', async () => {
-  const digest = (answers: Record<string, string[]>) => readDigest(machine((type) => answers[type] ?? []).client)
+  const digest = (answers: Record<string, string[]>) =>
+    readDigest(machine((type) => answers[type] ?? []).client)
   const [disk, link] = [resources.disk.type, resources.link.type]
   const first = await digest({ [disk]: ['a', 'b'], [link]: ['c'] })
   expect(first).toEqual(expect.any(Number))
   expect(await digest({ [link]: ['c'], [disk]: ['a', 'b'] })).toBe(first)
-  const others = [{ [disk]: ['a', 'x'], [link]: ['c'] }, { [disk]: ['a'], [link]: ['c'] }, { [disk]: ['a'], [link]: ['b', 'c'] }, { [disk]: ['a', 'b'] }]
+  const others = [
+    { [disk]: ['a', 'x'], [link]: ['c'] },
+    { [disk]: ['a'], [link]: ['c'] },
+    { [disk]: ['a'], [link]: ['b', 'c'] },
+    { [disk]: ['a', 'b'] },
+  ]
   const digests = await Promise.all(others.map(digest))
   expect(new Set([first, ...digests]).size).toBe(5)
 })

@@ -24,7 +24,12 @@ test('the states that are looked at are contacted as if all were looked at', () 
     soon.changed(state)
   }
   const add = (id: string, now: number) => {
-    const state = { server: { id, live: random() < 0.2 } as Watched, nextAt: 0, misses: random() < 0.1 ? 1 : 0, isBusy: false }
+    const state = {
+      server: { id, live: random() < 0.2 } as Watched,
+      nextAt: 0,
+      misses: random() < 0.1 ? 1 : 0,
+      isBusy: false,
+    }
     all.set(id, state)
     change(state, now + random() * 120_000)
   }

@@ -11,7 +11,9 @@ import { readEverything } from './reading.ts'
 
 const hourMs = 3_600_000
 
-/** Runs the contacts with `count` servers that answer at once, and were last contacted `agoMs` ago. */
+/**
+ * Runs the contacts with `count` servers that answer at once, and were last contacted `agoMs` ago.
+ */
 function sweep(
   count: number,
   roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers,
@@ -45,7 +47,12 @@ function sweep(
         const second = Math.floor((clock.monotonic() - 1) / 1_000)
         perSecond[second] = (perSecond[second] ?? 0) + 1
         atOnce.set(clock.monotonic(), (atOnce.get(clock.monotonic()) ?? 0) + 1)
-        return answers({ kind: 'seen', serverId: id, at: clock.now(), reading: null } as Observation)
+        return answers({
+          kind: 'seen',
+          serverId: id,
+          at: clock.now(),
+          reading: null,
+        } as Observation)
       },
     }),
   } as unknown as Fleet
@@ -103,7 +110,9 @@ test('the contacts of servers that were registered within a second are spread ov
   await pass(240)
   expect(stored()).toBeGreaterThan(2_200)
   for (let from = 0; from < 240; from += 20) {
-    const inTwentySeconds = perSecond.slice(from, from + 20).reduce((sum, count) => sum + (count ?? 0), 0)
+    const inTwentySeconds = perSecond
+      .slice(from, from + 20)
+      .reduce((sum, count) => sum + (count ?? 0), 0)
     expect(inTwentySeconds).toBeGreaterThan(150)
     expect(inTwentySeconds).toBeLessThan(250)
   }
@@ -128,7 +137,9 @@ test('a few idle servers are contacted together up to two seconds early', async 
 
 test('while requests arrive, idle servers are not contacted; after that they are contacted as often as before', async () => {
   let isAsked = false
-  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () => (isAsked ? 0 : Infinity))
+  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () =>
+    isAsked ? 0 : Infinity,
+  )
   await pass(20)
   isAsked = true
   await pass(6)
@@ -162,10 +173,17 @@ test('while requests arrive without a pause, a server is contacted every 140 sec
 })
 
 test('requests do not delay contacts with servers in clusters, with new servers and with those that did not answer', async () => {
-  const kinds: readonly Partial<Watched>[] = [{ live: true }, { lastContactAt: null, reachable: null }, { hasHardware: false }, { reachable: false }]
-  const roster = (servers: readonly Watched[]) => servers.map((server, i) => ({ ...server, ...kinds[i % kinds.length] }))
+  const kinds: readonly Partial<Watched>[] = [
+    { live: true },
+    { lastContactAt: null, reachable: null },
+    { hasHardware: false },
+    { reachable: false },
+  ]
+  const roster = (servers: readonly Watched[]) =>
+    servers.map((server, i) => ({ ...server, ...kinds[i % kinds.length] }))
   const kept = new WeakMap<readonly Watched[], readonly Watched[]>()
-  const once = (servers: readonly Watched[]) => kept.get(servers) ?? (kept.set(servers, roster(servers)), kept.get(servers)!)
+  const once = (servers: readonly Watched[]) =>
+    kept.get(servers) ?? (kept.set(servers, roster(servers)), kept.get(servers)!)
   const { pass, stored } = sweep(40, once, undefined, undefined, () => 0)
   await pass(6)
   expect(stored()).toBeGreaterThanOrEqual(40)
@@ -173,7 +191,11 @@ test('requests do not delay contacts with servers in clusters, with new servers 
 
 test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {
   const slow = new Set<() => void>()
-  const { pass, stored, waiting } = sweep(1_000, undefined, (seen) => new Promise((resolve) => slow.add(() => resolve(seen))))
+  const { pass, stored, waiting } = sweep(
+    1_000,
+    undefined,
+    (seen) => new Promise((resolve) => slow.add(() => resolve(seen))),
+  )
   const answer = () => {
     for (const one of slow) one()
     slow.clear()
@@ -190,7 +212,9 @@ test('if servers answer slowly, further due servers wait without a contact, and 
 
 test('a thousand unfinished contacts add no listeners to the signal of the shutdown, because each would slow down the next', async () => {
   const answered = Promise.withResolvers<void>()
-  const { pass, stored, listeners } = sweep(1_000, undefined, (seen) => answered.promise.then(() => seen))
+  const { pass, stored, listeners } = sweep(1_000, undefined, (seen) =>
+    answered.promise.then(() => seen),
+  )
   onTestFinished(() => answered.resolve())
   await pass(15)
   expect(stored()).toBe(0)
@@ -211,7 +235,11 @@ test('the contacts look at the servers of the roster only if it has changed', as
   let reads = 0
   const counted = new WeakMap<readonly Watched[], readonly Watched[]>()
   const { pass } = sweep(50, (servers) => {
-    const proxy = counted.get(servers) ?? new Proxy(servers, { get: (all, key) => ((reads += key === Symbol.iterator ? 1 : 0), Reflect.get(all, key)) })
+    const proxy =
+      counted.get(servers) ??
+      new Proxy(servers, {
+        get: (all, key) => ((reads += key === Symbol.iterator ? 1 : 0), Reflect.get(all, key)),
+      })
     counted.set(servers, proxy)
     return proxy
   })

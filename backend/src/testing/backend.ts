@@ -1,6 +1,8 @@
 /**
- * A real app on a real database of its own, cloned from the migrated template; only time, randomness and what a test passes in are replaced.
- * Calls go through the whole app without a socket, and each answer is compared with the contract; `listen()` opens a socket for tests of streams.
+ * A real app on a real database of its own, cloned from the migrated template; only time,
+ * randomness and what a test passes in are replaced. Calls go through the whole app without a
+ * socket, and each answer is compared with the contract; `listen()` opens a socket for tests of
+ * streams.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -43,7 +45,11 @@ export interface Called<O extends Operation> {
   readonly text: string
 }
 
-export type Call = <O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions) => Promise<Called<O>>
+export type Call = <O extends Operation>(
+  operation: O,
+  input?: Partial<Asked<O>>,
+  options?: CallOptions,
+) => Promise<Called<O>>
 
 export interface SignedIn {
   readonly userId: string
@@ -51,7 +57,10 @@ export interface SignedIn {
   readonly password: string
   readonly accessToken: string
   readonly refreshToken: string
-  /** A call as the console and the CLI make it: if a recent proof of identity is needed, the password is given and the call repeated. */
+  /**
+   * A call as the console and the CLI make it: if a recent proof of identity is needed, the
+   * password is given and the call repeated.
+   */
   readonly call: Call
   /** The same without that. */
   readonly callOnce: Call
@@ -107,8 +116,9 @@ const generous: Limits = {
 }
 
 /**
- * A new database, cloned from the migrated template or empty. It is dropped when the test file ends. The database of a single
- * test stays until the server of the test run is deleted, because hundreds of drops cost processor time.
+ * A new database, cloned from the migrated template or empty. It is dropped when the test file
+ * ends. The database of a single test stays until the server of the test run is deleted, because
+ * hundreds of drops cost processor time.
  */
 export async function freshDatabase({ empty = false } = {}): Promise<ClientConfig> {
   const { connection, template } = inject('postgres')
@@ -122,10 +132,19 @@ export async function freshDatabase({ empty = false } = {}): Promise<ClientConfi
       await client.end()
     }
   }
-  // Copies files instead of writing them to the log (CREATE DATABASE, STRATEGY), which takes half the time.
-  await admin(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`)
-  // First without force: PostgreSQL then waits five seconds for connections to close. With force, clients that are closing would get an error event.
-  if (!TestRunner.getCurrentTest()) whenOver(() => admin(`drop database if exists ${name}`).catch(() => admin(`drop database if exists ${name} with (force)`)))
+  // Copies files instead of writing them to the log (CREATE DATABASE, STRATEGY), which takes half
+  // the time.
+  await admin(
+    `create database ${name} template ${empty ? 'template0' : template} strategy file_copy`,
+  )
+  // First without force: PostgreSQL then waits five seconds for connections to close. With force,
+  // clients that are closing would get an error event.
+  if (!TestRunner.getCurrentTest())
+    whenOver(() =>
+      admin(`drop database if exists ${name}`).catch(() =>
+        admin(`drop database if exists ${name} with (force)`),
+      ),
+    )
   return { ...connection, database: name }
 }
 
@@ -142,7 +161,10 @@ export async function startBackend({
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
   const connection = given ?? beside?.database.connection ?? (await freshDatabase())
   // No test calls the public image factory.
-  const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment }, folder)
+  const config = readConfig(
+    { STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment },
+    folder,
+  )
   const database = connect({ connection, poolSize: 12 })
   const keys = await keysFor(database.pool, config.keyFile)
   await checkFingerprint(database.db, keys, config.keyFile)
@@ -169,7 +191,12 @@ export async function startBackend({
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
   const engine = manualEngine(platform.engine, clock)
   prepare?.(platform, domains)
-  app = await buildWeb(platform, domains, { consoleFolder: path.join(folder, 'console'), cliFile: path.join(folder, 'cli.mjs'), docsFolder, limits })
+  app = await buildWeb(platform, domains, {
+    consoleFolder: path.join(folder, 'console'),
+    cliFile: path.join(folder, 'cli.mjs'),
+    docsFolder,
+    limits,
+  })
   platform.listener.start()
   await domains.events.start()
 
@@ -179,8 +206,14 @@ export async function startBackend({
     input: Partial<Asked<O>> = {},
     options: CallOptions = {},
   ): Promise<Called<O>> => {
-    const { params, query, body } = input as { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
-    const url = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(params?.[name])))
+    const { params, query, body } = input as {
+      params?: Record<string, unknown>
+      query?: Record<string, unknown>
+      body?: unknown
+    }
+    const url = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
+      encodeURIComponent(String(params?.[name])),
+    )
     const search = new URLSearchParams(
       Object.entries(query ?? {})
         .filter(([, value]) => value !== undefined)
@@ -203,7 +236,9 @@ export async function startBackend({
     const success = response.statusCode < 400
     return {
       status: response.statusCode,
-      answer: success ? ((json ? response.json() : response.body === '' ? undefined : response.body) as Answer<O>) : undefined,
+      answer: success
+        ? ((json ? response.json() : response.body === '' ? undefined : response.body) as Answer<O>)
+        : undefined,
       problem: success || !json ? undefined : response.json<ErrorBody>(),
       headers: response.headers,
       text: response.body,
@@ -238,11 +273,15 @@ export async function startBackend({
     async signIn({ role = 'admin' } = {}) {
       const email = `${role}-${randomBytes(4).toString('hex')}@example.com`
       const password = `right ${randomBytes(8).toString('hex')}`
-      await domains.users.create({ kind: 'system', name: 'test' }, { email, name: role, role, password })
+      await domains.users.create(
+        { kind: 'system', name: 'test' },
+        { email, name: role, role, password },
+      )
       const { answer, text } = await send(undefined, authorize, { body: { email, password } })
       if (!answer) throw new Error(`Sign-in failed: ${text}`)
       const { accessToken, refreshToken, userData } = answer
-      const callOnce: Call = (operation, input, options) => send(accessToken, operation, input, options)
+      const callOnce: Call = (operation, input, options) =>
+        send(accessToken, operation, input, options)
       const call: Call = async (operation, input, options) => {
         const first = await callOnce(operation, input, options)
         if (first.problem?.code !== 'proof_needed') return first

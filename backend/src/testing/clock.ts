@@ -30,7 +30,8 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)) {
     /** Advances the time and resolves calls of `sleep` that are due. */
     advance(ms: number): void {
       passed += ms
-      for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= passed) sleeper.wake()
+      for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at))
+        if (sleeper.at <= passed) sleeper.wake()
     },
     /** Sets the wall clock ahead or back by `ms`. The monotonic clock doesn't change. */
     jump(ms: number): void {

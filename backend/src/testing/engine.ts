@@ -1,4 +1,7 @@
-/** An engine process in a test: its own pool, listener and queue on a given database, with the test's reconciler. */
+/**
+ * An engine process in a test: its own pool, listener and queue on a given database, with the
+ * test's reconciler.
+ */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ClientConfig } from 'pg'
@@ -39,9 +42,19 @@ export function engineProcess(
   const never = (): never => {
     throw new Error('unreachable')
   }
-  const core = new Engine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
+  const core = new Engine({
+    db,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    owner,
+    failpoint: failpoint(undefined, never),
+  })
   core.register({ queue: 'test', reconcile, concurrency })
-  core.carriedBy({ carried: () => sql<boolean>`${isCarried}::boolean`, halted: async () => undefined })
+  core.carriedBy({
+    carried: () => sql<boolean>`${isCarried}::boolean`,
+    halted: async () => undefined,
+  })
   const queue = engineQueue(core, { listener, log })
   listener.start()
   const close = async () => {
@@ -73,18 +86,30 @@ export function engineProcess(
 /** Whether no object except `except` is due at `now` or running. */
 export async function isQuiet(db: Db, now: Date, except = ''): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from wake_up where key <> ${except} and (owner is not null or due_at <= ${now}) limit 1`.execute(db)
+    select 1 from wake_up where key <> ${except} and (owner is not null or due_at <= ${now}) limit 1`.execute(
+    db,
+  )
   return rows.length === 0
 }
 
 /** When the next run of an object is due; null while it runs, or if nothing is due. */
 export async function nextRunAt(db: Db, queue: string, key: string): Promise<Date | null> {
-  const row = await db.selectFrom('wake_up').select('due_at').where('queue', '=', queue).where('key', '=', key).where('owner', 'is', null).executeTakeFirst()
+  const row = await db
+    .selectFrom('wake_up')
+    .select('due_at')
+    .where('queue', '=', queue)
+    .where('key', '=', key)
+    .where('owner', 'is', null)
+    .executeTakeFirst()
   return row?.due_at ?? null
 }
 
 /** Claims an object that no process runs, due or not. It stays claimed until the test runs it. */
-export async function claimNow({ db, owner, instance }: Engine, queue: string, key: string): Promise<Taken | undefined> {
+export async function claimNow(
+  { db, owner, instance }: Engine,
+  queue: string,
+  key: string,
+): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`
     update wake_up set fence = fence + 1, owner = ${owner}, instance = ${instance}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
     returning queue, key, fence, failures, crashes, last_error as trouble`.execute(db)

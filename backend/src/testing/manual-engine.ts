@@ -1,4 +1,6 @@
-/** Drives the engine in tests with a manual clock: due objects run in order of time without waiting. */
+/**
+ * Drives the engine in tests with a manual clock: due objects run in order of time without waiting.
+ */
 import type { TestClock } from './clock.ts'
 import type { Engine } from '../engine/engine.ts'
 
@@ -28,14 +30,18 @@ export function manualEngine(core: Engine, clock: TestClock) {
       const due = await next(until)
       if (!due) return runs
       clock.advance(Math.max(0, due.due_at!.getTime() - clock.now()))
-      for (const taken of await core.claim([{ queue: due.queue, places: 1 }])) await core.run(taken, never)
+      for (const taken of await core.claim([{ queue: due.queue, places: 1 }]))
+        await core.run(taken, never)
     }
   }
 
   return {
     /** Runs due objects until none is left. Returns the number of runs. */
     settle: () => runUntil(clock.now()),
-    /** Advances the clock by `ms` and runs every object that becomes due meanwhile. Returns the number of runs. */
+    /**
+     * Advances the clock by `ms` and runs every object that becomes due meanwhile. Returns the
+     * number of runs.
+     */
     async run(ms: number): Promise<number> {
       const end = clock.now() + ms
       const runs = await runUntil(end)

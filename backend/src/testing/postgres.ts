@@ -1,4 +1,7 @@
-/** The PostgreSQL of a test run: the embedded one, started once and deleted, or the one in `TEST_DATABASE_URL`. */
+/**
+ * The PostgreSQL of a test run: the embedded one, started once and deleted, or the one in
+ * `TEST_DATABASE_URL`.
+ */
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, tmpdir, userInfo } from 'node:os'
@@ -41,7 +44,10 @@ export function makeFolder(name: string): string {
   return folder
 }
 
-/** Creates the migrated template if it doesn't exist. Its name contains the checksums of the migrations. */
+/**
+ * Creates the migrated template if it doesn't exist. Its name contains the checksums of the
+ * migrations.
+ */
 async function makeTemplate(connection: ClientConfig): Promise<string> {
   const migrations = await readMigrations()
   const template = `steelyard_template_${createHash('sha256')
@@ -52,7 +58,10 @@ async function makeTemplate(connection: ClientConfig): Promise<string> {
   await admin.connect()
   try {
     await admin.query('select pg_advisory_lock(7219004114)')
-    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1 and datistemplate', [template])
+    const { rowCount } = await admin.query(
+      'select 1 from pg_database where datname = $1 and datistemplate',
+      [template],
+    )
     if (rowCount) return template
     await admin.query(`drop database if exists ${template}`)
     await admin.query(`create database ${template}`)
@@ -83,8 +92,16 @@ function parseUrl(text: string): ClientConfig {
 }
 
 /** The URL of a database from its settings. */
-export function urlOf({ host = 'localhost', port, user = '', password, database = '' }: ClientConfig): string {
-  const url = new URL(`postgresql://${host.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}`)
+export function urlOf({
+  host = 'localhost',
+  port,
+  user = '',
+  password,
+  database = '',
+}: ClientConfig): string {
+  const url = new URL(
+    `postgresql://${host.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}`,
+  )
   url.username = user
   if (typeof password === 'string') url.password = password
   if (host.startsWith('/')) url.searchParams.set('host', host)
@@ -112,7 +129,10 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
     forgetful: true,
   })
   await server.start()
-  project.provide('postgres', { connection: { ...server.connection }, template: await makeTemplate(server.connection) })
+  project.provide('postgres', {
+    connection: { ...server.connection },
+    template: await makeTemplate(server.connection),
+  })
   return async () => {
     await server.stop()
     rmSync(folder, { recursive: true, force: true })

@@ -6,7 +6,9 @@ export async function statementsDuring(act: () => Promise<unknown>): Promise<str
   const query = vi.spyOn(Client.prototype, 'query')
   try {
     await act()
-    return query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
+    return query.mock.calls.map(([first]: unknown[]) =>
+      typeof first === 'string' ? first : (first as { text: string }).text,
+    )
   } finally {
     query.mockRestore()
   }

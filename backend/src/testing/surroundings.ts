@@ -13,7 +13,10 @@ export interface Ran {
 export async function runCommand(
   command: (around: Surroundings) => Promise<number>,
   environment: Surroundings['environment'],
-  { typed, stopAsked = new Promise(() => undefined) }: { typed?: readonly string[]; stopAsked?: Promise<string> } = {},
+  {
+    typed,
+    stopAsked = new Promise(() => undefined),
+  }: { typed?: readonly string[]; stopAsked?: Promise<string> } = {},
 ): Promise<Ran> {
   const said = { out: '', err: '' }
   const answers = [...(typed ?? [])]

@@ -1,4 +1,7 @@
-/** Writes the query builder's types of all tables from a migrated database. `npm run generate:tables` brings `db/tables.gen.ts` up to date. */
+/**
+ * Writes the query builder's types of all tables from a migrated database. `npm run
+ * generate:tables` brings `db/tables.gen.ts` up to date.
+ */
 import { type Kysely, sql } from 'kysely'
 
 interface Column {
@@ -9,7 +12,10 @@ interface Column {
   required: boolean
   hasDefault: boolean
   computed: boolean
-  /** The check constraint of the column alone: `CHECK ((role = ANY (ARRAY['viewer'::text, 'admin'::text])))`. */
+  /**
+   * The check constraint of the column alone: `CHECK ((role = ANY (ARRAY['viewer'::text,
+   * 'admin'::text])))`.
+   */
   check: string | null
 }
 
@@ -36,27 +42,41 @@ const texts = new Set(['text', 'uuid', 'inet', 'cidr', 'macaddr', 'numeric', 'xi
 
 function typeOf({ table, name, type, check }: Column, declared: ReadonlySet<string>): string {
   if (declared.has(`${table}.${name}`)) return `Columns['${table}.${name}']`
-  const values = check?.includes('ARRAY') ? [...check.matchAll(/'((?:[^']|'')*)'::text/g)].map((m) => `'${m[1]}'`) : []
+  const values = check?.includes('ARRAY')
+    ? [...check.matchAll(/'((?:[^']|'')*)'::text/g)].map((m) => `'${m[1]}'`)
+    : []
   if (values.length > 0) return values.join(' | ')
   const of = type.replace('[]', '')
   const found = texts.has(of) ? 'string' : types[of]
-  if (found === undefined) throw new Error(`${table}.${name} has the type ${type}: declare it in db/columns.ts`)
+  if (found === undefined)
+    throw new Error(`${table}.${name} has the type ${type}: declare it in db/columns.ts`)
   return type.endsWith('[]') ? `${found}[]` : found
 }
 
-/** @param declared keys of the interface `Columns` in `db/columns.ts`. @throws Error for a key without a column, or a column of an unknown type */
-export async function tableTypes(db: Kysely<never>, declared: ReadonlySet<string>): Promise<string> {
+/**
+ * @param declared keys of the interface `Columns` in `db/columns.ts`. @throws Error for a key
+ * without a column, or a column of an unknown type
+ */
+export async function tableTypes(
+  db: Kysely<never>,
+  declared: ReadonlySet<string>,
+): Promise<string> {
   const { rows } = await askColumns.execute(db)
   const missing = [...declared].filter((key) => !rows.some((c) => key === `${c.table}.${c.name}`))
-  if (missing.length > 0) throw new Error(`db/columns.ts declares what the database doesn't have: ${missing.join(', ')}`)
+  if (missing.length > 0)
+    throw new Error(`db/columns.ts declares what the database doesn't have: ${missing.join(', ')}`)
   const lineOf = (column: Column) => {
     const type = typeOf(column, declared)
     const full = column.required ? type : `${type} | null`
     if (column.computed) return `${column.name}: GeneratedAlways<${full}>`
-    if (column.type === 'jsonb') return `${column.name}: ${column.required ? (column.hasDefault ? 'DefaultJson' : 'Json') : 'OptionalJson'}<${type}>`
+    if (column.type === 'jsonb')
+      return `${column.name}: ${column.required ? (column.hasDefault ? 'DefaultJson' : 'Json') : 'OptionalJson'}<${type}>`
     return `${column.name}: ${column.hasDefault ? `Generated<${full}>` : full}`
   }
-  const tables = [...Map.groupBy(rows, (c) => c.table)].map(([table, columns]) => `  ${table}: {\n${columns.map((c) => `    ${lineOf(c)}\n`).join('')}  }\n`)
+  const tables = [...Map.groupBy(rows, (c) => c.table)].map(
+    ([table, columns]) =>
+      `  ${table}: {\n${columns.map((c) => `    ${lineOf(c)}\n`).join('')}  }\n`,
+  )
   return `// Generated from the migrated database by npm run generate:tables.
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { Columns } from './columns.ts'

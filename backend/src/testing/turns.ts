@@ -2,8 +2,9 @@
 
 export interface Cost {
   /**
-   * Upper bound of the processor time in ms of the main thread's longest turn: the time between two looks, which short turns may share. Processor time doesn't grow
-   * if other processes have the processor, and work of other threads isn't in it.
+   * Upper bound of the processor time in ms of the main thread's longest turn: the time between two
+   * looks, which short turns may share. Processor time doesn't grow if other processes have the
+   * processor, and work of other threads isn't in it.
    */
   readonly longestTurnMs: number
   /** By how much the memory of the process grew meanwhile, at most. */
@@ -17,7 +18,10 @@ export const mostGrownBytes = 100 * 1024 * 1024
 
 const betweenLooksMs = 1
 
-/** Watches the main thread and the memory, between the turns of the main thread. The returned function ends that and gives the cost until then. */
+/**
+ * Watches the main thread and the memory, between the turns of the main thread. The returned
+ * function ends that and gives the cost until then.
+ */
 export function watchTurns(): () => Cost {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()

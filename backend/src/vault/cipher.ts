@@ -1,4 +1,7 @@
-/** AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce. The additional data names where the text is stored. Format: nonce (12) | tag (16) | text */
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce. The additional data names where the
+ * text is stored. Format: nonce (12) | tag (16) | text
+ */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export class SealBroken extends Error {
@@ -21,11 +24,16 @@ export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Bu
 /** @throws SealBroken if the text was changed, or was encrypted with another key or context */
 export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), {
+      authTagLength: tagBytes,
+    })
     decipher.setAAD(Buffer.from(context))
     decipher.setAuthTag(sealed.subarray(nonceBytes, overheadBytes))
     return Buffer.concat([decipher.update(sealed.subarray(overheadBytes)), decipher.final()])
   } catch (cause) {
-    throw new SealBroken('An encrypted value cannot be decrypted: it was changed, or it belongs to another record', { cause })
+    throw new SealBroken(
+      'An encrypted value cannot be decrypted: it was changed, or it belongs to another record',
+      { cause },
+    )
   }
 }

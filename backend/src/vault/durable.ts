@@ -2,10 +2,14 @@ import { mkdir, open, rename, unlink } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Writes a file so that after a crash it exists completely or not at all: writes and syncs a new file, renames it, and syncs the folder.
- * Mode 0600 in a 0700 folder. Returns the file's path.
+ * Writes a file so that after a crash it exists completely or not at all: writes and syncs a new
+ * file, renames it, and syncs the folder. Mode 0600 in a 0700 folder. Returns the file's path.
  */
-export async function writeDurably(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+export async function writeDurably(
+  folder: string,
+  name: string,
+  bytes: Uint8Array,
+): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const target = path.join(folder, name)
   const making = `${target}.new`

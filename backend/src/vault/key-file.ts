@@ -1,6 +1,8 @@
 /**
- * The key file: one key per line, `steelyard-key-1 <id> <base64>`; the last key is the current one. Rotation adds a line; an older line may be removed when no
- * data key is wrapped by its key any more. The file is created with mode 0600 at the first start, and refused if other accounts can read it.
+ * The key file: one key per line, `steelyard-key-1 <id> <base64>`; the last key is the current one.
+ * Rotation adds a line; an older line may be removed when no data key is wrapped by its key any
+ * more. The file is created with mode 0600 at the first start, and refused if other accounts can
+ * read it.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { access, link, readFile, stat, unlink } from 'node:fs/promises'
@@ -17,8 +19,10 @@ export class KeyFileRefused extends Refusal {
   override readonly name = 'KeyFileRefused'
 }
 
-const idOf = (key: Uint8Array): string => createHash('sha256').update('steelyard key').update(key).digest('hex').slice(0, 16)
-const lineOf = (key: Uint8Array): string => `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
+const idOf = (key: Uint8Array): string =>
+  createHash('sha256').update('steelyard key').update(key).digest('hex').slice(0, 16)
+const lineOf = (key: Uint8Array): string =>
+  `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
 
 /** Parses a key file. `file`: its name in error messages. @throws KeyFileRefused */
 export function parseKeys(text: string, file: string) {
@@ -29,7 +33,9 @@ export function parseKeys(text: string, file: string) {
       const [kind, id, encoded] = line.split(' ')
       const key = Buffer.from(encoded ?? '', 'base64')
       if (kind !== 'steelyard-key-1' || key.length !== 32 || id !== idOf(key))
-        throw new KeyFileRefused(`${file} is not a key file of Steelyard, or a line of it was changed`)
+        throw new KeyFileRefused(
+          `${file} is not a key file of Steelyard, or a line of it was changed`,
+        )
       return { id, key }
     })
   const current = keys.at(-1)
@@ -38,12 +44,16 @@ export function parseKeys(text: string, file: string) {
   return { current, ids: [...byId.keys()], get: (id: string) => byId.get(id) }
 }
 
-/** @throws KeyFileRefused if the file is missing or damaged, or can be read by accounts other than its owner */
+/**
+ * @throws KeyFileRefused if the file is missing or damaged, or can be read by accounts other than
+ * its owner
+ */
 export async function readKeyFile(file: string): Promise<KeyRing> {
   const found = await stat(file).catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
-  if ((found.mode & 0o077) !== 0) throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
+  if ((found.mode & 0o077) !== 0)
+    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
@@ -53,7 +63,11 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
 /** Creates the key file atomically. If two processes start at once, only one creates it. */
 async function makeKeyFile(file: string): Promise<void> {
   const making = `${path.basename(file)}.${randomUUID()}`
-  const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32)))).catch((error: unknown) => {
+  const made = await writeDurably(
+    path.dirname(file),
+    making,
+    Buffer.from(lineOf(randomBytes(32))),
+  ).catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be made: ${whyRefused(error)}`)
   })
   try {
@@ -65,17 +79,26 @@ async function makeKeyFile(file: string): Promise<void> {
   }
 }
 
-/** Id of the key that the database uses; null if it uses none yet. Also works before the first migration. */
+/**
+ * Id of the key that the database uses; null if it uses none yet. Also works before the first
+ * migration.
+ */
 async function keyOf(pool: Pool): Promise<string | null> {
-  const { rows: made } = await pool.query<{ made: boolean }>(`select to_regclass('installation') is not null as made`)
+  const { rows: made } = await pool.query<{ made: boolean }>(
+    `select to_regclass('installation') is not null as made`,
+  )
   if (!made[0]!.made) return null
-  const { rows } = await pool.query<{ key_fingerprint: string | null }>('select key_fingerprint from installation')
+  const { rows } = await pool.query<{ key_fingerprint: string | null }>(
+    'select key_fingerprint from installation',
+  )
   return rows[0]?.key_fingerprint ?? null
 }
 
 /**
- * Reads the key file before the database is changed. Creates a new file only if the database uses no key yet: a new key couldn't decrypt existing secrets.
- * @throws KeyFileRefused if the database needs another key; the message names its id and the path of the file
+ * Reads the key file before the database is changed. Creates a new file only if the database uses
+ * no key yet: a new key couldn't decrypt existing secrets.
+ * @throws KeyFileRefused if the database needs another key; the message names its id and the path
+ * of the file
  */
 export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
   const wanted = await keyOf(pool)
@@ -96,23 +119,38 @@ export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
 }
 
 const notTheKey = (file: string, wanted: string) =>
-  new KeyFileRefused(`${file} is not the key file of this database, which was sealed with key ${wanted}: set STEELYARD_KEY_FILE to the right one`)
+  new KeyFileRefused(
+    `${file} is not the key file of this database, which was sealed with key ${wanted}: set STEELYARD_KEY_FILE to the right one`,
+  )
 
-/** Adds a new current key to the file; the older keys are needed until `rotate` has wrapped all data keys again. */
+/**
+ * Adds a new current key to the file; the older keys are needed until `rotate` has wrapped all data
+ * keys again.
+ */
 export async function addKey(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8')
-  await writeDurably(path.dirname(file), path.basename(file), Buffer.from(text + lineOf(randomBytes(32))))
+  await writeDurably(
+    path.dirname(file),
+    path.basename(file),
+    Buffer.from(text + lineOf(randomBytes(32))),
+  )
   return parseKeys(await readFile(file, 'utf8'), file)
 }
 
 /**
- * Checks that the key file has the key of the database. At the first start it stores the id of the current key in the database.
+ * Checks that the key file has the key of the database. At the first start it stores the id of the
+ * current key in the database.
  * @throws KeyFileRefused if the key of this database is missing
  */
 export async function checkFingerprint(db: Db, keys: KeyRing, file: string): Promise<void> {
   await inTransaction(db, async (tx) => {
-    const { key_fingerprint: known } = await tx.selectFrom('installation').select('key_fingerprint').forUpdate().executeTakeFirstOrThrow()
+    const { key_fingerprint: known } = await tx
+      .selectFrom('installation')
+      .select('key_fingerprint')
+      .forUpdate()
+      .executeTakeFirstOrThrow()
     if (known !== null && !keys.get(known)) throw notTheKey(file, known)
-    if (known !== keys.current.id) await tx.updateTable('installation').set({ key_fingerprint: keys.current.id }).execute()
+    if (known !== keys.current.id)
+      await tx.updateTable('installation').set({ key_fingerprint: keys.current.id }).execute()
   })
 }

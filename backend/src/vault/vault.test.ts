@@ -20,10 +20,15 @@ const seal = (owner: string, text: string, more: Partial<ReturnType<typeof place
   inTransaction(db, (tx) => vault.seal(tx, { ...place(owner), ...more, bytes: Buffer.from(text) }))
 
 test('a text can be sealed and opened again, and each sealing gives another ciphertext', async () => {
-  const [a, b] = [await seal('one', 'a secret of the cluster'), await seal('one', 'a secret of the cluster')]
+  const [a, b] = [
+    await seal('one', 'a secret of the cluster'),
+    await seal('one', 'a secret of the cluster'),
+  ]
   expect(Buffer.from(a).includes('secret')).toBe(false)
   expect(Buffer.from(a).equals(Buffer.from(b))).toBe(false)
-  expect((await vault.open(db, { ...place('one'), sealed: a })).toString()).toBe('a secret of the cluster')
+  expect((await vault.open(db, { ...place('one'), sealed: a })).toString()).toBe(
+    'a secret of the cluster',
+  )
 })
 
 test('changing any bit of a sealed text is detected', async () => {
@@ -31,29 +36,46 @@ test('changing any bit of a sealed text is detected', async () => {
   for (let at = 0; at < sealed.length; at++) {
     const flipped = Buffer.from(sealed)
     flipped[at]! ^= 1
-    await expect(vault.open(db, { ...place('bits'), sealed: flipped }), `byte ${at}`).rejects.toThrow(SealBroken)
+    await expect(
+      vault.open(db, { ...place('bits'), sealed: flipped }),
+      `byte ${at}`,
+    ).rejects.toThrow(SealBroken)
   }
-  await expect(vault.open(db, { ...place('bits'), sealed: sealed.subarray(0, 20) })).rejects.toThrow(SealBroken)
+  await expect(
+    vault.open(db, { ...place('bits'), sealed: sealed.subarray(0, 20) }),
+  ).rejects.toThrow(SealBroken)
 })
 
 test("a sealed text moved to another row, column or table can't be opened", async () => {
   const sealed = await seal('here', 'x')
   await seal('there', 'y')
-  for (const elsewhere of [place('there'), { ...place('here'), column: 'other' }, { ...place('here'), table: 'other' }]) {
+  for (const elsewhere of [
+    place('there'),
+    { ...place('here'), column: 'other' },
+    { ...place('here'), table: 'other' },
+  ]) {
     await expect(vault.open(db, { ...elsewhere, sealed })).rejects.toThrow(SealBroken)
   }
 })
 
 test('ten concurrent seals for a new owner use the same data key', async () => {
   const sealed = await Promise.all(Array.from({ length: 10 }, (_, i) => seal('crowd', String(i))))
-  const texts = await Promise.all(sealed.map(async (s) => (await vault.open(db, { ...place('crowd'), sealed: s })).toString()))
+  const texts = await Promise.all(
+    sealed.map(async (s) => (await vault.open(db, { ...place('crowd'), sealed: s })).toString()),
+  )
   expect(texts).toEqual(Array.from({ length: 10 }, (_, i) => String(i)))
-  expect(await db.selectFrom('data_key').select('version').where('owner', '=', 'crowd').execute()).toHaveLength(1)
+  expect(
+    await db.selectFrom('data_key').select('version').where('owner', '=', 'crowd').execute(),
+  ).toHaveLength(1)
 })
 
 test('a hundred thousand nonces are all different', () => {
   const key = Buffer.alloc(32, 1)
-  const nonces = new Set(Array.from({ length: 100_000 }, () => encrypt(key, Buffer.alloc(0), '').subarray(0, 12).toString('latin1')))
+  const nonces = new Set(
+    Array.from({ length: 100_000 }, () =>
+      encrypt(key, Buffer.alloc(0), '').subarray(0, 12).toString('latin1'),
+    ),
+  )
   expect(nonces.size).toBe(100_000)
 })
 
@@ -66,14 +88,22 @@ test('the cipher authenticates the context', () => {
 })
 
 test('the escrow file can be opened with the key file alone, and only the owner of the escrow file may read it', async () => {
-  const file = await vault.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('the whole bundle'))
+  const file = await vault.escrow(
+    '3b0f8a5e-0000-4000-8000-000000000001',
+    Buffer.from('the whole bundle'),
+  )
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700)
   const text = await readFile(file)
   expect(text.includes('bundle')).toBe(false)
   const keys = await readKeyFile(backend.config.keyFile)
-  expect(openEscrow(keys, text)).toEqual({ cluster: '3b0f8a5e-0000-4000-8000-000000000001', bytes: Buffer.from('the whole bundle') })
-  const renamed = text.toString().replace('"3b0f8a5e-0000-4000-8000-000000000001"', '"3b0f8a5e-0000-4000-8000-000000000002"')
+  expect(openEscrow(keys, text)).toEqual({
+    cluster: '3b0f8a5e-0000-4000-8000-000000000001',
+    bytes: Buffer.from('the whole bundle'),
+  })
+  const renamed = text
+    .toString()
+    .replace('"3b0f8a5e-0000-4000-8000-000000000001"', '"3b0f8a5e-0000-4000-8000-000000000002"')
   expect(() => openEscrow(keys, Buffer.from(renamed))).toThrow(SealBroken)
 })
 
@@ -94,7 +124,9 @@ test('a key file that is damaged or readable by others is refused', async () => 
 test('four processes that create the key file concurrently end up with one key', async () => {
   const folder = path.join(temporaryFolder('key'), 'new')
   await mkdir(folder)
-  const ids = (await Promise.all(Array.from({ length: 4 }, () => keysFor(empty, path.join(folder, 'key'))))).map((k) => k.current.id)
+  const ids = (
+    await Promise.all(Array.from({ length: 4 }, () => keysFor(empty, path.join(folder, 'key'))))
+  ).map((k) => k.current.id)
   expect(new Set(ids).size).toBe(1)
 })
 
@@ -102,8 +134,12 @@ test('the key file of another database is refused', async () => {
   const own = await startBackend()
   const other = path.join(temporaryFolder('key'), 'key')
   const keys = await keysFor(empty, other)
-  await expect(keysFor(own.platform.pool, other)).rejects.toThrow(/not the key file of this database/)
-  await expect(checkFingerprint(own.platform.db, keys, other)).rejects.toThrow(/not the key file of this database/)
+  await expect(keysFor(own.platform.pool, other)).rejects.toThrow(
+    /not the key file of this database/,
+  )
+  await expect(checkFingerprint(own.platform.db, keys, other)).rejects.toThrow(
+    /not the key file of this database/,
+  )
   await checkFingerprint(own.platform.db, await readKeyFile(own.config.keyFile), own.config.keyFile)
 })
 
@@ -124,8 +160,13 @@ test('if the database has sealed values, a missing key file is not created, and 
 test("an escrow file that can't be written is reported with its path and the reason", async () => {
   const folder = path.join(temporaryFolder('escrow'), 'escrow')
   await writeFile(folder, 'a file where the folder should be')
-  const blocked = makeVault({ keys: await readKeyFile(backend.config.keyFile), escrowFolder: folder })
-  await expect(blocked.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('secrets'))).rejects.toThrow(
+  const blocked = makeVault({
+    keys: await readKeyFile(backend.config.keyFile),
+    escrowFolder: folder,
+  })
+  await expect(
+    blocked.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('secrets')),
+  ).rejects.toThrow(
     `The escrow file ${folder}/3b0f8a5e-0000-4000-8000-000000000001.bin can't be written: a file is in the way`,
   )
 })
@@ -136,14 +177,22 @@ test('a key rotation can be interrupted and continued at any point, and every se
   const first = own.platform.vault
   const secrets = new Map<string, Uint8Array>()
   for (let i = 0; i < 130; i++)
-    secrets.set(`cluster-${i}`, await inTransaction(database, (tx) => first.seal(tx, { ...place(`cluster-${i}`), bytes: Buffer.from(`secret ${i}`) })))
+    secrets.set(
+      `cluster-${i}`,
+      await inTransaction(database, (tx) =>
+        first.seal(tx, { ...place(`cluster-${i}`), bytes: Buffer.from(`secret ${i}`) }),
+      ),
+    )
   const old = await readKeyFile(own.config.keyFile)
   const keys = await addKey(own.config.keyFile)
   expect(keys.current.id).not.toBe(old.current.id)
   await checkFingerprint(database, keys, own.config.keyFile)
   const rotated = makeVault({ keys, escrowFolder: '/nonexistent' })
   const readable = async (by: typeof first) => {
-    for (const [owner, sealed] of secrets) expect((await by.open(database, { ...place(owner), sealed })).toString()).toBe(`secret ${owner.split('-')[1]}`)
+    for (const [owner, sealed] of secrets)
+      expect((await by.open(database, { ...place(owner), sealed })).toString()).toBe(
+        `secret ${owner.split('-')[1]}`,
+      )
   }
   await readable(rotated)
   // Stopped after the first batch, so both keys are in use.
@@ -157,7 +206,9 @@ test('a key rotation can be interrupted and continued at any point, and every se
   })
   const halfway = rotated.rotate(once)
   await expect(halfway).rejects.toThrow('killed')
-  const wrappedBy = async (id: string) => (await database.selectFrom('data_key').select('owner').where('wrapping_key', '=', id).execute()).length
+  const wrappedBy = async (id: string) =>
+    (await database.selectFrom('data_key').select('owner').where('wrapping_key', '=', id).execute())
+      .length
   expect(await wrappedBy(keys.current.id)).toBe(100)
   await readable(rotated)
   expect(await rotated.rotate(database)).toBeGreaterThanOrEqual(30)
@@ -165,7 +216,10 @@ test('a key rotation can be interrupted and continued at any point, and every se
   expect(await rotated.rotate(database)).toBe(0)
   // The old key can be removed now.
   const onlyNew = makeVault({
-    keys: { current: keys.current, get: (id) => (id === keys.current.id ? keys.current.key : undefined) },
+    keys: {
+      current: keys.current,
+      get: (id) => (id === keys.current.id ? keys.current.key : undefined),
+    },
     escrowFolder: '/nonexistent',
   })
   await readable(onlyNew)

@@ -1,7 +1,8 @@
 /**
- * Encrypts secrets at rest. Each owner (a cluster, the installation) has a data key of its own; data keys are wrapped by the key
- * of the key file, which is stored outside the database. Both use AES-256-GCM (NIST SP 800-38D) with 96-bit random nonces; the additional data
- * names the owner, table and column, so that a text that was moved to another row or column can't be decrypted.
+ * Encrypts secrets at rest. Each owner (a cluster, the installation) has a data key of its own;
+ * data keys are wrapped by the key of the key file, which is stored outside the database. Both use
+ * AES-256-GCM (NIST SP 800-38D) with 96-bit random nonces; the additional data names the owner,
+ * table and column, so that a text that was moved to another row or column can't be decrypted.
  */
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
@@ -28,14 +29,18 @@ const batch = 100
 const headBytes = 1 + 4
 
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
-const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
+const textContext = ({ table, column, owner }: Place, version: number) =>
+  `${table}|${column}|${owner}|${version}`
 
 /** An escrow file can't be written. The message names the file, the reason, and what to do. */
 class EscrowRefused extends Error {
   override readonly name = 'EscrowRefused'
 }
 
-/** The escrow file of a cluster: its secrets, encrypted with a separate key, which is wrapped by the key of the key file. Readable without the database. */
+/**
+ * The escrow file of a cluster: its secrets, encrypted with a separate key, which is wrapped by the
+ * key of the key file. Readable without the database.
+ */
 function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
   const key = randomBytes(32)
   const file = {
@@ -53,7 +58,12 @@ function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
  * Writes the escrow file of a cluster and returns its path after it is on the disk.
  * @throws EscrowRefused if it can't be written
  */
-async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes: Uint8Array): Promise<string> {
+async function writeEscrow(
+  keys: KeyRing,
+  folder: string,
+  cluster: string,
+  bytes: Uint8Array,
+): Promise<string> {
   const name = `${cluster}.bin`
   try {
     return await writeDurably(folder, name, escrowFile(keys, cluster, bytes))
@@ -67,26 +77,51 @@ async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes
 
 /** @param parts `escrowFolder`: where the escrow files are written */
 export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: string }) {
-  const unwrap = (row: { owner: string; version: number; wrapping_key: string; wrapped: Uint8Array }): Buffer => {
+  const unwrap = (row: {
+    owner: string
+    version: number
+    wrapping_key: string
+    wrapped: Uint8Array
+  }): Buffer => {
     const wrapping = keys.get(row.wrapping_key)
-    if (!wrapping) throw new SealBroken(`The key file has no key ${row.wrapping_key}, which encrypts the secrets of ${row.owner}`)
+    if (!wrapping)
+      throw new SealBroken(
+        `The key file has no key ${row.wrapping_key}, which encrypts the secrets of ${row.owner}`,
+      )
     return decrypt(wrapping, row.wrapped, wrapContext(row.owner, row.version))
   }
 
   const dataKey = async (db: Db | Tx, owner: string, version: number): Promise<Buffer> => {
-    const row = await db.selectFrom('data_key').selectAll().where('owner', '=', owner).where('version', '=', version).executeTakeFirst()
+    const row = await db
+      .selectFrom('data_key')
+      .selectAll()
+      .where('owner', '=', owner)
+      .where('version', '=', version)
+      .executeTakeFirst()
     if (!row) throw new SealBroken(`There is no data key ${version} of ${owner}`)
     return unwrap(row)
   }
 
   const newestKey = async (tx: Tx, owner: string): Promise<{ version: number; key: Buffer }> => {
-    const newest = () => tx.selectFrom('data_key').selectAll().where('owner', '=', owner).orderBy('version', 'desc').limit(1).executeTakeFirst()
+    const newest = () =>
+      tx
+        .selectFrom('data_key')
+        .selectAll()
+        .where('owner', '=', owner)
+        .orderBy('version', 'desc')
+        .limit(1)
+        .executeTakeFirst()
     const found = await newest()
     if (found) return { version: found.version, key: unwrap(found) }
     const key = randomBytes(32)
     const made = await tx
       .insertInto('data_key')
-      .values({ owner, version: 1, wrapping_key: keys.current.id, wrapped: encrypt(keys.current.key, key, wrapContext(owner, 1)) })
+      .values({
+        owner,
+        version: 1,
+        wrapping_key: keys.current.id,
+        wrapped: encrypt(keys.current.key, key, wrapContext(owner, 1)),
+      })
       .onConflict((c) => c.doNothing())
       .returning('version')
       .executeTakeFirst()
@@ -97,8 +132,14 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
   }
 
   return {
-    /** Encrypts `bytes` with the owner's data key. Creates the data key in the caller's transaction if there is none. */
-    async seal(tx: Tx, { bytes, ...place }: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array> {
+    /**
+     * Encrypts `bytes` with the owner's data key. Creates the data key in the caller's transaction
+     * if there is none.
+     */
+    async seal(
+      tx: Tx,
+      { bytes, ...place }: Place & { readonly bytes: Uint8Array },
+    ): Promise<Uint8Array> {
       const { version, key } = await newestKey(tx, place.owner)
       const head = Buffer.alloc(headBytes)
       head.writeUInt8(format, 0)
@@ -109,8 +150,12 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
     },
 
     /** @throws SealBroken if the text was changed or moved, or its key is missing */
-    async open(db: Db | Tx, { sealed, ...place }: Place & { readonly sealed: Uint8Array }): Promise<Buffer> {
-      if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not an encrypted value')
+    async open(
+      db: Db | Tx,
+      { sealed, ...place }: Place & { readonly sealed: Uint8Array },
+    ): Promise<Buffer> {
+      if (sealed.length < headBytes + overheadBytes || sealed[0] !== format)
+        throw new SealBroken('This is not an encrypted value')
       const version = Buffer.from(sealed).readUInt32BE(1)
       const key = await dataKey(db, place.owner, version)
       try {
@@ -121,28 +166,48 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
     },
 
     /**
-     * Writes the encrypted secrets of a cluster to their own file, so that the cluster isn't lost with the database. Returns after the file is on the disk.
+     * Writes the encrypted secrets of a cluster to their own file, so that the cluster isn't lost
+     * with the database. Returns after the file is on the disk.
      * @throws EscrowRefused if the file can't be written
      */
-    escrow: (clusterId: string, bytes: Uint8Array): Promise<string> => writeEscrow(keys, escrowFolder, clusterId, bytes),
+    escrow: (clusterId: string, bytes: Uint8Array): Promise<string> =>
+      writeEscrow(keys, escrowFolder, clusterId, bytes),
 
     /**
-     * A new key for one file outside of the database, and the same key encrypted with the current key of the key file, which is stored in the file.
+     * A new key for one file outside of the database, and the same key encrypted with the current
+     * key of the key file, which is stored in the file.
      * @param context identifies the file, so that the key can't be used for another file
      */
-    fileKey(context: string): { readonly key: Buffer; readonly wrappingKey: string; readonly wrapped: Buffer } {
+    fileKey(context: string): {
+      readonly key: Buffer
+      readonly wrappingKey: string
+      readonly wrapped: Buffer
+    } {
       const key = randomBytes(32)
-      return { key, wrappingKey: keys.current.id, wrapped: encrypt(keys.current.key, key, `file key|${context}`) }
+      return {
+        key,
+        wrappingKey: keys.current.id,
+        wrapped: encrypt(keys.current.key, key, `file key|${context}`),
+      }
     },
 
     /** @throws SealBroken if the key file lacks the key, or the context is of another file */
-    openFileKey(context: string, { wrappingKey, wrapped }: { readonly wrappingKey: string; readonly wrapped: Uint8Array }): Buffer {
+    openFileKey(
+      context: string,
+      { wrappingKey, wrapped }: { readonly wrappingKey: string; readonly wrapped: Uint8Array },
+    ): Buffer {
       const wrapping = keys.get(wrappingKey)
-      if (!wrapping) throw new SealBroken(`The key file has no key ${wrappingKey}, which encrypts this file: bring the line of this key back`)
+      if (!wrapping)
+        throw new SealBroken(
+          `The key file has no key ${wrappingKey}, which encrypts this file: bring the line of this key back`,
+        )
       return decrypt(wrapping, wrapped, `file key|${context}`)
     },
 
-    /** Wraps data keys again with the current key of the key file, in batches. Returns how many were wrapped. May be interrupted and repeated. */
+    /**
+     * Wraps data keys again with the current key of the key file, in batches. Returns how many were
+     * wrapped. May be interrupted and repeated.
+     */
     async rotate(db: Db): Promise<number> {
       let left = 0
       for (;;) {
@@ -161,7 +226,10 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
             const key = unwrap(row)
             await tx
               .updateTable('data_key')
-              .set({ wrapping_key: keys.current.id, wrapped: encrypt(keys.current.key, key, wrapContext(row.owner, row.version)) })
+              .set({
+                wrapping_key: keys.current.id,
+                wrapped: encrypt(keys.current.key, key, wrapContext(row.owner, row.version)),
+              })
               .where('owner', '=', row.owner)
               .where('version', '=', row.version)
               .execute()
@@ -177,8 +245,9 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
 }
 
 /**
- * A random key that is stored encrypted in the database and created at its first use. Returns a function that reads the 32 bytes once and caches them.
- * The key is created under the lock of the installation's row, so that two processes agree.
+ * A random key that is stored encrypted in the database and created at its first use. Returns a
+ * function that reads the 32 bytes once and caches them. The key is created under the lock of the
+ * installation's row, so that two processes agree.
  * @param read returns the encrypted key, if there is one
  * @param write stores a new encrypted key
  */
@@ -202,11 +271,16 @@ export function keptKey(
   }
 }
 
-/** The installation's key, from which successors of refresh tokens and other secrets are derived. */
+/**
+ * The installation's key, from which successors of refresh tokens and other secrets are derived.
+ */
 export const rotationKey = (parts: Parameters<typeof keptKey>[0]) =>
   keptKey(
     parts,
     { table: 'installation', column: 'rotation_key_sealed', owner: 'installation' },
-    async (tx) => (await tx.selectFrom('installation').select('rotation_key_sealed').executeTakeFirstOrThrow()).rotation_key_sealed,
-    (tx, rotation_key_sealed) => tx.updateTable('installation').set({ rotation_key_sealed }).execute(),
+    async (tx) =>
+      (await tx.selectFrom('installation').select('rotation_key_sealed').executeTakeFirstOrThrow())
+        .rotation_key_sealed,
+    (tx, rotation_key_sealed) =>
+      tx.updateTable('installation').set({ rotation_key_sealed }).execute(),
   )

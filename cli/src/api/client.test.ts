@@ -21,7 +21,10 @@ describe('an expired access token', () => {
     })
     api.on(serverList, () => pageOf([aServer()]))
     expect((await cli.run('server list')).exit).toBe(0)
-    expect(await cli.sessions.read(api.url)).toMatchObject({ access_token: 'access-2', refresh_token: 'refresh-2' })
+    expect(await cli.sessions.read(api.url)).toMatchObject({
+      access_token: 'access-2',
+      refresh_token: 'refresh-2',
+    })
     expect((await stat(cli.sessions.path)).mode & 0o777).toBe(0o600)
     expect((await cli.run('server list')).exit).toBe(0)
     expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
@@ -52,7 +55,11 @@ describe('an expired access token', () => {
       throw new Problem('session_expired', 'Ended')
     })
     const ran = await cli.run('server list')
-    expect(ran).toMatchObject({ exit: 3, out: '', err: `Session expired. Please sign in again.\nsteelyard login --url ${api.url}\n` })
+    expect(ran).toMatchObject({
+      exit: 3,
+      out: '',
+      err: `Session expired. Please sign in again.\nsteelyard login --url ${api.url}\n`,
+    })
     expect(await cli.sessions.read(api.url)).toBeNull()
   })
 
@@ -60,7 +67,11 @@ describe('an expired access token', () => {
     const api = await startApi()
     const cli = await startCli(api)
     api.tokens.clear()
-    const viewer = { email: 'viewer@example.com', access_token: 'access-v', refresh_token: 'refresh-v' }
+    const viewer = {
+      email: 'viewer@example.com',
+      access_token: 'access-v',
+      refresh_token: 'refresh-v',
+    }
     api.on(authorizeRefresh, async () => {
       // Another process takes over the lock, as after two minutes.
       await rm(`${cli.sessions.path}.lock`)
@@ -68,34 +79,47 @@ describe('an expired access token', () => {
       await cli.sessions.change(api.url, async () => viewer)
       return { access_token: 'access-2', refresh_token: 'refresh-2' }
     })
-    expect(await cli.run('server list')).toMatchObject({ exit: 6, err: expect.stringContaining('Another steelyard process has changed the session') as string })
+    expect(await cli.run('server list')).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('Another steelyard process has changed the session') as string,
+    })
     expect(await cli.sessions.read(api.url)).toEqual(viewer)
   })
 
-  test.each([401, 200])('a command is not continued with the rights of somebody who signs in meanwhile (after a %s)', async (status) => {
-    const api = await startApi()
-    const cli = await startCli(api)
-    api.tokens.add('access-v')
-    api.on(serverList, async () => {
-      if (status === 401) api.tokens.delete('access-1')
-      await cli.sessions.change(api.url, async () => ({ email: 'viewer@example.com', access_token: 'access-v', refresh_token: 'refresh-v' }))
-      if (status === 401) throw new Problem('session_expired', 'Ended')
-      return pageOf([aServer({ id: id(1), name: 'a' })])
-    })
-    api.on(serverUpdate, () => aServer())
-    expect(await cli.run('server rename a b')).toMatchObject({
-      exit: 3,
-      err: `The command was begun as a@example.com, but viewer@example.com has signed in to ${api.url} meanwhile\nRun the command again\n`,
-    })
-    expect(api.callsOf(serverUpdate)).toEqual([])
-  })
+  test.each([401, 200])(
+    'a command is not continued with the rights of somebody who signs in meanwhile (after a %s)',
+    async (status) => {
+      const api = await startApi()
+      const cli = await startCli(api)
+      api.tokens.add('access-v')
+      api.on(serverList, async () => {
+        if (status === 401) api.tokens.delete('access-1')
+        await cli.sessions.change(api.url, async () => ({
+          email: 'viewer@example.com',
+          access_token: 'access-v',
+          refresh_token: 'refresh-v',
+        }))
+        if (status === 401) throw new Problem('session_expired', 'Ended')
+        return pageOf([aServer({ id: id(1), name: 'a' })])
+      })
+      api.on(serverUpdate, () => aServer())
+      expect(await cli.run('server rename a b')).toMatchObject({
+        exit: 3,
+        err: `The command was begun as a@example.com, but viewer@example.com has signed in to ${api.url} meanwhile\nRun the command again\n`,
+      })
+      expect(api.callsOf(serverUpdate)).toEqual([])
+    },
+  )
 
   test('an access token from STEELYARD_TOKEN is not refreshed', async () => {
     const api = await startApi()
     const cli = await startCli()
     cli.env['STEELYARD_TOKEN'] = 'from-elsewhere'
     cli.env['STEELYARD_URL'] = api.url
-    expect(await cli.run('server list')).toMatchObject({ exit: 3, err: 'STEELYARD_TOKEN is not valid, or has expired\n' })
+    expect(await cli.run('server list')).toMatchObject({
+      exit: 3,
+      err: 'STEELYARD_TOKEN is not valid, or has expired\n',
+    })
     api.tokens.add('from-elsewhere')
     api.on(serverList, () => pageOf([]))
     expect(await cli.run('server list')).toMatchObject({ exit: 0, out: 'No servers\n' })
@@ -115,8 +139,16 @@ describe('requests', () => {
     const api = await startApi()
     const cli = await startCli(api)
     const ran = await cli.run(`server rename ${id(1)} Not_A_Name`)
-    expect(ran).toMatchObject({ exit: 2, err: expect.stringContaining('name: Server name can only contain lowercase letters') as string })
-    expect(await cli.run('server list --page 0')).toMatchObject({ exit: 2, err: expect.stringContaining('page: ') as string })
+    expect(ran).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining(
+        'name: Server name can only contain lowercase letters',
+      ) as string,
+    })
+    expect(await cli.run('server list --page 0')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('page: ') as string,
+    })
     expect(await cli.run('operation watch nonsense')).toMatchObject({ exit: 2 })
     expect(api.calls).toHaveLength(0)
   })
@@ -150,7 +182,10 @@ describe('requests', () => {
       answer.destroy()
       return 'done'
     })
-    expect(await cli.run(`server rename ${id(1)} web-1`)).toMatchObject({ exit: 7, err: expect.stringContaining('the connection was cut') as string })
+    expect(await cli.run(`server rename ${id(1)} web-1`)).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('the connection was cut') as string,
+    })
     expect(api.callsOf(serverUpdate)).toHaveLength(1)
   })
 
@@ -173,18 +208,26 @@ describe('a response', () => {
     ['invalid', 2],
     ['internal', 1],
     ['unavailable', 7],
-  ] as const)('a response with the error %s ends the command with exit code %i and the error message', async (code, exit) => {
-    const api = await startApi()
-    const cli = await startCli(api)
-    api.on(serverUpdate, () => {
-      throw new Problem(code, 'The sentence', { name: 'Why' })
-    })
-    const ran = await cli.run(`server rename ${id(1)} web-1`)
-    expect(ran).toMatchObject({ exit, out: '' })
-    expect(ran.err).toContain('The sentence\n  name: Why\n')
-    const json = await cli.run(`server rename ${id(1)} web-1 --json`)
-    expect(JSON.parse(json.err)).toEqual({ error: 'The sentence', code, fields: { name: 'Why' }, request_id: 'req-1' })
-  })
+  ] as const)(
+    'a response with the error %s ends the command with exit code %i and the error message',
+    async (code, exit) => {
+      const api = await startApi()
+      const cli = await startCli(api)
+      api.on(serverUpdate, () => {
+        throw new Problem(code, 'The sentence', { name: 'Why' })
+      })
+      const ran = await cli.run(`server rename ${id(1)} web-1`)
+      expect(ran).toMatchObject({ exit, out: '' })
+      expect(ran.err).toContain('The sentence\n  name: Why\n')
+      const json = await cli.run(`server rename ${id(1)} web-1 --json`)
+      expect(JSON.parse(json.err)).toEqual({
+        error: 'The sentence',
+        code,
+        fields: { name: 'Why' },
+        request_id: 'req-1',
+      })
+    },
+  )
 
   test('the error says if the server is not Steelyard', async () => {
     const api = await startApi()
@@ -194,17 +237,26 @@ describe('a response', () => {
       return 'done'
     })
     const ran = await cli.run('server list')
-    expect(ran).toMatchObject({ exit: 7, err: `${api.url} answered 502, which is not a response of Steelyard\n` })
+    expect(ran).toMatchObject({
+      exit: 7,
+      err: `${api.url} answered 502, which is not a response of Steelyard\n`,
+    })
     api.on(serverList, (_, answer) => {
       answer.writeHead(200).end('{"items": 1}')
       return 'done'
     })
-    expect(await cli.run('server list')).toMatchObject({ exit: 1, err: expect.stringContaining('does not understand') as string })
+    expect(await cli.run('server list')).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('does not understand') as string,
+    })
     api.on(serverList, (_, answer) => {
       answer.writeHead(302, { location: 'https://elsewhere.example.com/' }).end()
       return 'done'
     })
-    expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
+    expect(await cli.run('server list')).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('https://elsewhere.example.com/') as string,
+    })
   })
 
   test('a server that never responds is reported as unreachable', async () => {

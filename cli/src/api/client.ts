@@ -15,7 +15,13 @@ import { openStream, readEvents } from './stream.ts'
 
 type Parts = 'params' | 'query' | 'body'
 /** The parts of a request that the caller may omit, because they have no required fields. */
-type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]
+type Left<O extends Operation> = {
+  [K in Parts]: Asked<O>[K] extends undefined
+    ? K
+    : Record<string, never> extends Asked<O>[K]
+      ? K
+      : never
+}[Parts]
 type Ask<O extends Operation> = Omit<Asked<O>, Left<O>> & Partial<Pick<Asked<O>, Left<O>>>
 
 export type Api = ReturnType<typeof openApi>
@@ -23,46 +29,69 @@ interface CallOptions {
   readonly signal?: AbortSignal
   /** Idempotency-Key of a write. Default: a random one. */
   readonly idempotencyKey?: string | undefined
-  /** `If-Match`: the object's `version` when it was read. The API refuses the write (`conflict`, code `stale`) if the object has changed since. */
+  /**
+   * `If-Match`: the object's `version` when it was read. The API refuses the write (`conflict`,
+   * code `stale`) if the object has changed since.
+   */
   readonly version?: number | undefined
-  /** The set of files to which an object that the call creates will belong; see `contract/apply/applied.ts`. */
+  /**
+   * The set of files to which an object that the call creates will belong; see
+   * `contract/apply/applied.ts`.
+   */
   readonly set?: string | undefined
 }
 
 /** The address on which `npm start` listens. */
 const defaultUrl = 'http://127.0.0.1:8080'
 
-/** Normalizes an address and removes a trailing slash, because sessions are stored by address. Throws CliError `usage`. */
+/**
+ * Normalizes an address and removes a trailing slash, because sessions are stored by address.
+ * Throws CliError `usage`.
+ */
 export function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new CliError(
+      'usage',
+      `${oneLine(text)} is no address such as https://steelyard.example.com`,
+    )
   if (url.username || url.password || url.search || url.hash)
-    throw new CliError('usage', 'The address must not contain a user, a password, a query or a fragment')
+    throw new CliError(
+      'usage',
+      'The address must not contain a user, a password, a query or a fragment',
+    )
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '')
 }
 
-const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
 
 /** Refuses to send passwords and tokens over a network without TLS. */
 export function checkSafe(url: string, env: Readonly<Record<string, string | undefined>>): void {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:' || isLoopback(hostname) || env['STEELYARD_INSECURE'] === '1') return
-  throw new CliError('usage', `${url} is not encrypted: others on the network can read what is sent there`, {
-    hint: 'Use https://, or set STEELYARD_INSECURE=1 on a network that you trust',
-  })
+  throw new CliError(
+    'usage',
+    `${url} is not encrypted: others on the network can read what is sent there`,
+    {
+      hint: 'Use https://, or set STEELYARD_INSECURE=1 on a network that you trust',
+    },
+  )
 }
 
 const timeoutMs = 30_000
 const tries = 3
 const longestWaitMs = 10_000
 
-const issueText = (issue: z.core.$ZodIssue) => (issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : issue.message)
+const issueText = (issue: z.core.$ZodIssue) =>
+  issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : issue.message
 
 /** Validates a request before it is sent. */
 function check(operation: Operation, ask: Partial<Record<Parts, unknown>>): void {
   for (const part of ['params', 'query', 'body'] as const) {
     const read = z.safeParse(operation[part], ask[part] ?? (part === 'body' ? undefined : {}))
-    if (!read.success) throw new CliError('usage', oneLine(read.error.issues.map(issueText).join('; ')))
+    if (!read.success)
+      throw new CliError('usage', oneLine(read.error.issues.map(issueText).join('; ')))
   }
 }
 
@@ -73,7 +102,10 @@ function pathOf(operation: Operation, ask: Partial<Record<Parts, unknown>>): str
       .filter(([, value]) => value !== undefined)
       .map(([key, value]): [string, string] => [key, String(value)]),
   )
-  const path = params.reduce((p, [name, value]) => p.replace(`{${name}}`, encodeURIComponent(String(value))), operation.path as string)
+  const path = params.reduce(
+    (p, [name, value]) => p.replace(`{${name}}`, encodeURIComponent(String(value))),
+    operation.path as string,
+  )
   return query.size > 0 ? `${path}?${query.toString()}` : path
 }
 
@@ -93,7 +125,9 @@ function unreachable(url: string, e: unknown): CliError {
     ENETUNREACH: 'no route to the address',
   }
   const isTimeout = e instanceof Error && e.name === 'TimeoutError'
-  const why = isTimeout ? `no answer within ${timeoutMs / 1000} s` : (known[code] ?? (cause instanceof Error ? cause.message : String(cause)))
+  const why = isTimeout
+    ? `no answer within ${timeoutMs / 1000} s`
+    : (known[code] ?? (cause instanceof Error ? cause.message : String(cause)))
   const isCertificate = /CERT|SIGNED|ERR_TLS/.test(code)
   return new CliError('unreachable', `${url} could not be reached: ${oneLine(why)}`, {
     cause: e,
@@ -111,14 +145,28 @@ function refusal(url: string, status: number, text: string): CliError {
   } catch {
     read = null
   }
-  if (!read?.success) return new CliError(exitOfStatus(status), `${url} answered ${status}, which is not a response of Steelyard`)
+  if (!read?.success)
+    return new CliError(
+      exitOfStatus(status),
+      `${url} answered ${status}, which is not a response of Steelyard`,
+    )
   const body = read.data
-  const details = Object.entries(body.fields ?? {}).filter(([, sentence]) => !body.error.includes(sentence))
-  const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)].map(oneLine).join('\n')
-  if (status >= 500) return new CliError(exitOfStatus(status), message, { body, hint: `Request ${oneLine(body.request_id)}` })
+  const details = Object.entries(body.fields ?? {}).filter(
+    ([, sentence]) => !body.error.includes(sentence),
+  )
+  const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)]
+    .map(oneLine)
+    .join('\n')
+  if (status >= 500)
+    return new CliError(exitOfStatus(status), message, {
+      body,
+      hint: `Request ${oneLine(body.request_id)}`,
+    })
   return new CliError(exitOfStatus(status), message, {
     body,
-    ...(status === 403 && { hint: 'Ask an administrator for the role, and sign in again after you have received it' }),
+    ...(status === 403 && {
+      hint: 'Ask an administrator for the role, and sign in again after you have received it',
+    }),
   })
 }
 
@@ -138,20 +186,34 @@ export interface Address {
   readonly context: string | undefined
 }
 
-/** The address in the options, or else in the environment. Throws CliError `usage` if one of them names a Steelyard twice. */
+/**
+ * The address in the options, or else in the environment. Throws CliError `usage` if one of them
+ * names a Steelyard twice.
+ */
 function namedIn(options: Address, env: Terminal['env']): Address {
-  if (options.url !== undefined && options.context !== undefined) throw new CliError('usage', 'Give either --url or --context')
+  if (options.url !== undefined && options.context !== undefined)
+    throw new CliError('usage', 'Give either --url or --context')
   if (options.url !== undefined || options.context !== undefined) return options
   const [url, context] = [env['STEELYARD_URL'] || undefined, env['STEELYARD_CONTEXT'] || undefined]
-  if (url !== undefined && context !== undefined) throw new CliError('usage', 'STEELYARD_URL and STEELYARD_CONTEXT are both set: set one of them')
+  if (url !== undefined && context !== undefined)
+    throw new CliError('usage', 'STEELYARD_URL and STEELYARD_CONTEXT are both set: set one of them')
   return { url, context }
 }
 
 /** The header `Set-Cookie` of the device's cookie. Over HTTPS its name has a prefix. */
-const isDevice = (header: string): boolean => [deviceCookie, secureName(deviceCookie)].some((name) => header.startsWith(`${name}=`))
+const isDevice = (header: string): boolean =>
+  [deviceCookie, secureName(deviceCookie)].some((name) => header.startsWith(`${name}=`))
 
-/** The API at one address: that of the options, else of the environment, else of the last sign-in, else the default port on this machine. */
-export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contexts, asked: Address) {
+/**
+ * The API at one address: that of the options, else of the environment, else of the last sign-in,
+ * else the default port on this machine.
+ */
+export function openApi(
+  terminal: Terminal,
+  sessions: Sessions,
+  contexts: Contexts,
+  asked: Address,
+) {
   const { env } = terminal
   let known: Promise<string> | undefined
   const find = async (): Promise<string> => {
@@ -171,10 +233,14 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
-    // The cookie identifies a known device, so that failed sign-ins from other devices don't delay a sign-in from this device.
+    // The cookie identifies a known device, so that failed sign-ins from other devices don't delay
+    // a sign-in from this device.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
-    // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same new tokens for a short time. A sign-in is never retried.
-    const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
+    // Safe to retry: a write with an Idempotency-Key, and a refresh, which returns the same new
+    // tokens for a short time. A sign-in is never retried.
+    const repeatable =
+      operation.method === 'GET' ||
+      (operation.method === 'POST' && operation.name !== authorize.name)
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await fetch(base + pathOf(operation, ask), {
@@ -185,7 +251,8 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
             accept: operation.media,
             ...(token !== null && { authorization: `Bearer ${token}` }),
             ...(ask.body !== undefined && { 'content-type': 'application/json' }),
-            ...(operation.method === 'POST' && operation.scope !== null && { 'idempotency-key': key }),
+            ...(operation.method === 'POST' &&
+              operation.scope !== null && { 'idempotency-key': key }),
             ...(device !== null && { cookie: device }),
             ...(version !== undefined && { 'if-match': `"${version}"` }),
             ...(set !== undefined && { [applyHeader]: set }),
@@ -193,12 +260,19 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
           ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
         })
         if (answer.status >= 300 && answer.status < 400) {
-          throw new CliError('unreachable', `${base} redirects to ${oneLine(answer.headers.get('location') ?? 'another address')}`, {
-            hint: 'If you trust the new address, give it with --url',
-          })
+          throw new CliError(
+            'unreachable',
+            `${base} redirects to ${oneLine(answer.headers.get('location') ?? 'another address')}`,
+            {
+              hint: 'If you trust the new address, give it with --url',
+            },
+          )
         }
         const text = await textIn(answer)
-        const cookie = operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find(isDevice) : undefined
+        const cookie =
+          operation.name === authorize.name && answer.ok
+            ? answer.headers.getSetCookie().find(isDevice)
+            : undefined
         if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
         const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
         if (waitMs === null) return { status: answer.status, text }
@@ -206,8 +280,10 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
         const error = unreachable(base, e)
-        // Retries only after a broken connection, not after a refused connection or for an unknown host.
-        if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut')) throw error
+        // Retries only after a broken connection, not after a refused connection or for an unknown
+        // host.
+        if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut'))
+          throw error
         await terminal.sleep(200 * attempt, signal)
       }
     }
@@ -215,20 +291,35 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
 
   /** Email of the user as whom this command began. */
   let begun: string | undefined
-  /** Throws CliError if somebody else has signed in on this machine since: the rest of the command must not be done with their rights. */
+  /**
+   * Throws CliError if somebody else has signed in on this machine since: the rest of the command
+   * must not be done with their rights.
+   */
   function demandSameUser(base: string, { email }: Session): void {
     begun ??= email
     if (email === begun) return
-    throw new CliError('not_signed_in', `The command was begun as ${oneLine(begun)}, but ${oneLine(email)} has signed in to ${base} meanwhile`, {
-      hint: 'Run the command again',
-    })
+    throw new CliError(
+      'not_signed_in',
+      `The command was begun as ${oneLine(begun)}, but ${oneLine(email)} has signed in to ${base} meanwhile`,
+      {
+        hint: 'Run the command again',
+      },
+    )
   }
 
-  /** Returns a new access token after `spent` was refused. If another process has already refreshed the session, returns the token stored by that process. */
+  /**
+   * Returns a new access token after `spent` was refused. If another process has already refreshed
+   * the session, returns the token stored by that process.
+   */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
       if (!now || now.access_token !== spent) return now
-      const answer = await send(authorizeRefresh, { body: { refresh_token: now.refresh_token, rotate: true } }, null, randomUUID())
+      const answer = await send(
+        authorizeRefresh,
+        { body: { refresh_token: now.refresh_token, rotate: true } },
+        null,
+        randomUUID(),
+      )
       if (answer.status === 401) return null
       if (answer.status !== 200) throw refusal(base, answer.status, answer.text)
       const { access_token, refresh_token } = readAnswer(authorizeRefresh, answer.text, base)
@@ -238,7 +329,10 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     return session?.access_token ?? null
   }
 
-  /** Asks the user for the password and proves their identity with it. Throws CliError; `refused` if there is no terminal. */
+  /**
+   * Asks the user for the password and proves their identity with it. Throws CliError; `refused` if
+   * there is no terminal.
+   */
   async function prove(base: string, token: string, refused: CliError): Promise<void> {
     terminal.err(`${refused.message}\n`)
     const password = await terminal.ask('Password: ', { secret: true })
@@ -254,21 +348,33 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
   async function tokenOf(base: string): Promise<string> {
     if (env['STEELYARD_TOKEN']) return env['STEELYARD_TOKEN']
     const session = await sessions.read(base)
-    if (!session) throw new CliError('not_signed_in', `Not signed in to ${base}`, { hint: `steelyard login --url ${base}` })
+    if (!session)
+      throw new CliError('not_signed_in', `Not signed in to ${base}`, {
+        hint: `steelyard login --url ${base}`,
+      })
     demandSameUser(base, session)
     return session.access_token
   }
 
-  /** The bytes of a long response. Refreshes the token and proves the user's identity if necessary. */
+  /**
+   * The bytes of a long response. Refreshes the token and proves the user's identity if necessary.
+   */
   async function* long<O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<Uint8Array> {
     check(operation, ask)
     const base = await url()
     checkSafe(base, env)
     const stop = new AbortController()
     const open = async (token: string) => {
-      const timer = setTimeout(() => stop.abort(new DOMException('There is no response', 'TimeoutError')), timeoutMs)
+      const timer = setTimeout(
+        () => stop.abort(new DOMException('There is no response', 'TimeoutError')),
+        timeoutMs,
+      )
       const headers = { accept: operation.media, authorization: `Bearer ${token}` }
-      return fetch(base + pathOf(operation, ask), { redirect: 'manual', signal: stop.signal, headers }).finally(() => clearTimeout(timer))
+      return fetch(base + pathOf(operation, ask), {
+        redirect: 'manual',
+        signal: stop.signal,
+        headers,
+      }).finally(() => clearTimeout(timer))
     }
     try {
       let token = await tokenOf(base)
@@ -283,7 +389,8 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         await prove(base, token, refused)
         answer = await open(token)
       }
-      if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await textIn(answer))
+      if (answer.status !== operation.status || !answer.body)
+        throw refusal(base, answer.status, await textIn(answer))
       yield* bytesOf(answer.body, timeoutMs)
     } catch (e) {
       throw e instanceof CliError ? e : unreachable(base, e)
@@ -294,20 +401,29 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     /** Address of the API. */
     url,
     /**
-     * Validates the request against the contract, calls the API, validates the response. Refreshes an expired access token once, and asks the user for the
-     * password if the call needs a recent proof of identity.
-     * Throws CliError: `usage` for an invalid request, otherwise by the status of the response.
+     * Validates the request against the contract, calls the API, validates the response. Refreshes
+     * an expired access token once, and asks the user for the password if the call needs a recent
+     * proof of identity. Throws CliError: `usage` for an invalid request, otherwise by the status
+     * of the response.
      */
-    async call<O extends Operation>(operation: O, ask: Ask<O>, { idempotencyKey, ...options }: CallOptions = {}): Promise<Answer<O>> {
+    async call<O extends Operation>(
+      operation: O,
+      ask: Ask<O>,
+      { idempotencyKey, ...options }: CallOptions = {},
+    ): Promise<Answer<O>> {
       check(operation, ask)
       const base = await url()
       const key = idempotencyKey ?? randomUUID()
       let token = operation.scope === null ? null : await tokenOf(base)
       let answer = await send(operation, ask, token, key, options)
       if (answer.status === 401 && token !== null) {
-        if (env['STEELYARD_TOKEN']) throw new CliError('not_signed_in', 'STEELYARD_TOKEN is not valid, or has expired')
+        if (env['STEELYARD_TOKEN'])
+          throw new CliError('not_signed_in', 'STEELYARD_TOKEN is not valid, or has expired')
         const next = await refresh(base, token)
-        if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.', { hint: `steelyard login --url ${base}` })
+        if (next === null)
+          throw new CliError('not_signed_in', 'Session expired. Please sign in again.', {
+            hint: `steelyard login --url ${base}`,
+          })
         token = next
         answer = await send(operation, ask, token, key, options)
       }
@@ -322,15 +438,18 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
       return readAnswer(operation, answer.text, base)
     },
     /**
-     * Calls a read whose response is long, and yields the text of the response in parts. Throws CliError; `unreachable` if the connection is cut before the
-     * end, so that a part isn't taken for the whole.
+     * Calls a read whose response is long, and yields the text of the response in parts. Throws
+     * CliError; `unreachable` if the connection is cut before the end, so that a part isn't taken
+     * for the whole.
      */
-    read: <O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<string> => textOf(long(operation, ask)),
+    read: <O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<string> =>
+      textOf(long(operation, ask)),
     /** Like `read`, for a file that isn't text. */
     readBytes: long,
     /**
-     * Reads the stream of events until it ends: with the access token, or if it is silent. Calls `onEvent` for each event, and once at the beginning, because
-     * something may have changed before. Throws CliError, or the error of the connection.
+     * Reads the stream of events until it ends: with the access token, or if it is silent. Calls
+     * `onEvent` for each event, and once at the beginning, because something may have changed
+     * before. Throws CliError, or the error of the connection.
      */
     async listen(signal: AbortSignal, onEvent: () => void): Promise<void> {
       const base = await url()
@@ -340,10 +459,12 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
       let answer = await open(token)
       if (answer.status === 401 && !env['STEELYARD_TOKEN']) {
         const next = await refresh(base, token)
-        if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.')
+        if (next === null)
+          throw new CliError('not_signed_in', 'Session expired. Please sign in again.')
         answer = await open(next)
       }
-      if (answer.status !== eventStream.status || !answer.body) throw refusal(base, answer.status, await textIn(answer))
+      if (answer.status !== eventStream.status || !answer.body)
+        throw refusal(base, answer.status, await textIn(answer))
       onEvent()
       await readEvents(answer.body, onEvent)
     },

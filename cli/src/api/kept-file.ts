@@ -9,7 +9,10 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'you may not write there',
 }
 
-/** Writes a file that only this user can read, atomically: writes and flushes a temporary file, then renames it. Throws CliError; then the file is unchanged. */
+/**
+ * Writes a file that only this user can read, atomically: writes and flushes a temporary file, then
+ * renames it. Throws CliError; then the file is unchanged.
+ */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
@@ -24,6 +27,10 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   } catch (cause) {
     await rm(aside, { force: true }).catch(() => undefined)
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    throw new CliError('failure', `${path} can't be written: ${reasons[code] ?? (cause instanceof Error ? cause.message : String(cause))}`, { cause })
+    throw new CliError(
+      'failure',
+      `${path} can't be written: ${reasons[code] ?? (cause instanceof Error ? cause.message : String(cause))}`,
+      { cause },
+    )
   }
 }

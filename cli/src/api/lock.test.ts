@@ -29,7 +29,13 @@ test('only one process at a time holds the lock', { timeout: 60_000 }, async () 
     Array.from(
       { length: 4 },
       () =>
-        new Promise((resolve) => void spawn(process.execPath, ['--input-type=module', '--eval', script], { cwd: dir, stdio: 'inherit' }).once('exit', resolve)),
+        new Promise(
+          (resolve) =>
+            void spawn(process.execPath, ['--input-type=module', '--eval', script], {
+              cwd: dir,
+              stdio: 'inherit',
+            }).once('exit', resolve),
+        ),
     ),
   )
   expect(exits).toEqual([0, 0, 0, 0])

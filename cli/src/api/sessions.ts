@@ -8,7 +8,11 @@ import { withLock } from './lock.ts'
 
 const Session = z.object({ email: z.string(), access_token: z.string(), refresh_token: z.string() })
 export type Session = z.infer<typeof Session>
-const Stored = z.object({ current: z.nullable(z.string()), sessions: z.record(z.string(), Session), devices: z.optional(z.record(z.string(), z.string())) })
+const Stored = z.object({
+  current: z.nullable(z.string()),
+  sessions: z.record(z.string(), Session),
+  devices: z.optional(z.record(z.string(), z.string())),
+})
 type Stored = z.infer<typeof Stored>
 
 const none: Stored = { current: null, sessions: {} }
@@ -20,21 +24,30 @@ export type Sessions = ReturnType<typeof openSessions>
  * (XDG Base Directory Specification: $XDG_CONFIG_HOME, else ~/.config).
  */
 export function openSessions(env: Readonly<Record<string, string | undefined>>) {
-  const folder = join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'steelyard')
+  const folder = join(
+    env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'),
+    'steelyard',
+  )
   const path = join(folder, 'sessions.json')
 
   const load = async (): Promise<Stored> => {
     const text = await readFile(path, 'utf8').catch((e: unknown) => {
       if (e instanceof Error && 'code' in e && e.code === 'ENOENT') return null
-      throw new CliError('failure', `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`)
+      throw new CliError(
+        'failure',
+        `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`,
+      )
     })
     if (text === null) return none
     // Restricts the file again, because a copied or edited file may be readable by other users.
-    if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
+    if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
+      await chmod(path, 0o600)
     try {
       return z.parse(Stored, JSON.parse(text))
     } catch {
-      throw new CliError('failure', `${path} is damaged`, { hint: 'Remove the file and sign in again: steelyard login' })
+      throw new CliError('failure', `${path} is damaged`, {
+        hint: 'Remove the file and sign in again: steelyard login',
+      })
     }
   }
 
@@ -55,11 +68,13 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     read: async (url: string): Promise<Session | null> => (await load()).sessions[url] ?? null,
     /** The device cookie of an address. The cookie outlives the session. */
     device: async (url: string) => (await load()).devices?.[url] ?? null,
-    keepDevice: (url: string, cookie: string) => alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
+    keepDevice: (url: string, cookie: string) =>
+      alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
     /**
-     * Replaces the session of an address with the result of `next`, under a lock. A null result removes the session. Resolves to the stored session.
-     * Throws CliError `conflict` and stores nothing if the session was changed meanwhile: while this process was suspended, another one may have taken over
-     * its lock, and somebody else may have signed in.
+     * Replaces the session of an address with the result of `next`, under a lock. A null result
+     * removes the session. Resolves to the stored session. Throws CliError `conflict` and stores
+     * nothing if the session was changed meanwhile: while this process was suspended, another one
+     * may have taken over its lock, and somebody else may have signed in.
      */
     change: (url: string, next: (now: Session | null) => Promise<Session | null>) =>
       alone(async (stored) => {
@@ -68,7 +83,11 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
         if (after === before) return after
         const now = await load()
         if (now.sessions[url]?.refresh_token !== before?.refresh_token)
-          throw new CliError('conflict', `Another steelyard process has changed the session for ${url}`, { hint: 'Run the command again' })
+          throw new CliError(
+            'conflict',
+            `Another steelyard process has changed the session for ${url}`,
+            { hint: 'Run the command again' },
+          )
         const { [url]: _, ...others } = now.sessions
         const current = after ? url : now.current === url ? null : now.current
         await store({ ...now, current, sessions: after ? { ...others, [url]: after } : others })

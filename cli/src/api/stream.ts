@@ -1,18 +1,36 @@
-/** The stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html), read only to learn that something has changed. */
+/**
+ * The stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html), read only
+ * to learn that something has changed.
+ */
 import { eventStream, heartbeatMs } from '#contract/events.ts'
 
-/** A stream without a heartbeat for this long has lost its connection, although TCP may not notice. */
+/**
+ * A stream without a heartbeat for this long has lost its connection, although TCP may not notice.
+ */
 const silentMs = 5 * heartbeatMs
 
 /** Opens the stream. Throws what `fetch` throws. */
 export const openStream = (url: string, token: string, signal: AbortSignal): Promise<Response> =>
-  fetch(url, { redirect: 'manual', signal, headers: { accept: eventStream.media, authorization: `Bearer ${token}` } })
+  fetch(url, {
+    redirect: 'manual',
+    signal,
+    headers: { accept: eventStream.media, authorization: `Bearer ${token}` },
+  })
 
-/** Calls `onEvent` for each event, until the stream ends or is silent. An event is a group of lines with data; heartbeats are comments. */
-export async function readEvents(body: ReadableStream<Uint8Array>, onEvent: () => void): Promise<void> {
+/**
+ * Calls `onEvent` for each event, until the stream ends or is silent. An event is a group of lines
+ * with data; heartbeats are comments.
+ */
+export async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  onEvent: () => void,
+): Promise<void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  /** Beginning of the current line. Only its first characters matter, so a line of any length takes no more memory. */
+  /**
+   * Beginning of the current line. Only its first characters matter, so a line of any length takes
+   * no more memory.
+   */
   let line = ''
   let timer: NodeJS.Timeout | undefined
   try {

@@ -2,7 +2,12 @@
 import { opendir, open, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import { type AnyDocument, type DocumentKind, documentKinds, documentSchemas } from '#contract/apply/documents.ts'
+import {
+  type AnyDocument,
+  type DocumentKind,
+  documentKinds,
+  documentSchemas,
+} from '#contract/apply/documents.ts'
 import { CliError } from '../exit.ts'
 import { meant } from '../parse.ts'
 import { oneLine } from '../text.ts'
@@ -28,11 +33,22 @@ export const largestFile = 16 * 1024 * 1024
 const mostFiles = 10_000
 const unreadable = (path: string, cause: unknown): CliError => {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const why: Record<string, string> = { ENOENT: 'there is no such file', EACCES: 'you may not read it', EISDIR: 'it is a folder' }
-  return new CliError('failure', `${oneLine(path)} cannot be read${why[code] ? `: ${why[code]}` : ''}`, { cause })
+  const why: Record<string, string> = {
+    ENOENT: 'there is no such file',
+    EACCES: 'you may not read it',
+    EISDIR: 'it is a folder',
+  }
+  return new CliError(
+    'failure',
+    `${oneLine(path)} cannot be read${why[code] ? `: ${why[code]}` : ''}`,
+    { cause },
+  )
 }
 
-/** The YAML files of a folder and its subfolders, in order. Hidden entries are left out. A folder that contains a link to itself is read once. */
+/**
+ * The YAML files of a folder and its subfolders, in order. Hidden entries are left out. A folder
+ * that contains a link to itself is read once.
+ */
 async function filesIn(folder: string, seen: Set<string>): Promise<string[]> {
   const real = await realpath(folder)
   if (seen.has(real)) return []
@@ -45,12 +61,16 @@ async function filesIn(folder: string, seen: Set<string>): Promise<string[]> {
     const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false
     if (isFolder) files.push(...(await filesIn(path, seen)))
     else if (/\.ya?ml$/i.test(name)) files.push(path)
-    if (files.length > mostFiles) throw new CliError('usage', `${oneLine(folder)} contains more than ${mostFiles} YAML files`)
+    if (files.length > mostFiles)
+      throw new CliError('usage', `${oneLine(folder)} contains more than ${mostFiles} YAML files`)
   }
   return files
 }
 
-/** The text of a file, or of standard input (`-`). Reads at most `largestFile` bytes, because the size of a pipe isn't known in advance. */
+/**
+ * The text of a file, or of standard input (`-`). Reads at most `largestFile` bytes, because the
+ * size of a pipe isn't known in advance.
+ */
 async function textOf(path: string): Promise<string> {
   const file = await open(path === '-' ? '/dev/stdin' : path)
   try {
@@ -60,20 +80,30 @@ async function textOf(path: string): Promise<string> {
       chunks.push(chunk as Buffer)
       bytes += (chunk as Buffer).length
     }
-    if (bytes > largestFile) throw new CliError('usage', `${oneLine(path)} is larger than ${largestFile / 1024 ** 2} MiB: split it into several files`)
+    if (bytes > largestFile)
+      throw new CliError(
+        'usage',
+        `${oneLine(path)} is larger than ${largestFile / 1024 ** 2} MiB: split it into several files`,
+      )
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.concat(chunks))
   } catch (cause) {
-    if (cause instanceof TypeError) throw new CliError('usage', `${oneLine(path)} is not UTF-8 text`, { cause })
+    if (cause instanceof TypeError)
+      throw new CliError('usage', `${oneLine(path)} is not UTF-8 text`, { cause })
     throw cause
   } finally {
     await file.close()
   }
 }
 
-const isKind = (kind: unknown): kind is DocumentKind => typeof kind === 'string' && Object.hasOwn(documentSchemas, kind)
+const isKind = (kind: unknown): kind is DocumentKind =>
+  typeof kind === 'string' && Object.hasOwn(documentSchemas, kind)
 
 /** The sentences of a document's problems, with their lines. */
-function problemsOf(yaml: YamlDocument, issues: readonly z.core.$ZodIssue[], known: readonly string[]): { line: number; message: string }[] {
+function problemsOf(
+  yaml: YamlDocument,
+  issues: readonly z.core.$ZodIssue[],
+  known: readonly string[],
+): { line: number; message: string }[] {
   return issues.flatMap((issue) => {
     const where = issue.path.join('.')
     if (issue.code === 'unrecognized_keys')
@@ -81,33 +111,50 @@ function problemsOf(yaml: YamlDocument, issues: readonly z.core.$ZodIssue[], kno
         line: yaml.lineOf(issue.path, key),
         message: `There is no field ${oneLine([...issue.path, key].join('.'))}${issue.path.length === 0 ? meant(key, known) : ''}`,
       }))
-    const isMissing = (issue.code === 'invalid_type' || issue.code === 'invalid_value') && issue.input === undefined
-    return [{ line: yaml.lineOf(issue.path), message: isMissing ? `${where} is missing` : `${where}: ${issue.message}` }]
+    const isMissing =
+      (issue.code === 'invalid_type' || issue.code === 'invalid_value') && issue.input === undefined
+    return [
+      {
+        line: yaml.lineOf(issue.path),
+        message: isMissing ? `${where} is missing` : `${where}: ${issue.message}`,
+      },
+    ]
   })
 }
 
 function readOne(yaml: YamlDocument, file: string): { placed?: Placed; problems: Problem[] } {
   const { value, line, lineOf } = yaml
   const say = (at: number, message: string) => ({ problems: [{ file, line: at, message }] })
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return say(line, 'A document is a map that begins with kind: …')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return say(line, 'A document is a map that begins with kind: …')
   const { kind } = value as { kind?: unknown }
   if (kind === undefined) return say(line, `kind is missing: ${documentKinds.join(', ')}`)
   if (!isKind(kind))
     return say(
       lineOf([], 'kind'),
-      typeof kind === 'string' ? `There is no kind ${oneLine(kind)}${meant(kind, documentKinds)}` : `kind must be a word: ${documentKinds.join(', ')}`,
+      typeof kind === 'string'
+        ? `There is no kind ${oneLine(kind)}${meant(kind, documentKinds)}`
+        : `kind must be a word: ${documentKinds.join(', ')}`,
     )
   const schema = documentSchemas[kind]
   const read = z.safeParse<z.core.$ZodType>(schema, value, { reportInput: true })
-  if (read.success) return { placed: { document: read.data as AnyDocument, file, line, lineOf }, problems: [] }
-  return { problems: problemsOf(yaml, read.error.issues, Object.keys(schema.shape)).map((p) => ({ file, ...p })) }
+  if (read.success)
+    return { placed: { document: read.data as AnyDocument, file, line, lineOf }, problems: [] }
+  return {
+    problems: problemsOf(yaml, read.error.issues, Object.keys(schema.shape)).map((p) => ({
+      file,
+      ...p,
+    })),
+  }
 }
 
 /**
- * Reads all documents. `paths`: files, folders, or `-` for standard input. The documents are complete only if there are no problems.
- * Throws CliError for a file that can't be read.
+ * Reads all documents. `paths`: files, folders, or `-` for standard input. The documents are
+ * complete only if there are no problems. Throws CliError for a file that can't be read.
  */
-export async function readDocuments(paths: readonly string[]): Promise<{ documents: Placed[]; problems: Problem[] }> {
+export async function readDocuments(
+  paths: readonly string[],
+): Promise<{ documents: Placed[]; problems: Problem[] }> {
   const documents: Placed[] = []
   const problems: Problem[] = []
   const seen = new Set<string>()
@@ -118,7 +165,8 @@ export async function readDocuments(paths: readonly string[]): Promise<{ documen
     } catch (cause) {
       throw cause instanceof CliError ? cause : unreadable(path, cause)
     }
-    if (files.length === 0) throw new CliError('usage', `${oneLine(path)} contains no file with the ending .yaml or .yml`)
+    if (files.length === 0)
+      throw new CliError('usage', `${oneLine(path)} contains no file with the ending .yaml or .yml`)
     for (const file of files) {
       const text = await textOf(file).catch((cause: unknown) => {
         throw cause instanceof CliError ? cause : unreadable(file, cause)
@@ -132,7 +180,11 @@ export async function readDocuments(paths: readonly string[]): Promise<{ documen
           if (placed) documents.push(placed)
           problems.push(...more)
         }
-        if (documents.length > mostDocuments) throw new CliError('usage', `There are more than ${mostDocuments} documents: apply them in parts`)
+        if (documents.length > mostDocuments)
+          throw new CliError(
+            'usage',
+            `There are more than ${mostDocuments} documents: apply them in parts`,
+          )
       }
     }
   }

@@ -1,4 +1,7 @@
-/** Every kind of document, in the order in which objects are created. A new kind is a schema in `contract/apply/documents.ts`, a file in `kinds/` and a line here. */
+/**
+ * Every kind of document, in the order in which objects are created. A new kind is a schema in
+ * `contract/apply/documents.ts`, a file in `kinds/` and a line here.
+ */
 import { clusters } from './kinds/clusters.ts'
 import { datacenters } from './kinds/datacenters.ts'
 import { images } from './kinds/images.ts'
@@ -9,4 +12,13 @@ import { servers } from './kinds/servers.ts'
 import { subnets } from './kinds/subnets.ts'
 import type { KindPlanner } from './plan.ts'
 
-export const kinds: readonly KindPlanner[] = [datacenters, joinTokens, servers, subnets, images, patches, clusters, offers]
+export const kinds: readonly KindPlanner[] = [
+  datacenters,
+  joinTokens,
+  servers,
+  subnets,
+  images,
+  patches,
+  clusters,
+  offers,
+]

@@ -23,8 +23,15 @@ export interface Run {
   /** Disks with content that the user has agreed to wipe. */
   readonly confirmedDisks: readonly ConfirmedDisk[]
   /** Calls the API as part of the set, so that created objects are recorded. */
-  call<O extends Operation>(operation: O, ask: Partial<Asked<O>>, version?: number): Promise<Answer<O>>
-  /** Ids of objects by their kind and name, also of those that the run has created. Throws CliError `not_found`. */
+  call<O extends Operation>(
+    operation: O,
+    ask: Partial<Asked<O>>,
+    version?: number,
+  ): Promise<Answer<O>>
+  /**
+   * Ids of objects by their kind and name, also of those that the run has created. Throws CliError
+   * `not_found`.
+   */
   idOf(kind: DocumentKind, name: string): Promise<string>
   made(kind: DocumentKind, name: string, id: string): void
   /** Waits until an operation has ended. Throws CliError if it failed. */
@@ -49,7 +56,10 @@ export interface Step {
   run(run: Run): Promise<void>
 }
 
-/** Order of the steps. What frees something (servers, addresses, names) comes first; what needs something comes after what creates it. */
+/**
+ * Order of the steps. What frees something (servers, addresses, names) comes first; what needs
+ * something comes after what creates it.
+ */
 export const ranks = {
   clusterRemove: 10,
   unassign: 20,
@@ -103,7 +113,10 @@ export interface Planning {
   /** Null without `--prune`. */
   readonly prune: PruneOptions | null
   readonly plan: Plan
-  /** Objects that the documents describe, by kind and id: they aren't pruned, and those of another set move to this set. */
+  /**
+   * Objects that the documents describe, by kind and id: they aren't pruned, and those of another
+   * set move to this set.
+   */
   readonly described: Set<string>
   /** What the documents refer to by name, with the first document that does. */
   readonly referred: Map<string, Placed>
@@ -112,12 +125,21 @@ export interface Planning {
 /** How documents of one kind become steps, and objects become documents. */
 export interface KindPlanner<D extends AnyDocument = AnyDocument> {
   readonly kind: D['kind']
-  /** The kind's name in the record of applied objects; null for servers, which are never created or removed. */
+  /**
+   * The kind's name in the record of applied objects; null for servers, which are never created or
+   * removed.
+   */
   readonly appliedKind: AppliedKind | null
-  /** A short name for people, such as `edge-pool`. Two documents of a kind with the same name are refused. */
+  /**
+   * A short name for people, such as `edge-pool`. Two documents of a kind with the same name are
+   * refused.
+   */
   nameOf(document: D): string
   plan(planning: Planning, placed: readonly Placed<D>[]): Promise<void>
-  /** Adds steps that remove the objects, which an earlier `apply` has created and no document describes. */
+  /**
+   * Adds steps that remove the objects, which an earlier `apply` has created and no document
+   * describes.
+   */
   prune(planning: Planning, applied: readonly Applied[]): Promise<void>
   /** Documents of all objects of the kind. */
   export(world: World, tell: (sentence: string) => void): Promise<object[]>
@@ -126,52 +148,92 @@ export interface KindPlanner<D extends AnyDocument = AnyDocument> {
 /** Keeps the document's type while planners of all kinds are in one list. */
 export const planner = <D extends AnyDocument>(declared: KindPlanner<D>): KindPlanner => declared
 
-export const documentsOf = <D extends AnyDocument>({ documents }: Planning, kind: D['kind']): Placed<D>[] =>
-  documents.filter(({ document }) => document.kind === kind) as Placed<D>[]
+export const documentsOf = <D extends AnyDocument>(
+  { documents }: Planning,
+  kind: D['kind'],
+): Placed<D>[] => documents.filter(({ document }) => document.kind === kind) as Placed<D>[]
 
 export const keyOf = (kind: string, name: string): string => `${kind}\u0000${name}`
 
 /** Adds a problem at a field of a document. */
-export const refuse = ({ plan }: Planning, { file, lineOf }: Placed, message: string, ...path: readonly string[]): void =>
-  void plan.problems.push({ file, line: lineOf(path), message })
+export const refuse = (
+  { plan }: Planning,
+  { file, lineOf }: Placed,
+  message: string,
+  ...path: readonly string[]
+): void => void plan.problems.push({ file, line: lineOf(path), message })
 
 /** The fields that differ. A field that is undefined in `wanted` isn't managed. */
-export const changesOf = (now: Readonly<Record<string, unknown>>, wanted: Readonly<Record<string, unknown>>): Change[] =>
+export const changesOf = (
+  now: Readonly<Record<string, unknown>>,
+  wanted: Readonly<Record<string, unknown>>,
+): Change[] =>
   Object.entries(wanted).flatMap(([field, after]) => {
     const before = now[field] ?? null
     return after === undefined || isDeepStrictEqual(before, after) ? [] : [{ field, before, after }]
   })
 
 /** The values of the changes by field: the body of an update. */
-export const bodyOf = (changes: readonly Change[]) => Object.fromEntries(changes.map(({ field, after }) => [field, after])) as Record<string, never>
+export const bodyOf = (changes: readonly Change[]) =>
+  Object.fromEntries(changes.map(({ field, after }) => [field, after])) as Record<string, never>
 
-/** The fields of a document as changes from nothing; nulls and empty lists are left out, because they say nothing. */
+/**
+ * The fields of a document as changes from nothing; nulls and empty lists are left out, because
+ * they say nothing.
+ */
 export const fieldsOf = ({ kind: _kind, ...fields }: AnyDocument): Change[] =>
   Object.entries(fields).flatMap(([field, after]) =>
-    after === null || after === undefined || (Array.isArray(after) && after.length === 0) ? [] : [{ field, before: null, after }],
+    after === null || after === undefined || (Array.isArray(after) && after.length === 0)
+      ? []
+      : [{ field, before: null, after }],
   )
 
 /**
- * The datacenter that a field names: its id is looked up when the step runs. Adds a problem if neither the installation nor a document has the datacenter.
- * Resolves to whether it is known.
+ * The datacenter that a field names: its id is looked up when the step runs. Adds a problem if
+ * neither the installation nor a document has the datacenter. Resolves to whether it is known.
  */
-export async function demandDatacenter(planning: Planning, placed: Placed, code: string): Promise<boolean> {
+export async function demandDatacenter(
+  planning: Planning,
+  placed: Placed,
+  code: string,
+): Promise<boolean> {
   const { world, referred, defined } = planning
   const key = keyOf('datacenter', code)
   if (!referred.has(key)) referred.set(key, placed)
   const isKnown = defined.has(key) || (await world.datacenters()).some((d) => d.code === code)
-  if (!isKnown) refuse(planning, placed, `There is no datacenter ${code}, and no document describes it`, 'datacenter')
+  if (!isKnown)
+    refuse(
+      planning,
+      placed,
+      `There is no datacenter ${code}, and no document describes it`,
+      'datacenter',
+    )
   return isKnown
 }
 
-/** The difference between a document and an object: a step if there is one, otherwise the object counts as unchanged. */
-export function planUpdate(planning: Planning, step: Omit<Step, 'does' | 'run'>, run: Step['run']): void {
+/**
+ * The difference between a document and an object: a step if there is one, otherwise the object
+ * counts as unchanged.
+ */
+export function planUpdate(
+  planning: Planning,
+  step: Omit<Step, 'does' | 'run'>,
+  run: Step['run'],
+): void {
   if (step.changes.length === 0) planning.plan.unchanged++
   else planning.plan.steps.push({ ...step, does: 'update', run })
 }
 
-export function planRemoval(planning: Planning, step: Pick<Step, 'kind' | 'name' | 'rank' | 'run'> & { readonly note?: string }): void {
+export function planRemoval(
+  planning: Planning,
+  step: Pick<Step, 'kind' | 'name' | 'rank' | 'run'> & { readonly note?: string },
+): void {
   const needed = planning.referred.get(keyOf(step.kind, step.name))
-  if (needed) return refuse(planning, needed, `${step.kind} ${step.name} would be pruned, but this document needs it: add a document for it`)
+  if (needed)
+    return refuse(
+      planning,
+      needed,
+      `${step.kind} ${step.name} would be pruned, but this document needs it: add a document for it`,
+    )
   planning.plan.steps.push({ ...step, does: 'remove', changes: [], placed: null })
 }

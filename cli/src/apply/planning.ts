@@ -25,8 +25,14 @@ export interface WholePlan extends Plan {
   readonly moving: Moving
 }
 
-/** The documents by kind and name, and a problem for each that has the kind and name of an earlier one. */
-function byName(documents: readonly Placed[]): { first: ReadonlyMap<string, Placed>; problems: Problem[] } {
+/**
+ * The documents by kind and name, and a problem for each that has the kind and name of an earlier
+ * one.
+ */
+function byName(documents: readonly Placed[]): {
+  first: ReadonlyMap<string, Placed>
+  problems: Problem[]
+} {
   const first = new Map<string, Placed>()
   const problems: Problem[] = []
   for (const placed of documents) {
@@ -34,16 +40,25 @@ function byName(documents: readonly Placed[]): { first: ReadonlyMap<string, Plac
     const name = kinds.find((k) => k.kind === document.kind)!.nameOf(document)
     const key = keyOf(document.kind, name)
     const earlier = first.get(key)
-    if (earlier) problems.push({ file, line, message: `${earlier.file}:${earlier.line} describes the same ${document.kind}` })
+    if (earlier)
+      problems.push({
+        file,
+        line,
+        message: `${earlier.file}:${earlier.line} describes the same ${document.kind}`,
+      })
     else first.set(key, placed)
   }
   return { first, problems }
 }
 
-/** Problems with `--prune-cluster`: it removes only a cluster that an earlier `apply` of this set has created, and that no document describes. */
+/**
+ * Problems with `--prune-cluster`: it removes only a cluster that an earlier `apply` of this set
+ * has created, and that no document describes.
+ */
 function demandPruned({ plan, prune, set }: Planning): void {
   for (const name of prune?.clusters ?? []) {
-    if (plan.steps.some((s) => s.kind === 'cluster' && s.does === 'remove' && s.name === name)) continue
+    if (plan.steps.some((s) => s.kind === 'cluster' && s.does === 'remove' && s.name === name))
+      continue
     throw new CliError('usage', `--prune-cluster ${oneLine(name)} removes nothing`, {
       hint: `It names a cluster that an earlier apply of the set ${set} has created, and that is in no document now`,
     })
@@ -51,11 +66,25 @@ function demandPruned({ plan, prune, set }: Planning): void {
 }
 
 /** @throws CliError if the installation can't be read, or an option is wrong */
-export async function makePlan(context: Context, documents: readonly Placed[], { set, prune }: PlanOptions): Promise<WholePlan> {
+export async function makePlan(
+  context: Context,
+  documents: readonly Placed[],
+  { set, prune }: PlanOptions,
+): Promise<WholePlan> {
   const { first, problems } = byName(documents)
   const plan: Plan = { steps: [], problems, waiting: [], notes: [], unchanged: 0 }
   const world = openWorld(context.api)
-  const planning: Planning = { context, world, documents, defined: new Set(first.keys()), set, prune, plan, described: new Set(), referred: new Map() }
+  const planning: Planning = {
+    context,
+    world,
+    documents,
+    defined: new Set(first.keys()),
+    set,
+    prune,
+    plan,
+    described: new Set(),
+    referred: new Map(),
+  }
   const none: Moving = { objects: [], from: [] }
   if (plan.problems.length > 0) return { ...plan, set, moving: none }
   for (const kind of kinds) {
@@ -67,26 +96,42 @@ export async function makePlan(context: Context, documents: readonly Placed[], {
   if (prune) {
     for (const kind of kinds) {
       if (kind.appliedKind === null) continue
-      const some = applied.filter((a) => a.kind === kind.appliedKind && a.set === set && !isDescribed(a))
+      const some = applied.filter(
+        (a) => a.kind === kind.appliedKind && a.set === set && !isDescribed(a),
+      )
       if (some.length > 0) await kind.prune(planning, some)
     }
     demandPruned(planning)
   }
   const steps = plan.steps.toSorted((a, b) => a.rank - b.rank)
   const others = applied.filter((a) => a.set !== set && isDescribed(a))
-  return { ...plan, steps, set, moving: { objects: others.map(({ kind, id }) => ({ kind, id })), from: [...new Set(others.map((a) => a.set))] } }
+  return {
+    ...plan,
+    steps,
+    set,
+    moving: {
+      objects: others.map(({ kind, id }) => ({ kind, id })),
+      from: [...new Set(others.map((a) => a.set))],
+    },
+  }
 }
 
 /** Moves the objects of other sets to this set, so that those sets don't prune them. */
-export async function moveObjects({ api }: Context, { set, moving: { objects } }: WholePlan): Promise<void> {
-  for (let from = 0; from < objects.length; from += mostMoved) await api.call(appliedMove, { body: { set, objects: objects.slice(from, from + mostMoved) } })
+export async function moveObjects(
+  { api }: Context,
+  { set, moving: { objects } }: WholePlan,
+): Promise<void> {
+  for (let from = 0; from < objects.length; from += mostMoved)
+    await api.call(appliedMove, { body: { set, objects: objects.slice(from, from + mostMoved) } })
 }
 
 /** Whether a run would send anything. */
-export const isEmpty = ({ steps, moving }: WholePlan): boolean => steps.length === 0 && moving.objects.length === 0
+export const isEmpty = ({ steps, moving }: WholePlan): boolean =>
+  steps.length === 0 && moving.objects.length === 0
 
 /** Whether nothing differs, as far as this can be compared. */
-export const isSame = ({ steps, moving }: WholePlan): boolean => steps.every((s) => s.does === 'send') && moving.objects.length === 0
+export const isSame = ({ steps, moving }: WholePlan): boolean =>
+  steps.every((s) => s.does === 'send') && moving.objects.length === 0
 
 /** "2 objects move here from the set rack-a". */
 export const movingText = ({ moving: { objects, from } }: WholePlan): string =>

@@ -14,12 +14,20 @@ export interface Outcome {
 }
 
 /** Ids of the installation's objects by kind and name. */
-const lists: Readonly<Partial<Record<DocumentKind, (world: World) => Promise<readonly (readonly [name: string, id: string])[]>>>> = {
+const lists: Readonly<
+  Partial<
+    Record<
+      DocumentKind,
+      (world: World) => Promise<readonly (readonly [name: string, id: string])[]>
+    >
+  >
+> = {
   datacenter: async (world) => (await world.datacenters()).map((d) => [d.code, d.id]),
   subnet: async (world) => (await world.subnets()).map((s) => [s.name, s.id]),
   cluster: async (world) => (await world.clusters()).map((c) => [c.name, c.id]),
   server: async (world) => (await world.servers()).map((s) => [s.name, s.id]),
-  'join-token': async (world) => (await world.joinTokens()).filter((t) => t.status !== 'revoked').map((t) => [t.name, t.id]),
+  'join-token': async (world) =>
+    (await world.joinTokens()).filter((t) => t.status !== 'revoked').map((t) => [t.name, t.id]),
 }
 
 /** @param world the installation, read when a step first needs an id */
@@ -35,7 +43,9 @@ function openRun(
     const { operation, exit } = await watch(context, operationId, 'err')
     operations.forEach((id, cluster) => id === operationId && operations.delete(cluster))
     if (exit !== exitCodes.ok)
-      throw new CliError('failure', operation.reason ?? `The operation is ${operation.status}`, { hint: `steelyard operation retry ${operationId}` })
+      throw new CliError('failure', operation.reason ?? `The operation is ${operation.status}`, {
+        hint: `steelyard operation retry ${operationId}`,
+      })
   }
   return {
     context,
@@ -43,7 +53,9 @@ function openRun(
     operations,
     call: (operation, ask, version) => context.api.call(operation, ask as never, { version, set }),
     async idOf(kind, name) {
-      const id = made.get(keyOf(kind, name)) ?? (await lists[kind]?.(world))?.find(([known]) => known === name)?.[1]
+      const id =
+        made.get(keyOf(kind, name)) ??
+        (await lists[kind]?.(world))?.find(([known]) => known === name)?.[1]
       if (id === undefined) throw new CliError('not_found', `There is no ${kind} ${name}`)
       return id
     },
@@ -58,12 +70,25 @@ function openRun(
 }
 
 /**
- * Carries out the steps in order and stops at the first that fails. `tell` is called after each step. Ctrl-C ends the run between two steps.
- * With `waits`, waits for the clusters that the run has created.
+ * Carries out the steps in order and stops at the first that fails. `tell` is called after each
+ * step. Ctrl-C ends the run between two steps. With `waits`, waits for the clusters that the run
+ * has created.
  */
 export async function runSteps(
   context: Context,
-  { steps, world, set, confirmedDisks, waits }: { steps: readonly Step[]; world: World; set: string; confirmedDisks: readonly ConfirmedDisk[]; waits: boolean },
+  {
+    steps,
+    world,
+    set,
+    confirmedDisks,
+    waits,
+  }: {
+    steps: readonly Step[]
+    world: World
+    set: string
+    confirmedDisks: readonly ConfirmedDisk[]
+    waits: boolean
+  },
   tell: (outcome: Outcome) => void,
 ): Promise<Outcome[]> {
   const { terminal } = context
@@ -85,7 +110,12 @@ export async function runSteps(
       await step.run(run)
       add({ step, result: 'done' })
     } catch (error) {
-      failed = error instanceof CliError ? error : new CliError('failure', error instanceof Error ? error.message : String(error), { cause: error })
+      failed =
+        error instanceof CliError
+          ? error
+          : new CliError('failure', error instanceof Error ? error.message : String(error), {
+              cause: error,
+            })
       add({ step, result: 'failed', error: failed })
     }
   }

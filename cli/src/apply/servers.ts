@@ -4,11 +4,23 @@ import type { Server } from '#contract/servers/servers.ts'
 import type { Placed } from './files.ts'
 import { documentsOf, type Planning } from './plan.ts'
 
-type Matched = { readonly server: Server } | { readonly waiting: string } | { readonly problem: string; readonly field: 'uuid' | 'serial' }
+type Matched =
+  | { readonly server: Server }
+  | { readonly waiting: string }
+  | { readonly problem: string; readonly field: 'uuid' | 'serial' }
 
-/** Finds the server with the UUID and the serial number of a document. The servers are indexed once, because there may be thousands of documents. */
-export function matcher(servers: readonly Server[]): (document: Pick<ServerDocument, 'uuid' | 'serial'>) => Matched {
-  const byUuid = new Map(servers.flatMap((server) => (server.identity.uuid === null ? [] : [[server.identity.uuid.toLowerCase(), server] as const])))
+/**
+ * Finds the server with the UUID and the serial number of a document. The servers are indexed once,
+ * because there may be thousands of documents.
+ */
+export function matcher(
+  servers: readonly Server[],
+): (document: Pick<ServerDocument, 'uuid' | 'serial'>) => Matched {
+  const byUuid = new Map(
+    servers.flatMap((server) =>
+      server.identity.uuid === null ? [] : [[server.identity.uuid.toLowerCase(), server] as const],
+    ),
+  )
   const bySerial = new Map<string | null, Server[]>()
   for (const server of servers) {
     const { serial } = server.identity
@@ -22,37 +34,63 @@ export function matcher(servers: readonly Server[]): (document: Pick<ServerDocum
       if (!server) return { waiting: `no server with the system UUID ${uuid} is registered yet` }
       return serial === undefined || server.identity.serial === serial
         ? { server }
-        : { problem: `The server with this system UUID has the serial number ${server.identity.serial ?? 'unknown'}, not ${serial}`, field: 'serial' }
+        : {
+            problem: `The server with this system UUID has the serial number ${server.identity.serial ?? 'unknown'}, not ${serial}`,
+            field: 'serial',
+          }
     }
     const found = bySerial.get(serial ?? null) ?? []
-    if (found.length > 1) return { problem: `${found.length} servers have this serial number: give the system UUID too`, field: 'serial' }
-    return found[0] ? { server: found[0] } : { waiting: `no server with the serial number ${serial} is registered yet` }
+    if (found.length > 1)
+      return {
+        problem: `${found.length} servers have this serial number: give the system UUID too`,
+        field: 'serial',
+      }
+    return found[0]
+      ? { server: found[0] }
+      : { waiting: `no server with the serial number ${serial} is registered yet` }
   }
 }
 
-/** Whether the run removes the server's cluster first: rules about a server in a cluster don't apply then. */
-export const isFreed = ({ prune }: Planning, { cluster }: Server): boolean => cluster !== null && (prune?.clusters.includes(cluster.name) ?? false)
+/**
+ * Whether the run removes the server's cluster first: rules about a server in a cluster don't apply
+ * then.
+ */
+export const isFreed = ({ prune }: Planning, { cluster }: Server): boolean =>
+  cluster !== null && (prune?.clusters.includes(cluster.name) ?? false)
 
 /** `datacenter`: its code after the run. */
-export type FoundServer = { readonly server: Server; readonly datacenter: string | null } | { readonly waiting: string } | null
+export type FoundServer =
+  | { readonly server: Server; readonly datacenter: string | null }
+  | { readonly waiting: string }
+  | null
 
 /**
- * Finds servers by the name that they will have after the run: by a document that gives them this name, or else by their present name. The result is null
- * if neither exists, and `waiting` if a document gives the name to a server that isn't registered yet.
+ * Finds servers by the name that they will have after the run: by a document that gives them this
+ * name, or else by their present name. The result is null if neither exists, and `waiting` if a
+ * document gives the name to a server that isn't registered yet.
  */
 export async function serverFinder(planning: Planning): Promise<(name: string) => FoundServer> {
   const servers = await planning.world.servers()
   const match = matcher(servers)
   const present = (server: Server) => server.datacenter?.code ?? null
-  const byName = new Map<string, FoundServer>(servers.map((server) => [server.name, { server, datacenter: present(server) }]))
+  const byName = new Map<string, FoundServer>(
+    servers.map((server) => [server.name, { server, datacenter: present(server) }]),
+  )
   type Described = { readonly name: string; readonly found: NonNullable<FoundServer> }
-  const described = documentsOf<ServerDocument>(planning, 'server').flatMap(({ document: { name, datacenter, ...identity } }): Described[] => {
-    const found = match(identity)
-    if ('problem' in found) return []
-    if ('waiting' in found) return name === undefined ? [] : [{ name, found }]
-    const { server } = found
-    return [{ name: name ?? server.name, found: { server, datacenter: datacenter === undefined ? present(server) : datacenter } }]
-  })
+  const described = documentsOf<ServerDocument>(planning, 'server').flatMap(
+    ({ document: { name, datacenter, ...identity } }): Described[] => {
+      const found = match(identity)
+      if ('problem' in found) return []
+      if ('waiting' in found) return name === undefined ? [] : [{ name, found }]
+      const { server } = found
+      return [
+        {
+          name: name ?? server.name,
+          found: { server, datacenter: datacenter === undefined ? present(server) : datacenter },
+        },
+      ]
+    },
+  )
   for (const { found } of described) if ('server' in found) byName.delete(found.server.name)
   for (const { name, found } of described) byName.set(name, found)
   return (name) => byName.get(name) ?? null
@@ -65,10 +103,14 @@ export interface Rename {
 }
 
 /**
- * Orders renames so that each new name is free when its turn comes. Servers that exchange names have no such order: one of them gets a temporary name first.
+ * Orders renames so that each new name is free when its turn comes. Servers that exchange names
+ * have no such order: one of them gets a temporary name first.
  * @param temporary makes a name that no server has
  */
-export function orderRenames(renames: readonly Rename[], temporary: (rename: Rename) => string): Rename[] {
+export function orderRenames(
+  renames: readonly Rename[],
+  temporary: (rename: Rename) => string,
+): Rename[] {
   const holder = new Map(renames.map((rename) => [rename.from, rename]))
   const ordered: Rename[] = []
   const state = new Map<string, 'open' | 'done'>()
@@ -98,7 +140,10 @@ export function orderRenames(renames: readonly Rename[], temporary: (rename: Ren
 }
 
 /** Server documents that describe the same server, with the first document that does. */
-export function twins(placed: readonly Placed<ServerDocument>[], match: ReturnType<typeof matcher>): Map<Placed<ServerDocument>, Placed<ServerDocument>> {
+export function twins(
+  placed: readonly Placed<ServerDocument>[],
+  match: ReturnType<typeof matcher>,
+): Map<Placed<ServerDocument>, Placed<ServerDocument>> {
   const first = new Map<string, Placed<ServerDocument>>()
   const repeated = new Map<Placed<ServerDocument>, Placed<ServerDocument>>()
   for (const one of placed) {

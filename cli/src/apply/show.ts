@@ -22,11 +22,16 @@ function inline(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : `[${value.map(inline).join(', ')}]`
   if (typeof value === 'string') return oneLine(value)
   if (typeof value !== 'object') return oneLine(JSON.stringify(value))
-  const fields = Object.entries(value).filter(([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0))
-  return fields.length === 0 ? 'none' : `{${fields.map(([key, one]) => `${oneLine(key)}: ${inline(one)}`).join(', ')}}`
+  const fields = Object.entries(value).filter(
+    ([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0),
+  )
+  return fields.length === 0
+    ? 'none'
+    : `{${fields.map(([key, one]) => `${oneLine(key)}: ${inline(one)}`).join(', ')}}`
 }
 
-const isLong = (value: unknown): value is string => typeof value === 'string' && value.trimEnd().includes('\n')
+const isLong = (value: unknown): value is string =>
+  typeof value === 'string' && value.trimEnd().includes('\n')
 
 /** The lines of a text that differ, with context. */
 function textDiff(terminal: Terminal, before: string, after: string): string {
@@ -35,22 +40,38 @@ function textDiff(terminal: Terminal, before: string, after: string): string {
     .map(({ hidden, lines }) =>
       hidden
         ? `      @@ ${counted(lines.length, 'unchanged line')} @@\n`
-        : lines.map(({ kind, text }) => `      ${paint(terminal, marks[kind][1], `${marks[kind][0]} ${manyLines(text)}`)}\n`).join(''),
+        : lines
+            .map(
+              ({ kind, text }) =>
+                `      ${paint(terminal, marks[kind][1], `${marks[kind][0]} ${manyLines(text)}`)}\n`,
+            )
+            .join(''),
     )
     .join('')
 }
 
 /** One field. `isWhole`: values aren't shortened, and texts are shown with their lines. */
-function changeText(terminal: Terminal, { field, before, after }: Change, does: Does, isWhole: boolean): string {
+function changeText(
+  terminal: Terminal,
+  { field, before, after }: Change,
+  does: Does,
+  isWhole: boolean,
+): string {
   if (isLong(before) || isLong(after)) {
-    const [old, now] = [before, after].map((value) => (typeof value === 'string' ? value : '')) as [string, string]
-    return isWhole ? `    ${field}:\n${textDiff(terminal, old, now)}` : `    ${field}: ${counted(now.trimEnd().split('\n').length, 'line')}\n`
+    const [old, now] = [before, after].map((value) => (typeof value === 'string' ? value : '')) as [
+      string,
+      string,
+    ]
+    return isWhole
+      ? `    ${field}:\n${textDiff(terminal, old, now)}`
+      : `    ${field}: ${counted(now.trimEnd().split('\n').length, 'line')}\n`
   }
   const value = (one: unknown) => (isWhole ? inline(one) : cut(inline(one), longestValue))
   return `    ${field}: ${does === 'create' ? value(after) : `${value(before)} → ${value(after)}`}\n`
 }
 
-const titleOf = ({ kind, name, note }: Step): string => `${kind} ${oneLine(name)}${note === undefined ? '' : ` (${oneLine(note)})`}`
+const titleOf = ({ kind, name, note }: Step): string =>
+  `${kind} ${oneLine(name)}${note === undefined ? '' : ` (${oneLine(note)})`}`
 
 /** `isWhole`: also the fields of objects that are created, and texts with their lines. */
 export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean): string {
@@ -58,7 +79,10 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
     const [sign, colour] = signs[step.does]
     const title = `${sign} ${titleOf(step)}\n`
     const changes = step.does === 'create' && !isWhole ? [] : step.changes
-    return (colour ? paint(terminal, colour, title) : title) + changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('')
+    return (
+      (colour ? paint(terminal, colour, title) : title) +
+      changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('')
+    )
   })
   const count = (...does: readonly Does[]) => plan.steps.filter((s) => does.includes(s.does)).length
   const summary = [
@@ -70,7 +94,9 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
   ].join(', ')
   return [
     ...lines,
-    ...plan.waiting.map(({ kind, name, reason }) => `  ${kind} ${oneLine(name)} waits: ${oneLine(reason)}\n`),
+    ...plan.waiting.map(
+      ({ kind, name, reason }) => `  ${kind} ${oneLine(name)} waits: ${oneLine(reason)}\n`,
+    ),
     ...(plan.moving.objects.length > 0 ? [`${movingText(plan)}\n`] : []),
     ...plan.notes.map((note) => `${oneLine(note)}\n`),
     `${summary}\n`,
@@ -79,30 +105,68 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
 
 const mostProblems = 50
 export function problemsText(problems: readonly Problem[]): string {
-  const shown = problems.slice(0, mostProblems).map(({ file, line, message }) => `${oneLine(file)}:${line}: ${oneLine(message)}`)
-  return [...shown, ...(problems.length > mostProblems ? [`and ${counted(problems.length - mostProblems, 'more problem')}`] : [])].join('\n')
+  const shown = problems
+    .slice(0, mostProblems)
+    .map(({ file, line, message }) => `${oneLine(file)}:${line}: ${oneLine(message)}`)
+  return [
+    ...shown,
+    ...(problems.length > mostProblems
+      ? [`and ${counted(problems.length - mostProblems, 'more problem')}`]
+      : []),
+  ].join('\n')
 }
 
-const verbs: Readonly<Record<Does, string>> = { create: 'created', update: 'changed', send: 'sent', remove: 'removed' }
+const verbs: Readonly<Record<Does, string>> = {
+  create: 'created',
+  update: 'changed',
+  send: 'sent',
+  remove: 'removed',
+}
 export function outcomeText(terminal: Terminal, { step, result, error }: Outcome): string {
   const word = result === 'done' ? verbs[step.does] : result === 'failed' ? 'failed' : 'not done'
   const colour: Colour = result === 'done' ? 'green' : result === 'failed' ? 'red' : 'dim'
-  const where = result === 'failed' && step.placed ? ` (${oneLine(step.placed.file)}:${step.placed.line})` : ''
+  const where =
+    result === 'failed' && step.placed ? ` (${oneLine(step.placed.file)}:${step.placed.line})` : ''
   return `${paint(terminal, colour, word.padEnd(8))}  ${step.kind} ${oneLine(step.name)}${error ? `: ${oneLine(error.message)}${where}` : ''}\n`
 }
 
-const placeOf = ({ placed }: Pick<Step, 'placed'>) => (placed ? { file: placed.file, line: placed.line } : {})
-const stepJson = (step: Step) => ({ does: step.does, kind: step.kind, name: step.name, changes: step.changes, note: step.note ?? null, ...placeOf(step) })
+const placeOf = ({ placed }: Pick<Step, 'placed'>) =>
+  placed ? { file: placed.file, line: placed.line } : {}
+const stepJson = (step: Step) => ({
+  does: step.does,
+  kind: step.kind,
+  name: step.name,
+  changes: step.changes,
+  note: step.note ?? null,
+  ...placeOf(step),
+})
 
 /** The plan for scripts. */
-export const planJson = ({ steps, waiting, problems, notes, unchanged, set, moving }: WholePlan) => ({
+export const planJson = ({
+  steps,
+  waiting,
+  problems,
+  notes,
+  unchanged,
+  set,
+  moving,
+}: WholePlan) => ({
   set,
   steps: steps.map(stepJson),
   moving: moving.objects,
-  waiting: waiting.map(({ kind, name, reason, placed }) => ({ kind, name, reason, ...placeOf({ placed }) })),
+  waiting: waiting.map(({ kind, name, reason, placed }) => ({
+    kind,
+    name,
+    reason,
+    ...placeOf({ placed }),
+  })),
   unchanged,
   notes,
   problems,
 })
 export const outcomesJson = (outcomes: readonly Outcome[]) =>
-  outcomes.map(({ step, result, error }) => ({ ...stepJson(step), result, error: error?.body ?? (error ? { error: error.message, code: error.exit } : null) }))
+  outcomes.map(({ step, result, error }) => ({
+    ...stepJson(step),
+    result,
+    error: error?.body ?? (error ? { error: error.message, code: error.exit } : null),
+  }))

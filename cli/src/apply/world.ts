@@ -1,4 +1,6 @@
-/** The installation as the API describes it. Each list is read when it is first needed, and once. */
+/**
+ * The installation as the API describes it. Each list is read when it is first needed, and once.
+ */
 import { type Applied, appliedList } from '#contract/apply/applied.ts'
 import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
@@ -15,10 +17,15 @@ import type { Api } from '../api/client.ts'
 const perPage = 1000
 
 /** All pages of a list. An object that moves between pages while they are read is returned once. */
-async function everything<T extends { readonly id: string }>(api: Api, list: Operation): Promise<T[]> {
+async function everything<T extends { readonly id: string }>(
+  api: Api,
+  list: Operation,
+): Promise<T[]> {
   const byId = new Map<string, T>()
   for (let page = 1; ; page++) {
-    const { items, total } = (await api.call<Operation>(list, { query: { page, per_page: perPage } })) as Page<T>
+    const { items, total } = (await api.call<Operation>(list, {
+      query: { page, per_page: perPage },
+    })) as Page<T>
     for (const item of items) byId.set(item.id, item)
     if (items.length < perPage || page * perPage >= total) return [...byId.values()]
   }
@@ -45,7 +52,9 @@ export function openWorld(api: Api) {
     patchesOf(serverId: string): Promise<Patch[]> {
       let known = patches.get(serverId)
       if (!known) {
-        known = api.call(patchList, { params: { id: serverId } }).then(({ items }) => items.filter((p) => !p.read_only))
+        known = api
+          .call(patchList, { params: { id: serverId } })
+          .then(({ items }) => items.filter((p) => !p.read_only))
         patches.set(serverId, known)
       }
       return known

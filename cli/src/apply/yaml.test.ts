@@ -12,7 +12,9 @@ const problem = (text: string) => {
 }
 
 test('documents are split at their markers, and documents without content are left out', () => {
-  expect(values('# a comment\n---\na: 1\n---\n# nothing\n---\nb: |\n  ---\n  text\n...\n')).toEqual([{ a: 1 }, { b: '---\ntext\n' }])
+  expect(values('# a comment\n---\na: 1\n---\n# nothing\n---\nb: |\n  ---\n  text\n...\n')).toEqual(
+    [{ a: 1 }, { b: '---\ntext\n' }],
+  )
   expect(values('a: 1\r\n---\r\nb: 2\r\n')).toEqual([{ a: 1 }, { b: 2 }])
   expect(values('--- {a: 1}\n--- # none\n')).toEqual([{ a: 1 }])
 })
@@ -22,7 +24,14 @@ test('lines are those of the file', () => {
   const reading = readYaml(second!.text, second!.before)
   if (!reading.ok) throw new Error('not read')
   const { line, lineOf } = reading.document
-  expect([line, lineOf(['kind']), lineOf(['list', 1, 'two']), lineOf(['list', 5]), lineOf(['none']), lineOf(['list', 0], 'one')]).toEqual([4, 4, 7, 5, 4, 6])
+  expect([
+    line,
+    lineOf(['kind']),
+    lineOf(['list', 1, 'two']),
+    lineOf(['list', 5]),
+    lineOf(['none']),
+    lineOf(['list', 0], 'one'),
+  ]).toEqual([4, 4, 7, 5, 4, 6])
 })
 
 test.each([
@@ -40,14 +49,19 @@ test.each([
 test('aliases that multiply a text, and a text that contains itself, are refused before they are expanded', () => {
   const bomb = [
     'a: &a [x, x]',
-    ...Array.from({ length: 40 }, (_, i) => `b${i}: &b${i} [*${i === 0 ? 'a' : `b${i - 1}`}, *${i === 0 ? 'a' : `b${i - 1}`}]`),
+    ...Array.from(
+      { length: 40 },
+      (_, i) => `b${i}: &b${i} [*${i === 0 ? 'a' : `b${i - 1}`}, *${i === 0 ? 'a' : `b${i - 1}`}]`,
+    ),
   ].join('\n')
   expect(problem(bomb)[0]).toBe('1: An anchor is not allowed here: remove &a')
   expect(problem('a: &a [*a]\n').join()).toMatch(/anchor|alias/i)
 })
 
 test('a document that is too long or nested too deeply is refused, and many keys take linear time', () => {
-  expect(problem(`a: ${'x'.repeat(longestDocument)}`)).toEqual(['1: A document has at most 256 KiB'])
+  expect(problem(`a: ${'x'.repeat(longestDocument)}`)).toEqual([
+    '1: A document has at most 256 KiB',
+  ])
   expect(problem(`a: ${'['.repeat(100_000)}`).join()).not.toBe('')
   const keys = Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n')
   const began = performance.now()

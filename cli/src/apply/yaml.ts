@@ -1,8 +1,21 @@
 /**
- * Splits the text of a file into YAML documents and reads each. A document marker at the start of a line always separates documents, even inside a quoted text
- * (YAML 1.2.2, 9.1.2), so the text is split before it is parsed: memory and time depend on the largest document, not on the file.
+ * Splits the text of a file into YAML documents and reads each. A document marker at the start of a
+ * line always separates documents, even inside a quoted text (YAML 1.2.2, 9.1.2), so the text is
+ * split before it is parsed: memory and time depend on the largest document, not on the file.
  */
-import { type Document, isAlias, isCollection, isMap, isNode, isPair, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml'
 
 /** Longest document in characters. The API accepts no larger body. */
 export const longestDocument = 256 * 1024
@@ -18,13 +31,21 @@ export interface YamlDocument {
   readonly value: unknown
   /** Line of the document's first entry in the file. */
   readonly line: number
-  /** The line of the value at a path. If the path doesn't exist, the line of its nearest parent. With `key`, the line of that key below the path. */
+  /**
+   * The line of the value at a path. If the path doesn't exist, the line of its nearest parent.
+   * With `key`, the line of that key below the path.
+   */
   readonly lineOf: (path: readonly PropertyKey[], key?: string) => number
 }
 
-type Reading = { readonly ok: true; readonly document: YamlDocument } | { readonly ok: false; readonly problems: readonly Located[] }
+type Reading =
+  | { readonly ok: true; readonly document: YamlDocument }
+  | { readonly ok: false; readonly problems: readonly Located[] }
 
-/** The documents' texts, each with the number of lines before it. Documents without content are left out. */
+/**
+ * The documents' texts, each with the number of lines before it. Documents without content are left
+ * out.
+ */
 export function* splitDocuments(text: string): Generator<{ text: string; before: number }> {
   const marker = /^(?:---(?=[ \t\r\n]|$)|\.\.\.(?=[ \t\r]*$))/gm
   let from = 0
@@ -45,17 +66,27 @@ export function* splitDocuments(text: string): Generator<{ text: string; before:
   if (hasContent(last.text)) yield last
 }
 
-/** Why a node may not be in a document: anchors, aliases and tags could make a short text large, or mean something else than it says. */
+/**
+ * Why a node may not be in a document: anchors, aliases and tags could make a short text large, or
+ * mean something else than it says.
+ */
 function forbidden(node: Node): string | null {
-  if (isAlias(node)) return `An alias is not allowed here: write the value itself, not *${node.source}`
+  if (isAlias(node))
+    return `An alias is not allowed here: write the value itself, not *${node.source}`
   if (node.anchor !== undefined) return `An anchor is not allowed here: remove &${node.anchor}`
-  return node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:') ? `The tag ${node.tag} is not allowed here` : null
+  return node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:')
+    ? `The tag ${node.tag} is not allowed here`
+    : null
 }
 
-/** Anchors, aliases, foreign tags, keys that aren't text, and keys that occur twice. Compared in one pass: the parser compares each key with all others. */
+/**
+ * Anchors, aliases, foreign tags, keys that aren't text, and keys that occur twice. Compared in one
+ * pass: the parser compares each key with all others.
+ */
 function problemsIn(document: Document.Parsed, lineAt: (offset: number) => number): Located[] {
   const problems: Located[] = []
-  const say = (node: Node, message: string) => problems.push({ line: lineAt(node.range?.[0] ?? 0), message })
+  const say = (node: Node, message: string) =>
+    problems.push({ line: lineAt(node.range?.[0] ?? 0), message })
   visit(document, {
     Node: (_key, node) => {
       const message = forbidden(node)
@@ -75,17 +106,32 @@ function problemsIn(document: Document.Parsed, lineAt: (offset: number) => numbe
 
 /** @param before number of lines before the document in its file */
 export function readYaml(text: string, before: number): Reading {
-  const fail = (line: number, message: string): Reading => ({ ok: false, problems: [{ line, message }] })
-  if (text.length > longestDocument) return fail(before + 1, `A document has at most ${longestDocument / 1024} KiB`)
+  const fail = (line: number, message: string): Reading => ({
+    ok: false,
+    problems: [{ line, message }],
+  })
+  if (text.length > longestDocument)
+    return fail(before + 1, `A document has at most ${longestDocument / 1024} KiB`)
   const lines = new LineCounter()
   const lineAt = (offset: number) => before + Math.max(1, lines.linePos(offset).line)
   let document: Document.Parsed
   let value: unknown
   let problems: Located[]
   try {
-    document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false, logLevel: 'silent', merge: false })
+    document = parseDocument(text, {
+      lineCounter: lines,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+      merge: false,
+    })
     if (document.errors.length > 0)
-      return { ok: false, problems: document.errors.slice(0, 5).map((e) => ({ line: lineAt(e.pos[0]), message: e.message.split('\n', 1)[0]! })) }
+      return {
+        ok: false,
+        problems: document.errors
+          .slice(0, 5)
+          .map((e) => ({ line: lineAt(e.pos[0]), message: e.message.split('\n', 1)[0]! })),
+      }
     problems = problemsIn(document, lineAt)
     if (problems.length > 0) return { ok: false, problems }
     value = document.toJS()
@@ -94,13 +140,16 @@ export function readYaml(text: string, before: number): Reading {
     if (error instanceof RangeError) return fail(before + 1, 'The document is nested too deeply')
     throw error
   }
-  const offsetOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
+  const offsetOf = (node: unknown): number | undefined =>
+    isNode(node) ? node.range?.[0] : undefined
   const lineOf = (path: readonly PropertyKey[], key?: string): number => {
     let at: unknown = document.contents
     let offset = offsetOf(at) ?? 0
     for (const step of key === undefined ? path : [...path, key]) {
       if (!isCollection(at)) break
-      const pair = isMap(at) ? at.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === step) : undefined
+      const pair = isMap(at)
+        ? at.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === step)
+        : undefined
       const next = pair ? pair.value : at.get(step, true)
       const found = offsetOf(pair?.key) ?? offsetOf(next)
       if (found === undefined) break

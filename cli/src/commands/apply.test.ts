@@ -13,7 +13,8 @@ import { type Installation, numberedServer, startInstallation } from '../testing
 import { id } from '../testing/things.ts'
 
 const datacenter = 'kind: datacenter\ncode: PL-POZ-1\ncity_name: Poznań\ntier: 3\n'
-const subnet = 'kind: subnet\nname: edge-pool\ndatacenter: PL-POZ-1\ncidr: 198.18.7.0/26\ngateway: 198.18.7.1\nexclude: [198.18.7.9, 198.18.7.4-198.18.7.8]\n'
+const subnet =
+  'kind: subnet\nname: edge-pool\ndatacenter: PL-POZ-1\ncidr: 198.18.7.0/26\ngateway: 198.18.7.1\nexclude: [198.18.7.9, 198.18.7.4-198.18.7.8]\n'
 const rack = [
   datacenter,
   'kind: join-token\nname: rack-3\ndatacenter: PL-POZ-1\nlifetime_hours: 24\n',
@@ -26,7 +27,9 @@ const rack = [
 ].join('---\n')
 
 /** An installation with two unnamed servers, and a CLI that applies files. */
-async function withRack(servers = [numberedServer(1), numberedServer(2)].map((s) => ({ ...s, datacenter: null }))) {
+async function withRack(
+  servers = [numberedServer(1), numberedServer(2)].map((s) => ({ ...s, datacenter: null })),
+) {
   const there = await startInstallation(servers)
   const cli = await startCli(there.api)
   const file = join(cli.folder, 'racks.yaml')
@@ -40,7 +43,8 @@ async function withRack(servers = [numberedServer(1), numberedServer(2)].map((s)
   }
   return { there, cli, file, apply, diff }
 }
-const writes = ({ api }: Installation) => api.calls.filter((c) => !/(?:List|Get)$/.test(c.operation)).map((c) => c.operation)
+const writes = ({ api }: Installation) =>
+  api.calls.filter((c) => !/(?:List|Get)$/.test(c.operation)).map((c) => c.operation)
 
 describe('apply', () => {
   test('the first plan creates everything in order, and the second is empty', async () => {
@@ -62,10 +66,15 @@ describe('apply', () => {
     ])
     expect(there.servers.map((s) => s.name)).toEqual(['cp-1', 'w-1'])
     expect(there.applied.map((a) => `${a.kind} ${a.set}`)).toEqual(
-      ['datacenter', 'join_token', 'subnet', 'image', 'patch', 'cluster'].map((kind) => `${kind} default`),
+      ['datacenter', 'join_token', 'subnet', 'image', 'patch', 'cluster'].map(
+        (kind) => `${kind} default`,
+      ),
     )
     const second = await apply(rack, '')
-    expect(second).toMatchObject({ exit: 0, out: '0 to create, 0 to change, 0 to remove, 8 unchanged\n' })
+    expect(second).toMatchObject({
+      exit: 0,
+      out: '0 to create, 0 to change, 0 to remove, 8 unchanged\n',
+    })
     expect((await diff(rack)).exit).toBe(0)
     expect(writes(there)).toHaveLength(9)
   })
@@ -77,9 +86,14 @@ describe('apply', () => {
     expect(exported).toMatchObject({ exit: 0, err: '' })
     const empty = await withRack()
     const first = await empty.apply(exported.out)
-    expect({ ...first, out: first.out.split('\n').filter((line) => /^(?:failed|not done)/.test(line)) }).toMatchObject({ exit: 0, out: [] })
+    expect({
+      ...first,
+      out: first.out.split('\n').filter((line) => /^(?:failed|not done)/.test(line)),
+    }).toMatchObject({ exit: 0, out: [] })
     expect(first.out).toContain('6 to create, 3 to change')
-    expect((await empty.apply(exported.out, '')).out).toBe('0 to create, 0 to change, 0 to remove, 8 unchanged\n')
+    expect((await empty.apply(exported.out, '')).out).toBe(
+      '0 to create, 0 to change, 0 to remove, 8 unchanged\n',
+    )
     expect((await empty.cli.run('export')).out).toBe(exported.out)
   })
 
@@ -87,7 +101,10 @@ describe('apply', () => {
     const { there, apply, diff } = await withRack()
     await apply(datacenter)
     const changed = datacenter.replace('tier: 3', 'tier: 4')
-    expect(await diff(changed)).toMatchObject({ exit: 1, out: '~ datacenter PL-POZ-1\n    tier: 3 → 4\n0 to create, 1 to change, 0 to remove, 0 unchanged\n' })
+    expect(await diff(changed)).toMatchObject({
+      exit: 1,
+      out: '~ datacenter PL-POZ-1\n    tier: 3 → 4\n0 to create, 1 to change, 0 to remove, 0 unchanged\n',
+    })
     expect((await apply(changed)).exit).toBe(0)
     const [call] = there.api.callsOf(datacenterUpdate)
     expect(call).toMatchObject({ body: { tier: 4 }, headers: { 'if-match': '"1"' } })
@@ -99,12 +116,21 @@ describe('apply', () => {
     const { there, apply } = await withRack()
     await apply(`${datacenter}---\n${subnet}`)
     expect(there.subnets[0]!.exclude).toEqual(['198.18.7.4-198.18.7.9'])
-    expect((await apply(`${datacenter}---\n${subnet.replace('198.18.7.9, 198.18.7.4-198.18.7.8', '198.18.7.4-198.18.7.9')}`, '')).out).toContain('2 unchanged')
+    expect(
+      (
+        await apply(
+          `${datacenter}---\n${subnet.replace('198.18.7.9, 198.18.7.4-198.18.7.8', '198.18.7.4-198.18.7.9')}`,
+          '',
+        )
+      ).out,
+    ).toContain('2 unchanged')
   })
 
   test('servers that exchange their names are renamed by way of a temporary name', async () => {
     const { there, apply } = await withRack()
-    const ran = await apply(`kind: server\nuuid: ${id(901)}\nname: server-2\n---\nkind: server\nuuid: ${id(902)}\nname: server-1\n`)
+    const ran = await apply(
+      `kind: server\nuuid: ${id(901)}\nname: server-2\n---\nkind: server\nuuid: ${id(902)}\nname: server-1\n`,
+    )
     expect(ran.exit).toBe(0)
     expect(there.servers.map((s) => s.name)).toEqual(['server-2', 'server-1'])
     expect(there.api.callsOf(serverUpdate)).toHaveLength(3)
@@ -114,7 +140,9 @@ describe('apply', () => {
     const { there, apply } = await withRack([])
     const ran = await apply(rack)
     expect(ran.exit).toBe(0)
-    expect(ran.out).toContain(`server cp-1 waits: no server with the system UUID ${id(901)} is registered yet`)
+    expect(ran.out).toContain(
+      `server cp-1 waits: no server with the system UUID ${id(901)} is registered yet`,
+    )
     expect(ran.out).toContain('cluster web waits')
     expect(there.clusters).toEqual([])
     expect(there.subnets).toHaveLength(1)
@@ -122,13 +150,19 @@ describe('apply', () => {
 
   test('a secret that cannot be compared is sent again, and the mask stands for the stored one', async () => {
     const { there, apply, diff } = await withRack()
-    const secret = (value: string) => `kind: patch\nserver: server-1\nname: vpn\nbody: |\n  key: ${value}\n  port: 1\n`
-    expect(await apply(secret(patchMask))).toMatchObject({ exit: 6, err: expect.stringContaining('Enter the secret itself') as string })
+    const secret = (value: string) =>
+      `kind: patch\nserver: server-1\nname: vpn\nbody: |\n  key: ${value}\n  port: 1\n`
+    expect(await apply(secret(patchMask))).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('Enter the secret itself') as string,
+    })
     expect((await apply(secret('abc'))).exit).toBe(0)
     there.patches[0]!.body = `key: ${patchMask}\nport: 1\n`
     expect((await apply(secret(patchMask), '')).out).toContain('1 unchanged')
     expect((await diff(secret('abc'))).exit).toBe(0)
-    expect((await apply(secret('abc'))).out).toContain('? patch vpn of server-1 (its secrets cannot be compared, so they are sent again)')
+    expect((await apply(secret('abc'))).out).toContain(
+      '? patch vpn of server-1 (its secrets cannot be compared, so they are sent again)',
+    )
     expect(there.api.callsOf(patchUpdate).at(-1)!.body).toEqual({ body: 'key: abc\nport: 1\n' })
   })
 
@@ -136,9 +170,13 @@ describe('apply', () => {
     const { there, apply } = await withRack()
     await apply(rack)
     const before = writes(there).length
-    const ran = await apply(rack.replace('name: web\n', 'name: web\nvlan_id: 7\n').replace('tier: 3', 'tier: 4'))
+    const ran = await apply(
+      rack.replace('name: web\n', 'name: web\nvlan_id: 7\n').replace('tier: 3', 'tier: 4'),
+    )
     expect(ran).toMatchObject({ exit: 6, out: '' })
-    expect(ran.err).toMatch(/racks\.yaml:\d+: vlan_id of a cluster cannot be changed after its creation: it is null, not 7\nNothing was changed\n/)
+    expect(ran.err).toMatch(
+      /racks\.yaml:\d+: vlan_id of a cluster cannot be changed after its creation: it is null, not 7\nNothing was changed\n/,
+    )
     expect(writes(there)).toHaveLength(before)
   })
 })
@@ -154,10 +192,16 @@ describe('a run that cannot finish', () => {
     }
     const ran = await apply(text)
     expect(ran.exit).toBe(6)
-    expect(ran.out).toContain(`created   datacenter PL-POZ-1\nfailed    subnet edge-pool: Overlaps with the subnet x (${file}:6)\nnot done  subnet other\n`)
-    expect(ran.err).toBe('Overlaps with the subnet x. 1 of 3 lines of the plan are done\nTo continue, run the same command again\n')
+    expect(ran.out).toContain(
+      `created   datacenter PL-POZ-1\nfailed    subnet edge-pool: Overlaps with the subnet x (${file}:6)\nnot done  subnet other\n`,
+    )
+    expect(ran.err).toBe(
+      'Overlaps with the subnet x. 1 of 3 lines of the plan are done\nTo continue, run the same command again\n',
+    )
     refused = false
-    expect((await cli.run(`apply -f ${file} --yes`)).out).toContain('2 to create, 0 to change, 0 to remove, 1 unchanged')
+    expect((await cli.run(`apply -f ${file} --yes`)).out).toContain(
+      '2 to create, 0 to change, 0 to remove, 1 unchanged',
+    )
     expect(api.callsOf(datacenterCreate)).toHaveLength(1)
   })
 
@@ -170,23 +214,42 @@ describe('a run that cannot finish', () => {
     }
     await writeFile(file, datacenter.replace('tier: 3', 'tier: 4'))
     const ran = await cli.run(`apply -f ${file}`, { ask })
-    expect(ran).toMatchObject({ exit: 6, err: expect.stringContaining('Somebody else has changed this object. 0 of 1 line') as string })
+    expect(ran).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('Somebody else has changed this object. 0 of 1 line') as string,
+    })
   })
 
   test('Steelyard that stops answering ends the run with the code for another try', async () => {
     const { there, apply } = await withRack()
     there.beforeSubnet = () => {
-      throw new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, 3600)
+      throw new Problem(
+        'unavailable',
+        'Steelyard is stopping. Please try again in a moment.',
+        undefined,
+        3600,
+      )
     }
-    expect(await apply(`${datacenter}---\n${subnet}`)).toMatchObject({ exit: 7, err: expect.stringContaining('1 of 2 lines') as string })
+    expect(await apply(`${datacenter}---\n${subnet}`)).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('1 of 2 lines') as string,
+    })
   })
 
   test('Ctrl-C ends the run between two lines', async () => {
     const { there, cli, file } = await withRack()
     there.beforeSubnet = () => cli.interrupt.abort()
-    await writeFile(file, `${datacenter}---\n${subnet}---\n${subnet.replace('edge-pool', 'other').replaceAll('198.18.7.', '198.18.8.')}`)
+    await writeFile(
+      file,
+      `${datacenter}---\n${subnet}---\n${subnet.replace('edge-pool', 'other').replaceAll('198.18.7.', '198.18.8.')}`,
+    )
     const ran = await cli.run(`apply -f ${file} --yes`)
-    expect(ran).toMatchObject({ exit: 130, out: expect.stringContaining('created   subnet edge-pool\nnot done  subnet other\n') as string })
+    expect(ran).toMatchObject({
+      exit: 130,
+      out: expect.stringContaining(
+        'created   subnet edge-pool\nnot done  subnet other\n',
+      ) as string,
+    })
   })
 
   test('without a terminal the plan is shown, and nothing is changed unless --yes is given', async () => {
@@ -202,7 +265,10 @@ describe('a run that cannot finish', () => {
   test('an answer other than yes changes nothing', async () => {
     const { there, cli, file } = await withRack()
     await writeFile(file, datacenter)
-    expect(await cli.run(`apply -f ${file}`, { ask: async () => 'y' })).toMatchObject({ exit: 1, err: 'Nothing was done\n' })
+    expect(await cli.run(`apply -f ${file}`, { ask: async () => 'y' })).toMatchObject({
+      exit: 1,
+      err: 'Nothing was done\n',
+    })
     expect(writes(there)).toEqual([])
   })
 })
@@ -211,7 +277,13 @@ describe('prune', () => {
   test('prune removes only what an earlier apply of the set has created', async () => {
     const { there, apply } = await withRack()
     await apply(rack)
-    there.subnets.push({ ...there.subnets[0]!, id: id(5000), name: 'by-hand', cidr: '198.18.9.0/26', clusters: [] })
+    there.subnets.push({
+      ...there.subnets[0]!,
+      id: id(5000),
+      name: 'by-hand',
+      cidr: '198.18.9.0/26',
+      clusters: [],
+    })
     const kept = rack.split('---\n').filter((d) => !/kind: (?:subnet|patch|image)/.test(d))
     const rest = kept.join('---\n').replace('subnets: [edge-pool]\n', 'subnets: []\n')
     const ran = await apply(rest, '--prune --yes')
@@ -228,10 +300,18 @@ describe('prune', () => {
     await apply(rack)
     const without = datacenter
     const noted = await apply(`${without}---\n${subnet}`, '--prune --yes')
-    expect(noted.out).toContain('The cluster web is in no document. It is removed only with --prune-cluster web')
+    expect(noted.out).toContain(
+      'The cluster web is in no document. It is removed only with --prune-cluster web',
+    )
     expect(there.clusters).toHaveLength(1)
-    expect(await apply(without, '--prune --prune-cluster other --yes')).toMatchObject({ exit: 2, err: expect.stringContaining('removes nothing') as string })
-    expect(await apply(without, '--prune-cluster web --yes')).toMatchObject({ exit: 2, err: '--prune-cluster needs --prune\n' })
+    expect(await apply(without, '--prune --prune-cluster other --yes')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('removes nothing') as string,
+    })
+    expect(await apply(without, '--prune-cluster web --yes')).toMatchObject({
+      exit: 2,
+      err: '--prune-cluster needs --prune\n',
+    })
     const ran = await apply(without, '--prune --prune-cluster web --yes')
     expect(ran).toMatchObject({ exit: 0, err: 'Delete cluster web: done\n' })
     expect(ran.out).toContain('its servers are wiped: cp-1, w-1')
@@ -244,7 +324,12 @@ describe('prune', () => {
     const { there, apply } = await withRack()
     await apply(`${datacenter}---\n${subnet}`)
     const ran = await apply(subnet, '--prune --yes')
-    expect(ran).toMatchObject({ exit: 6, err: expect.stringContaining('datacenter PL-POZ-1 would be pruned, but this document needs it') as string })
+    expect(ran).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining(
+        'datacenter PL-POZ-1 would be pruned, but this document needs it',
+      ) as string,
+    })
     expect(there.datacenters).toHaveLength(1)
   })
 
@@ -263,7 +348,9 @@ describe('prune', () => {
 describe('files', () => {
   test('every problem is reported with its file and line, and nothing is read from Steelyard', async () => {
     const { there, cli, file, apply } = await withRack()
-    const ran = await apply(`${datacenter}gatway: x\n---\nkind: subnett\n---\nkind: subnet\nname: Edge\ncidr: 10.0.0.0/8\n`)
+    const ran = await apply(
+      `${datacenter}gatway: x\n---\nkind: subnett\n---\nkind: subnet\nname: Edge\ncidr: 10.0.0.0/8\n`,
+    )
     expect(ran).toEqual({
       exit: 2,
       out: '',
@@ -277,10 +364,22 @@ describe('files', () => {
       ].join('\n'),
     })
     expect(there.api.calls).toEqual([])
-    expect(await apply('- a\n')).toMatchObject({ exit: 2, err: expect.stringContaining(':1: A document is a map') as string })
-    expect(await apply('# nothing\n')).toMatchObject({ exit: 2, err: expect.stringContaining('no documents') as string })
-    expect(await cli.run('apply')).toMatchObject({ exit: 2, err: expect.stringContaining('-f FILE') as string })
-    expect(await cli.run(`apply -f ${cli.folder}/none.yaml`)).toMatchObject({ exit: 1, err: expect.stringContaining('there is no such file') as string })
+    expect(await apply('- a\n')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining(':1: A document is a map') as string,
+    })
+    expect(await apply('# nothing\n')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('no documents') as string,
+    })
+    expect(await cli.run('apply')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('-f FILE') as string,
+    })
+    expect(await cli.run(`apply -f ${cli.folder}/none.yaml`)).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('there is no such file') as string,
+    })
   })
 
   test('two documents for one object are refused', async () => {
@@ -290,12 +389,17 @@ describe('files', () => {
       err: expect.stringContaining(`${file}:6: ${file}:1 describes the same datacenter`) as string,
     })
     const twice = `kind: server\nuuid: ${id(901)}\n---\nkind: server\nserial: S-1\n`
-    expect(await apply(twice)).toMatchObject({ exit: 6, err: expect.stringContaining('describes the same server') as string })
+    expect(await apply(twice)).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('describes the same server') as string,
+    })
   })
 
   test('names that nothing defines are refused before anything is changed', async () => {
     const { there, apply } = await withRack()
-    const ran = await apply(`${datacenter}---\nkind: patch\nserver: nobody\nname: a\nbody: x\n---\nkind: image\ntalos_version: v1.13.0\ntoken: none\n`)
+    const ran = await apply(
+      `${datacenter}---\nkind: patch\nserver: nobody\nname: a\nbody: x\n---\nkind: image\ntalos_version: v1.13.0\ntoken: none\n`,
+    )
     expect(ran.exit).toBe(6)
     expect(ran.err).toContain('There is no server nobody, and no document gives a server this name')
     expect(ran.err).toContain('There is no join token none, and no document describes it')
@@ -321,10 +425,16 @@ describe('files', () => {
     await writeFile(file, datacenter)
     await truncate(file, 100_000_000)
     const began = performance.now()
-    expect(await cli.run(`diff -f ${file}`)).toMatchObject({ exit: 2, err: expect.stringContaining('larger than 16 MiB') as string })
+    expect(await cli.run(`diff -f ${file}`)).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('larger than 16 MiB') as string,
+    })
     expect(performance.now() - began).toBeLessThan(5_000)
     await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]))
-    expect(await cli.run(`diff -f ${file}`)).toMatchObject({ exit: 2, err: expect.stringContaining('not UTF-8') as string })
+    expect(await cli.run(`diff -f ${file}`)).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('not UTF-8') as string,
+    })
   })
 })
 
@@ -333,25 +443,43 @@ test('with --json, the plan and its outcome are one object', async () => {
   const ran = await apply(datacenter, '--yes --json')
   expect(JSON.parse(ran.out)).toMatchObject({
     set: 'default',
-    steps: [{ does: 'create', kind: 'datacenter', name: 'PL-POZ-1', file, line: 1, result: 'done', error: null }],
+    steps: [
+      {
+        does: 'create',
+        kind: 'datacenter',
+        name: 'PL-POZ-1',
+        file,
+        line: 1,
+        result: 'done',
+        error: null,
+      },
+    ],
     unchanged: 0,
   })
-  expect(JSON.parse((await cli.run(`diff -f ${file} --json`)).out)).toMatchObject({ steps: [], unchanged: 1 })
+  expect(JSON.parse((await cli.run(`diff -f ${file} --json`)).out)).toMatchObject({
+    steps: [],
+    unchanged: 1,
+  })
 })
 
 test('diff shows the lines of a patch that differ', async () => {
   const { apply, diff } = await withRack()
-  const patch = (value: number) => `kind: patch\nserver: server-1\nname: sysctls\nbody: |\n  machine:\n    sysctls:\n      a: "${value}"\n`
+  const patch = (value: number) =>
+    `kind: patch\nserver: server-1\nname: sysctls\nbody: |\n  machine:\n    sysctls:\n      a: "${value}"\n`
   await apply(patch(1))
   const { out } = await diff(patch(2))
-  expect(out).toContain('    body:\n        machine:\n          sysctls:\n      -     a: "1"\n      +     a: "2"\n')
+  expect(out).toContain(
+    '    body:\n        machine:\n          sysctls:\n      -     a: "1"\n      +     a: "2"\n',
+  )
 })
 
 test('an object that is described by a document but made by hand is changed and never pruned', async () => {
   const { there, apply } = await withRack()
   await apply(`${datacenter}---\n${subnet}`)
   there.applied.length = 0
-  expect((await apply(`${datacenter}---\n${subnet.replace('gateway: 198.18.7.1\n', '')}`)).exit).toBe(0)
+  expect(
+    (await apply(`${datacenter}---\n${subnet.replace('gateway: 198.18.7.1\n', '')}`)).exit,
+  ).toBe(0)
   expect(there.api.callsOf(subnetUpdate)[0]!.body).toEqual({ gateway: null })
   expect((await apply(datacenter, '--prune --yes')).out).toContain('0 to remove')
   expect(there.subnets).toHaveLength(1)
@@ -359,7 +487,12 @@ test('an object that is described by a document but made by hand is changed and 
 
 test('a cluster in a document is created with its choices', async () => {
   const { there, apply } = await withRack()
-  await apply(rack.replace('{server: w-1, role: worker}', '{server: w-1, role: worker, workload_disks: [nvme1n1]}'))
+  await apply(
+    rack.replace(
+      '{server: w-1, role: worker}',
+      '{server: w-1, role: worker, workload_disks: [nvme1n1]}',
+    ),
+  )
   expect(there.api.callsOf(clusterCreate)[0]!.body).toMatchObject({
     name: 'web',
     servers: [

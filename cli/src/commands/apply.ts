@@ -24,14 +24,32 @@ const planOptions = {
     whole: true,
     help: 'YAML documents: a file, a folder with all its .yaml and .yml files, or - for standard input',
   },
-  prune: { kind: 'flag', help: 'Remove what an earlier apply of the same set has created and no document describes any more; clusters only if they are named' },
-  'prune-cluster': { kind: 'text', value: 'NAME', many: true, help: 'With --prune, also remove this cluster, which wipes its servers' },
-  set: { kind: 'text', value: 'NAME', help: `Name of the set of files; sets do not prune each other's objects (default: ${defaultSet})` },
+  prune: {
+    kind: 'flag',
+    help: 'Remove what an earlier apply of the same set has created and no document describes any more; clusters only if they are named',
+  },
+  'prune-cluster': {
+    kind: 'text',
+    value: 'NAME',
+    many: true,
+    help: 'With --prune, also remove this cluster, which wipes its servers',
+  },
+  set: {
+    kind: 'text',
+    value: 'NAME',
+    help: `Name of the set of files; sets do not prune each other's objects (default: ${defaultSet})`,
+  },
 } as const
 type PlanOptions = Given<Operands, typeof planOptions>['options']
 
-/** Reads the files and makes the plan. Throws CliError with a line per problem; then nothing was changed. */
-async function planOf(context: Context, { file, prune, 'prune-cluster': clusters, set = defaultSet }: PlanOptions): Promise<WholePlan> {
+/**
+ * Reads the files and makes the plan. Throws CliError with a line per problem; then nothing was
+ * changed.
+ */
+async function planOf(
+  context: Context,
+  { file, prune, 'prune-cluster': clusters, set = defaultSet }: PlanOptions,
+): Promise<WholePlan> {
   if (file.length === 0) throw new CliError('usage', 'Name the files: -f FILE or -f DIR')
   if (clusters.length > 0 && !prune) throw new CliError('usage', '--prune-cluster needs --prune')
   const name = z.safeParse(SetName, set)
@@ -40,19 +58,34 @@ async function planOf(context: Context, { file, prune, 'prune-cluster': clusters
   const hint = 'Nothing was changed'
   if (problems.length > 0) throw new CliError('usage', problemsText(problems), { hint })
   // A folder that was emptied by mistake must not remove everything.
-  if (documents.length === 0) throw new CliError('usage', 'The files contain no documents', { hint })
-  const plan = await makePlan(context, documents, { set: name.data, prune: prune ? { clusters } : null })
-  if (plan.problems.length > 0) throw new CliError('conflict', problemsText(plan.problems), { hint })
+  if (documents.length === 0)
+    throw new CliError('usage', 'The files contain no documents', { hint })
+  const plan = await makePlan(context, documents, {
+    set: name.data,
+    prune: prune ? { clusters } : null,
+  })
+  if (plan.problems.length > 0)
+    throw new CliError('conflict', problemsText(plan.problems), { hint })
   return plan
 }
 
-/** Asks whether the plan is to be carried out. Throws CliError if not, or if there is no terminal. */
+/**
+ * Asks whether the plan is to be carried out. Throws CliError if not, or if there is no terminal.
+ */
 async function confirm({ terminal }: Context, plan: WholePlan, yes: boolean): Promise<void> {
   if (yes) return
   const removals = plan.steps.filter((s) => s.does === 'remove').length
-  const what = removals > 0 ? `${counted(plan.steps.length, 'line')}, which remove ${counted(removals, 'object')}` : counted(plan.steps.length, 'line')
-  const answer = await terminal.ask(`Carry out this plan (${what})? Type yes to continue: `, { secret: false })
-  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Confirm with --yes' })
+  const what =
+    removals > 0
+      ? `${counted(plan.steps.length, 'line')}, which remove ${counted(removals, 'object')}`
+      : counted(plan.steps.length, 'line')
+  const answer = await terminal.ask(`Carry out this plan (${what})? Type yes to continue: `, {
+    secret: false,
+  })
+  if (answer === null)
+    throw new CliError('usage', 'There is no terminal to ask for confirmation', {
+      hint: 'Confirm with --yes',
+    })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Nothing was done')
 }
 
@@ -65,9 +98,16 @@ export const applyCommands: Command[] = [
       ...planOptions,
       ...confirmOption,
       yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' },
-      wait: { kind: 'flag', help: 'Wait until the clusters that are created are ready, and show their steps' },
+      wait: {
+        kind: 'flag',
+        help: 'Wait until the clusters that are created are ready, and show their steps',
+      },
     },
-    examples: ['apply -f racks.yaml', 'apply -f racks/ --prune --yes --wait', 'apply -f racks/ --prune --prune-cluster web'],
+    examples: [
+      'apply -f racks.yaml',
+      'apply -f racks/ --prune --yes --wait',
+      'apply -f racks/ --prune --prune-cluster web',
+    ],
     async run(context, { options }) {
       const { terminal, json, show } = context
       const disks = confirmedDisks(options['confirm-disk'])
@@ -84,7 +124,13 @@ export const applyCommands: Command[] = [
       const tell = (outcome: Outcome) => {
         if (!json) terminal.out(outcomeText(terminal, outcome))
       }
-      const run = { steps: plan.steps, world: openWorld(context.api), set: plan.set, confirmedDisks: disks, waits: options.wait }
+      const run = {
+        steps: plan.steps,
+        world: openWorld(context.api),
+        set: plan.set,
+        confirmedDisks: disks,
+        waits: options.wait,
+      }
       try {
         const outcomes = await runSteps(context, run, tell)
         if (json) show({ ...planJson(plan), steps: outcomesJson(outcomes) }, () => '')
@@ -94,17 +140,24 @@ export const applyCommands: Command[] = [
         const { reason, outcomes } = error
         if (json) show({ ...planJson(plan), steps: outcomesJson(outcomes) }, () => '')
         const count = (result: string) => outcomes.filter((o) => o.result === result).length
-        throw new CliError(reason.exit, `${oneLine(reason.message)}. ${count('done')} of ${counted(outcomes.length, 'line')} of the plan are done`, {
-          hint: [reason.hint, 'To continue, run the same command again'].filter(Boolean).join('\n'),
-          ...(reason.body && { body: reason.body }),
-          cause: reason,
-        })
+        throw new CliError(
+          reason.exit,
+          `${oneLine(reason.message)}. ${count('done')} of ${counted(outcomes.length, 'line')} of the plan are done`,
+          {
+            hint: [reason.hint, 'To continue, run the same command again']
+              .filter(Boolean)
+              .join('\n'),
+            ...(reason.body && { body: reason.body }),
+            cause: reason,
+          },
+        )
       }
     },
   }),
   command({
     name: 'diff',
-    summary: 'Show what apply would change, with the fields that differ; changes nothing. Exits 1 if there are differences.',
+    summary:
+      'Show what apply would change, with the fields that differ; changes nothing. Exits 1 if there are differences.',
     options: planOptions,
     examples: ['diff -f racks/', 'diff -f racks/ --prune --json'],
     async run(context, { options }) {
@@ -116,7 +169,15 @@ export const applyCommands: Command[] = [
   command({
     name: 'export',
     summary: 'Write the installation as YAML documents for apply: everything, or the given kinds.',
-    options: { kind: { kind: 'text', value: 'KIND', many: true, help: 'Only documents of these kinds', choices: documentKinds } },
+    options: {
+      kind: {
+        kind: 'text',
+        value: 'KIND',
+        many: true,
+        help: 'Only documents of these kinds',
+        choices: documentKinds,
+      },
+    },
     examples: ['export > racks.yaml', 'export --kind subnet,datacenter'],
     json: false,
     async run({ terminal, api }, { options }) {
@@ -124,7 +185,8 @@ export const applyCommands: Command[] = [
       const world = openWorld(api)
       const documents: object[] = []
       const tell = (sentence: string) => terminal.err(`${oneLine(sentence)}\n`)
-      for (const kind of kinds) if (wanted.includes(kind.kind)) documents.push(...(await kind.export(world, tell)))
+      for (const kind of kinds)
+        if (wanted.includes(kind.kind)) documents.push(...(await kind.export(world, tell)))
       terminal.out(documentsText(documents))
     },
   }),

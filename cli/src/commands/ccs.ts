@@ -12,7 +12,15 @@ import {
   ccUpdate,
 } from '#contract/marketplace/ccs.ts'
 import { amountShown, priceShown } from '#contract/marketplace/money.ts'
-import { command, type Command, given, type Given, listCommand, objectCommand, type Operands } from '../command.ts'
+import {
+  command,
+  type Command,
+  given,
+  type Given,
+  listCommand,
+  objectCommand,
+  type Operands,
+} from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { facts, table } from '../table.ts'
@@ -30,7 +38,8 @@ const colours: Readonly<Record<CcStatus, Colour | null>> = {
 }
 
 const unknown = 'unknown'
-const known = (value: number | null, write: (value: number) => string = String): string => (value === null ? unknown : write(value))
+const known = (value: number | null, write: (value: number) => string = String): string =>
+  value === null ? unknown : write(value)
 
 /** "1.25 EUR", the price of the whole server per hour. */
 function hourly({ price, price_per_hour: total }: CapacityCommitment): string {
@@ -41,8 +50,11 @@ function hourly({ price, price_per_hour: total }: CapacityCommitment): string {
 function troubleText(cc: CapacityCommitment, now: number): string | null {
   const trouble = ccTrouble(cc)
   if (trouble === null) return null
-  if (trouble.kind === 'unreachable') return `the server does not answer since ${localTime(trouble.since)} (${ago(trouble.since, now)})`
-  return trouble.kind === 'server_removed' ? 'the server was removed' : 'the server is in no cluster'
+  if (trouble.kind === 'unreachable')
+    return `the server does not answer since ${localTime(trouble.since)} (${ago(trouble.since, now)})`
+  return trouble.kind === 'server_removed'
+    ? 'the server was removed'
+    : 'the server is in no cluster'
 }
 
 const statusText = (cc: CapacityCommitment, now: number): string => {
@@ -50,7 +62,8 @@ const statusText = (cc: CapacityCommitment, now: number): string => {
   return why === null ? words(cc.status) : `${words(cc.status)}: ${why}`
 }
 
-const by = (at: string | null, who: string | null): string | null => at && `${localTime(at)} by ${who ?? unknown}`
+const by = (at: string | null, who: string | null): string | null =>
+  at && `${localTime(at)} by ${who ?? unknown}`
 
 const ccText = (terminal: Terminal, c: CapacityCommitment): string =>
   facts(terminal, [
@@ -66,7 +79,13 @@ const ccText = (terminal: Terminal, c: CapacityCommitment): string =>
     ['RAM', known(c.capacity.memory_bytes, memory)],
     ['Disk', known(c.capacity.disk_bytes, disk)],
     ['Offer', c.offer === null ? 'none' : `${c.offer.id} (${words(c.offer.status)})`],
-    ['Access address', c.offer && (c.offer.access_address === null ? 'none' : `${c.offer.access_address}${c.offer.in_use ? ' (in use)' : ''}`)],
+    [
+      'Access address',
+      c.offer &&
+        (c.offer.access_address === null
+          ? 'none'
+          : `${c.offer.access_address}${c.offer.in_use ? ' (in use)' : ''}`),
+    ],
     ['Price', c.price === null ? 'none yet' : priceShown(c.price)],
     ['Price per hour', c.price === null ? null : hourly(c)],
     ['Start', c.starts_at === null ? 'when the delegation is confirmed' : localTime(c.starts_at)],
@@ -81,10 +100,23 @@ const timeHelp = 'as 2027-02-14 (00:00 UTC), or with a time in ISO 8601'
 const termOptions = {
   price: { kind: 'text', value: 'AMOUNT', help: 'Price per hour, a decimal number such as 1.25' },
   currency: { kind: 'text', value: 'CODE', help: 'Currency of the price, such as EUR' },
-  basis: { kind: 'text', value: 'BASIS', help: 'What the price pays for: the whole server (default), or each compute unit', choices: ccPriceBases },
-  start: { kind: 'text', value: 'TIME', help: `Start, ${timeHelp}. Default: when the delegation is confirmed` },
+  basis: {
+    kind: 'text',
+    value: 'BASIS',
+    help: 'What the price pays for: the whole server (default), or each compute unit',
+    choices: ccPriceBases,
+  },
+  start: {
+    kind: 'text',
+    value: 'TIME',
+    help: `Start, ${timeHelp}. Default: when the delegation is confirmed`,
+  },
   end: { kind: 'text', value: 'TIME', help: `End, ${timeHelp}` },
-  'offer-id': { kind: 'text', value: 'ID', help: 'Offer that the capacity is sold with: 0x and 64 hexadecimal digits' },
+  'offer-id': {
+    kind: 'text',
+    value: 'ID',
+    help: 'Offer that the capacity is sold with: 0x and 64 hexadecimal digits',
+  },
 } as const
 type TermOptions = Given<Operands, typeof termOptions>['options']
 
@@ -99,24 +131,44 @@ function timeOf(option: string, text: string | undefined): string | undefined {
 }
 
 /** The price that the options give. What they leave out is taken from the present price. */
-function priceOf({ price: amount, currency, basis }: TermOptions, now: CcPrice | null): CcPrice | undefined {
+function priceOf(
+  { price: amount, currency, basis }: TermOptions,
+  now: CcPrice | null,
+): CcPrice | undefined {
   if (amount === undefined && currency === undefined && basis === undefined) return undefined
   const whole = { ...now, ...given({ amount, currency, basis }) }
-  if (whole.amount === undefined || whole.currency === undefined) throw new CliError('usage', 'Give --price and --currency together')
+  if (whole.amount === undefined || whole.currency === undefined)
+    throw new CliError('usage', 'Give --price and --currency together')
   return { amount: whole.amount, currency: whole.currency, basis: whole.basis ?? 'server' }
 }
 
-const times = (o: TermOptions) => given({ starts_at: timeOf('start', o.start), expires_at: timeOf('end', o.end), offer_id: o['offer-id'] })
+const times = (o: TermOptions) =>
+  given({
+    starts_at: timeOf('start', o.start),
+    expires_at: timeOf('end', o.end),
+    offer_id: o['offer-id'],
+  })
 
-const said = (c: CapacityCommitment): string => `${oneLine(c.server.name)} is ${words(c.status)}${c.price === null ? '' : ` at ${priceShown(c.price)}`}\n`
+const said = (c: CapacityCommitment): string =>
+  `${oneLine(c.server.name)} is ${words(c.status)}${c.price === null ? '' : ` at ${priceShown(c.price)}`}\n`
 
 export const ccCommands: Command[] = [
   listCommand({
     name: 'cc list',
-    summary: 'Capacity commitments: capacity of servers that is promised for a time at a price. CU: compute units.',
+    summary:
+      'Capacity commitments: capacity of servers that is promised for a time at a price. CU: compute units.',
     examples: ['cc list --status active', 'cc list --cu 32..64 --price ..1.50 --sort=-price'],
     operation: ccList,
-    shown: ['server', 'datacenter', 'cluster', 'compute_units', 'memory', 'price', 'expires_at', 'status'],
+    shown: [
+      'server',
+      'datacenter',
+      'cluster',
+      'compute_units',
+      'memory',
+      'price',
+      'expires_at',
+      'status',
+    ],
     cells: {
       compute_units: { text: (c) => known(c.capacity.compute_units), right: true },
       vcpu: { text: (c) => known(c.capacity.vcpu), right: true },
@@ -124,7 +176,10 @@ export const ccCommands: Command[] = [
       disk: { text: (c) => known(c.capacity.disk_bytes, disk), right: true },
       price: { text: hourly, right: true },
       expires_at: { text: (c) => (c.expires_at === null ? '' : localTime(c.expires_at)) },
-      status: { text: statusText, colour: (c, now) => (troubleText(c, now) === null ? colours[c.status] : 'red') },
+      status: {
+        text: statusText,
+        colour: (c, now) => (troubleText(c, now) === null ? colours[c.status] : 'red'),
+      },
       id: { title: 'ID', text: (c) => c.id },
     },
   }),
@@ -157,10 +212,17 @@ export const ccCommands: Command[] = [
   }),
   command({
     name: 'cc create',
-    summary: 'Add a capacity commitment for a server, as a draft or, with --commit, committed at once.',
+    summary:
+      'Add a capacity commitment for a server, as a draft or, with --commit, committed at once.',
     operands: { server: noun.server },
-    options: { ...termOptions, commit: { kind: 'flag', help: 'Commit the capacity: the terms are then fixed' } },
-    examples: ['cc create brave-otter-042 --price 1.25 --currency EUR --end 2027-02-14 --commit', 'cc create brave-otter-042'],
+    options: {
+      ...termOptions,
+      commit: { kind: 'flag', help: 'Commit the capacity: the terms are then fixed' },
+    },
+    examples: [
+      'cc create brave-otter-042 --price 1.25 --currency EUR --end 2027-02-14 --commit',
+      'cc create brave-otter-042',
+    ],
     async run({ api, show }, { operands, options }) {
       const price = priceOf(options, null)
       const body = {
@@ -176,14 +238,20 @@ export const ccCommands: Command[] = [
     name: 'cc update',
     of: noun.commitment,
     operation: ccUpdate,
-    summary: 'Change the terms of a draft, or the status of a commitment. Steelyard starts and completes commitments at their times by itself.',
+    summary:
+      'Change the terms of a draft, or the status of a commitment. Steelyard starts and completes commitments at their times by itself.',
     options: {
       ...termOptions,
       'no-price': { kind: 'flag', help: 'The draft has no price yet' },
       'no-start': { kind: 'flag', help: 'Start when the delegation is confirmed' },
       'no-end': { kind: 'flag', help: 'The draft has no end yet' },
       'no-offer': { kind: 'flag', help: 'The capacity is sold with no offer' },
-      status: { kind: 'text', value: 'STATUS', help: 'New status, which must be one that may follow the present one', choices: ccStatuses },
+      status: {
+        kind: 'text',
+        value: 'STATUS',
+        help: 'New status, which must be one that may follow the present one',
+        choices: ccStatuses,
+      },
       reason: { kind: 'text', value: 'TEXT', help: 'Why it failed or is removed' },
     },
     examples: [
@@ -192,14 +260,23 @@ export const ccCommands: Command[] = [
       'cc update brave-otter-042 --status failed --reason Flooded',
     ],
     async ask({ api }, { options: o }, { id }) {
-      if (o['no-price'] && (o.price !== undefined || o.currency !== undefined || o.basis !== undefined))
+      if (
+        o['no-price'] &&
+        (o.price !== undefined || o.currency !== undefined || o.basis !== undefined)
+      )
         throw new CliError('usage', 'Give either a price or --no-price')
-      if (o['no-start'] && o.start !== undefined) throw new CliError('usage', 'Give either --start or --no-start')
-      if (o['no-end'] && o.end !== undefined) throw new CliError('usage', 'Give either --end or --no-end')
-      if (o['no-offer'] && o['offer-id'] !== undefined) throw new CliError('usage', 'Give either --offer-id or --no-offer')
+      if (o['no-start'] && o.start !== undefined)
+        throw new CliError('usage', 'Give either --start or --no-start')
+      if (o['no-end'] && o.end !== undefined)
+        throw new CliError('usage', 'Give either --end or --no-end')
+      if (o['no-offer'] && o['offer-id'] !== undefined)
+        throw new CliError('usage', 'Give either --offer-id or --no-offer')
       const isWhole = o.price !== undefined && o.currency !== undefined && o.basis !== undefined
       const isPriced = o.price !== undefined || o.currency !== undefined || o.basis !== undefined
-      const price = priceOf(o, isPriced && !isWhole ? (await api.call(ccGet, { params: { id } })).price : null)
+      const price = priceOf(
+        o,
+        isPriced && !isWhole ? (await api.call(ccGet, { params: { id } })).price : null,
+      )
       const body = {
         ...times(o),
         ...(price && { price }),

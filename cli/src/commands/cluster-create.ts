@@ -1,6 +1,11 @@
 import { basename } from 'node:path'
 import * as z from 'zod/mini'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterInput } from '#contract/clusters/clusters.ts'
+import {
+  canHaveControlPlanes,
+  type ClusterRole,
+  controlPlaneWarning,
+  type NewClusterInput,
+} from '#contract/clusters/clusters.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { type Context, type Given, given, type Operands } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -11,7 +16,12 @@ import { confirmedDisks, confirmOption } from './confirm-disks.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of its servers. Required' },
-  'control-plane': { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become control planes: an odd number. Required' },
+  'control-plane': {
+    kind: 'text',
+    value: 'SERVER',
+    many: true,
+    help: 'Servers that become control planes: an odd number. Required',
+  },
   worker: { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become workers' },
   'install-disk': {
     kind: 'text',
@@ -20,7 +30,12 @@ export const createOptions = {
     onePerServer: true,
     help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1). Default: the smallest fixed disk that is large enough; empty disks are preferred',
   },
-  'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
+  'workload-disk': {
+    kind: 'text',
+    value: 'SERVER=DISK',
+    many: true,
+    help: 'Disks for the workload, by id or path',
+  },
   ...confirmOption,
   patch: {
     kind: 'text',
@@ -36,43 +51,74 @@ export const createOptions = {
     onePerServer: true,
     help: 'Link for the workload (default: the link that Steelyard reaches the server on)',
   },
-  endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
-  'virtual-ip': { kind: 'flag', help: 'The endpoint is a virtual IP: an unused address that the control planes share' },
+  endpoint: {
+    kind: 'text',
+    value: 'ADDRESS',
+    help: "Address or DNS name of the Kubernetes API; else the first control plane's address",
+  },
+  'virtual-ip': {
+    kind: 'flag',
+    help: 'The endpoint is a virtual IP: an unused address that the control planes share',
+  },
   'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
   'talos-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
   'vlan-id': { kind: 'number', value: 'ID', help: 'VLAN ID, 1 to 4094' },
   'pod-cidr': { kind: 'text', value: 'CIDR', help: 'Network of the pods (default: 10.244.0.0/16)' },
-  'service-cidr': { kind: 'text', value: 'CIDR', help: 'Network of the services (default: 10.96.0.0/12)' },
+  'service-cidr': {
+    kind: 'text',
+    value: 'CIDR',
+    help: 'Network of the services (default: 10.96.0.0/12)',
+  },
 } as const
 
 type CreateOptions = Given<Operands, typeof createOptions>['options']
 
 /** `SERVER=VALUE` pairs. Each server must belong to the cluster. */
-export function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
+export function perServer(
+  option: string,
+  pairs: readonly string[],
+  servers: readonly string[],
+): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const pair of pairs) {
     const [server = '', value = ''] = pair.split(/=(.*)/s)
-    if (value === '') throw new CliError('usage', `--${option} takes SERVER=VALUE, not ${oneLine(pair)}`)
-    if (!servers.includes(server)) throw new CliError('usage', `--${option}: ${oneLine(server)} is none of the servers of this cluster`)
+    if (value === '')
+      throw new CliError('usage', `--${option} takes SERVER=VALUE, not ${oneLine(pair)}`)
+    if (!servers.includes(server))
+      throw new CliError(
+        'usage',
+        `--${option}: ${oneLine(server)} is none of the servers of this cluster`,
+      )
     values.set(server, [...(values.get(server) ?? []), value])
   }
   return values
 }
 
-/** Reads a patch from a file. The file's name gives the patch's name: `./edge-net.yaml` → edge-net. */
+/**
+ * Reads a patch from a file. The file's name gives the patch's name: `./edge-net.yaml` → edge-net.
+ */
 async function patchIn(file: string): Promise<NewPatch> {
   const name = basename(file).replace(/\.ya?ml$/, '')
   const body = await readText(file)
   const read = z.safeParse(NewPatch, { name, body })
-  if (!read.success) throw new CliError('usage', `--patch ${oneLine(file)}: ${read.error.issues[0]!.message}`)
+  if (!read.success)
+    throw new CliError('usage', `--patch ${oneLine(file)}: ${read.error.issues[0]!.message}`)
   return read.data
 }
 
 /** The patch of each server: from the server's own file, else from the file for all servers. */
-export async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
-  const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
+export async function patchesOf(
+  options: readonly string[],
+  servers: readonly string[],
+): Promise<(server: string) => NewPatch | undefined> {
+  const isOwn = (option: string) =>
+    servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))
-  if (second !== undefined) throw new CliError('usage', '--patch is given twice without a server: each server takes one new patch')
+  if (second !== undefined)
+    throw new CliError(
+      'usage',
+      '--patch is given twice without a server: each server takes one new patch',
+    )
   const own = perServer('patch', options.filter(isOwn), servers)
   const patches = new Map<string, NewPatch>()
   for (const server of servers) {
@@ -82,16 +128,33 @@ export async function patchesOf(options: readonly string[], servers: readonly st
   return (server) => patches.get(server)
 }
 
-/** The option's value for a server. Throws CliError if the option was given twice for the server. */
-export function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
+/**
+ * The option's value for a server. Throws CliError if the option was given twice for the server.
+ */
+export function single(
+  option: string,
+  values: Map<string, string[]>,
+  server: string,
+): string | undefined {
   const entered = values.get(server)
-  if (entered && entered.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
+  if (entered && entered.length > 1)
+    throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
   return entered?.[0]
 }
 
-/** Builds the body of `clusterCreate` from the options. Resolves names to ids and prints warnings. Throws CliError. */
-export async function readNewCluster({ terminal, api }: Context, name: string, options: CreateOptions): Promise<NewClusterInput> {
-  if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
+/**
+ * Builds the body of `clusterCreate` from the options. Resolves names to ids and prints warnings.
+ * Throws CliError.
+ */
+export async function readNewCluster(
+  { terminal, api }: Context,
+  name: string,
+  options: CreateOptions,
+): Promise<NewClusterInput> {
+  if (options.datacenter === undefined)
+    throw new CliError('usage', '--datacenter is missing', {
+      hint: 'steelyard datacenter list shows the codes',
+    })
   const controlPlanes = options['control-plane']
   const servers = [...controlPlanes, ...options.worker]
   const verdict = canHaveControlPlanes(controlPlanes.length)
@@ -128,7 +191,8 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
       vlan_id: options['vlan-id'],
       pod_cidr: options['pod-cidr'],
       service_cidr: options['service-cidr'],
-      confirmed_disks: options['confirm-disk'].length > 0 ? confirmedDisks(options['confirm-disk']) : undefined,
+      confirmed_disks:
+        options['confirm-disk'].length > 0 ? confirmedDisks(options['confirm-disk']) : undefined,
     }),
   }
 }

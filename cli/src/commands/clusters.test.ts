@@ -20,25 +20,39 @@ test('the failure of a server is printed with the log of the failed boot', async
   const { api, cli, cluster } = await signedIn()
   const answer = {
     reason: 'no disk is large enough',
-    log: { at, lines: ['[talos] task install: starting', '[talos] \u001b[31mno disk\u001b[0m is large enough'] },
+    log: {
+      at,
+      lines: [
+        '[talos] task install: starting',
+        '[talos] \u001b[31mno disk\u001b[0m is large enough',
+      ],
+    },
   }
   api.on(clusterServerFailure, () => answer)
   const { exit, out } = await cli.run(`cluster failure ${cluster.name} brave-otter-042`)
   expect(exit).toBe(0)
-  expect(out).toMatch(/^Reason +no disk is large enough\nLog +as of [^\n]+\n\n\[talos\] task install: starting\n/)
+  expect(out).toMatch(
+    /^Reason +no disk is large enough\nLog +as of [^\n]+\n\n\[talos\] task install: starting\n/,
+  )
   expect(out.split('\n')).toHaveLength(6)
   // Escape sequences in a machine's log don't reach the terminal.
   expect(out).not.toContain('\u001b')
   expect(api.callsOf(clusterServerFailure)[0]!.params).toEqual({ id: cluster.id, node_id: id(1) })
-  expect(JSON.parse((await cli.run(`cluster failure ${cluster.id} ${id(1)} --json`)).out)).toEqual(answer)
+  expect(JSON.parse((await cli.run(`cluster failure ${cluster.id} ${id(1)} --json`)).out)).toEqual(
+    answer,
+  )
 })
 
 test('an unreadable log, a server that never failed, and a server of another cluster are reported as errors', async () => {
   const { api, cli, cluster } = await signedIn()
   api.on(clusterServerFailure, () => ({ reason: 'it does not answer', log: null }))
-  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toMatch(/^Reason +it does not answer\nLog +could not be read\n$/)
+  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toMatch(
+    /^Reason +it does not answer\nLog +could not be read\n$/,
+  )
   api.on(clusterServerFailure, () => ({ reason: null, log: null }))
-  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toBe(`Nothing has failed on brave-otter-042 in ${cluster.name}\n`)
+  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toBe(
+    `Nothing has failed on brave-otter-042 in ${cluster.name}\n`,
+  )
   const unknown = await cli.run(`cluster failure ${cluster.name} nobody`)
   expect(unknown.err).toContain(`There is no server of ${cluster.name} nobody`)
   expect(unknown.exit).not.toBe(0)
@@ -47,12 +61,20 @@ test('an unreadable log, a server that never failed, and a server of another clu
 test("cluster resume prints what continues, or why the cluster can't be resumed", async () => {
   const { api, cli, cluster } = await signedIn()
   api.on(clusterResume, () => ({ operations: [anOperation({ status: 'running' })] }))
-  expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
+  expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({
+    exit: 0,
+    out: 'Create cluster web: running\n',
+  })
   expect(api.callsOf(clusterResume)[0]!.params).toEqual({ id: cluster.id })
   api.on(clusterResume, () => ({ operations: [] }))
-  expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe('The cluster is resumed. No operation was on hold\n')
+  expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe(
+    'The cluster is resumed. No operation was on hold\n',
+  )
   api.on(clusterResume, () => {
-    throw new Problem('transition_refused', 'brave-otter-042 has not been contacted since the restore')
+    throw new Problem(
+      'transition_refused',
+      'brave-otter-042 has not been contacted since the restore',
+    )
   })
   expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({
     exit: 6,
@@ -65,5 +87,7 @@ test('cluster show prints the problems of the cluster', async () => {
   const { api, cli, cluster } = await signedIn()
   const message = 'The configuration of db-1 cannot be sent: connection refused'
   api.on(clusterGet, () => ({ ...cluster, troubles: [{ node_id: id(1), message }] }))
-  expect((await cli.run(`cluster show ${cluster.name}`)).out).toMatch(new RegExp(`^Trouble +${message}$`, 'm'))
+  expect((await cli.run(`cluster show ${cluster.name}`)).out).toMatch(
+    new RegExp(`^Trouble +${message}$`, 'm'),
+  )
 })

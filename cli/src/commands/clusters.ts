@@ -28,7 +28,11 @@ import { clusterPodsCommand } from './cluster-state/cluster-pods.ts'
 import { withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
 
-const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
+const colours: Partial<Record<Cluster['status'], Colour>> = {
+  ready: 'green',
+  failed: 'red',
+  degraded: 'red',
+}
 const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
 
 const clusterText = (terminal: Terminal, c: Cluster): string =>
@@ -64,7 +68,11 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     'No servers',
   )}`
 
-const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command =>
+const credentials = (
+  what: 'kubeconfig' | 'talosconfig',
+  operation: typeof clusterKubeconfig,
+  tool: string,
+): Command =>
   command({
     name: `cluster ${what}`,
     summary: `A ${what}, created now and valid 24 h. Anyone who has it controls the cluster.`,
@@ -73,7 +81,9 @@ const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clust
     examples: [`cluster ${what} web --output ./web.${what}`, tool],
     json: false,
     async run({ terminal, api }: Context, { operands, options }) {
-      const text = await api.call(operation, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
+      const text = await api.call(operation, {
+        params: { id: await noun.idOf(api, noun.cluster, operands.cluster) },
+      })
       if (options.output === undefined) return terminal.out(text)
       await writeSecretFile(options.output, text, options.force)
       terminal.err(`Written to ${oneLine(options.output)}\n`)
@@ -86,13 +96,24 @@ export const clusterCommands: Command[] = [
     summary: 'The clusters.',
     examples: ['cluster list', 'cluster list --status ready --json'],
     operation: clusterList,
-    shown: ['name', 'status', 'datacenter', 'control_planes', 'workers', 'kubernetes_version', 'talos_version', 'reason'],
+    shown: [
+      'name',
+      'status',
+      'datacenter',
+      'control_planes',
+      'workers',
+      'kubernetes_version',
+      'talos_version',
+      'reason',
+    ],
     cells: {
       status: { text: (c) => c.status, colour: colourOf },
       datacenter: { title: 'DATACENTER' },
       control_planes: { text: (c) => String(c.control_planes), right: true },
       workers: { text: (c) => String(c.workers), right: true },
-      reason: { text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : '') },
+      reason: {
+        text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : ''),
+      },
     },
   }),
   objectCommand({
@@ -106,12 +127,17 @@ export const clusterCommands: Command[] = [
   clusterPodsCommand,
   command({
     name: 'cluster create',
-    summary: 'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',
+    summary:
+      'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',
     operands: { name: { value: 'NAME', help: 'Name of the cluster' } },
     options: {
       ...createOptions,
       'dry-run': { kind: 'flag', help: 'Only show the checks and the steps' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
+      'idempotency-key': {
+        kind: 'text',
+        value: 'KEY',
+        help: 'Idempotency key: the same command with the same key within 24 h is carried out only once',
+      },
       ...waitOption,
     },
     examples: [
@@ -126,7 +152,9 @@ export const clusterCommands: Command[] = [
         show(preview, (p) =>
           [
             checksText(terminal, p.checks),
-            ...p.servers.flatMap((s) => s.warnings.map((w) => `Warning, ${oneLine(s.name)}: ${oneLine(w)}\n`)),
+            ...p.servers.flatMap((s) =>
+              s.warnings.map((w) => `Warning, ${oneLine(s.name)}: ${oneLine(w)}\n`),
+            ),
             `\n${table(terminal, p.steps, [{ title: 'STEPS', text: (s) => s.title }], 'No steps')}`,
           ].join(''),
         )
@@ -141,8 +169,17 @@ export const clusterCommands: Command[] = [
         ),
       )
       const watched = await waitOr(context, created.operation.id, options.wait)
-      const answer = watched ? { cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }), operation: watched.operation } : created
-      show(answer, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`)
+      const answer = watched
+        ? {
+            cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }),
+            operation: watched.operation,
+          }
+        : created
+      show(
+        answer,
+        ({ cluster }) =>
+          `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`,
+      )
       return watched?.exit
     },
   }),
@@ -150,36 +187,61 @@ export const clusterCommands: Command[] = [
     name: 'cluster delete',
     of: noun.cluster,
     operation: clusterDelete,
-    summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for the name of the cluster first.',
-    options: { force: { kind: 'flag', help: 'Forget the servers without resetting them, if they do not answer' }, ...sureOption, ...waitOption },
+    summary:
+      'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for the name of the cluster first.',
+    options: {
+      force: {
+        kind: 'flag',
+        help: 'Forget the servers without resetting them, if they do not answer',
+      },
+      ...sureOption,
+      ...waitOption,
+    },
     examples: ['cluster delete web --wait', 'cluster delete web --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
       const { name } = await api.call(clusterGet, { params: { id } })
-      const what = force ? `Steelyard forgets the servers of ${oneLine(name)} without resetting them.` : `This wipes the servers of ${oneLine(name)}.`
+      const what = force
+        ? `Steelyard forgets the servers of ${oneLine(name)} without resetting them.`
+        : `This wipes the servers of ${oneLine(name)}.`
       await beSure(terminal, what, name, yes)
       return force ? ({ query: { force: 'true' } } as const) : {}
     },
-    done: (context, begun, { options }) => showBegun(context, begun, options.wait, `Cluster ${oneLine(begun.operation.target.name)} is being deleted`),
+    done: (context, begun, { options }) =>
+      showBegun(
+        context,
+        begun,
+        options.wait,
+        `Cluster ${oneLine(begun.operation.target.name)} is being deleted`,
+      ),
   }),
   command({
     name: 'cluster failure',
-    summary: 'Show the reason of the last failure of a server, and the last lines of its log from the boot that failed.',
+    summary:
+      'Show the reason of the last failure of a server, and the last lines of its log from the boot that failed.',
     operands: { cluster: noun.cluster, server: noun.server },
     examples: ['cluster failure web brave-otter-042'],
     async run(context, { operands }) {
       const cluster = await noun.clusterOf(context.api, operands.cluster)
       const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
       context.show(await context.api.call(clusterServerFailure, { params }), ({ reason, log }) => {
-        if (reason === null && log === null) return `Nothing has failed on ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
+        if (reason === null && log === null)
+          return `Nothing has failed on ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
         const what = facts(context.terminal, [
           ['Reason', reason],
           ['Log', log === null ? 'could not be read' : `as of ${localTime(log.at)}`],
         ])
-        return log === null ? what : `${what}\n${log.lines.map((line) => `${oneLine(line)}\n`).join('')}`
+        return log === null
+          ? what
+          : `${what}\n${log.lines.map((line) => `${oneLine(line)}\n`).join('')}`
       })
     },
   }),
   credentials('kubeconfig', clusterKubeconfig, 'cluster kubeconfig web > web.kubeconfig'),
   credentials('talosconfig', clusterTalosconfig, 'cluster talosconfig web > web.talosconfig'),
-  objectCommand({ name: 'cluster resume', of: noun.cluster, operation: clusterResume, say: resumedText }),
+  objectCommand({
+    name: 'cluster resume',
+    of: noun.cluster,
+    operation: clusterResume,
+    say: resumedText,
+  }),
 ]

@@ -3,7 +3,14 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview, clusterServerReplace } from '#contract/clusters/clusters.ts'
+import {
+  clusterCreate,
+  clusterGet,
+  clusterKubeconfig,
+  clusterList,
+  clusterPreview,
+  clusterServerReplace,
+} from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { canWipe } from '#contract/servers/disks.ts'
 import { Problem } from '#contract/errors.ts'
@@ -13,7 +20,15 @@ import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/se
 import { userList } from '#contract/users.ts'
 import { startApi } from '../testing/api.ts'
 import { everyCommand, startCli } from '../testing/cli.ts'
-import { aCluster, aDatacenter, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
+import {
+  aCluster,
+  aDatacenter,
+  anOperation,
+  aServer,
+  aStep,
+  id,
+  pageOf,
+} from '../testing/things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
 const poznan = aDatacenter()
@@ -26,19 +41,38 @@ async function signedIn() {
 describe('lists', () => {
   test('lists are printed as tables, or with --json as the response of the API', async () => {
     const { api, cli } = await signedIn()
-    const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', hardware: { ...aServer().hardware, disk_bytes: null } })]), total: 7 }
+    const page = {
+      ...pageOf([
+        aServer(),
+        aServer({ id: id(2), name: 'x', hardware: { ...aServer().hardware, disk_bytes: null } }),
+      ]),
+      total: 7,
+    }
     api.on(serverList, () => page)
-    const people = await cli.run('server list --status maintenance --type worker --search otter --per-page 2')
+    const people = await cli.run(
+      'server list --status maintenance --type worker --search otter --per-page 2',
+    )
     expect(people.out.split('\n')).toEqual([
-      expect.stringMatching(/^NAME +STATUS +STAGE +TYPE +DATACENTER +CLUSTER +CORES +MEMORY +DISK +LAST CONTACT$/),
-      expect.stringMatching(/^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +960 GB +\d+ \w+ ago$/),
+      expect.stringMatching(
+        /^NAME +STATUS +STAGE +TYPE +DATACENTER +CLUSTER +CORES +MEMORY +DISK +LAST CONTACT$/,
+      ),
+      expect.stringMatching(
+        /^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +960 GB +\d+ \w+ ago$/,
+      ),
       expect.stringMatching(/^x +maintenance .* \? +\d+ \w+ ago$/),
       '2 of 7 (page 1)',
       '',
     ])
-    expect(api.callsOf(serverList)[0]!.query).toEqual({ status: 'maintenance', nodeType: 'worker', q: 'otter', per_page: '2' })
+    expect(api.callsOf(serverList)[0]!.query).toEqual({
+      status: 'maintenance',
+      nodeType: 'worker',
+      q: 'otter',
+      per_page: '2',
+    })
     expect(JSON.parse((await cli.run('server list --json')).out)).toEqual(page)
-    expect((await cli.run('server list --columns name,maker,disks')).out.split('\n')[0]).toBe('NAME             MAKER         DISK')
+    expect((await cli.run('server list --columns name,maker,disks')).out.split('\n')[0]).toBe(
+      'NAME             MAKER         DISK',
+    )
     expect(await cli.run('server list --columns colour')).toMatchObject({
       exit: 2,
       err: expect.stringContaining('--columns is one of name, datacenter') as string,
@@ -47,17 +81,39 @@ describe('lists', () => {
 
   test("the list of servers shows a server's problem, and the field that the search matched", async () => {
     const { api, cli } = await signedIn()
-    const silent = aServer({ talos: { ...aServer().talos, reachable: false, unreachable_since: at, reason: 'connection refused' } })
-    const dead = aServer({ id: id(2), name: 'x', status: 'ready', kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at } })
-    api.on(serverList, () => pageOf([silent, dead, aServer({ id: id(3), name: 'y', matched: { what: 'mac', value: 'b8:ce:f6:aa:7a:46' } })]))
+    const silent = aServer({
+      talos: {
+        ...aServer().talos,
+        reachable: false,
+        unreachable_since: at,
+        reason: 'connection refused',
+      },
+    })
+    const dead = aServer({
+      id: id(2),
+      name: 'x',
+      status: 'ready',
+      kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at },
+    })
+    api.on(serverList, () =>
+      pageOf([
+        silent,
+        dead,
+        aServer({ id: id(3), name: 'y', matched: { what: 'mac', value: 'b8:ce:f6:aa:7a:46' } }),
+      ]),
+    )
     const { out } = await cli.run('server list --search b8cef6aa7a46')
     expect(out).toMatch(/^NAME +FOUND BY +STATUS .* LAST CONTACT +TROUBLE$/m)
     expect(out).toMatch(/^brave-otter-042 .* Unreachable since [\d: -]+: connection refused$/m)
-    expect(out).toMatch(/^x +- +ready .* Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
+    expect(out).toMatch(
+      /^x +- +ready .* Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m,
+    )
     expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +maintenance .* -$/m)
     api.on(serverGet, () => dead)
     const shown = await cli.run(`server show ${id(2)}`)
-    expect(shown.out).toMatch(/^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
+    expect(shown.out).toMatch(
+      /^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m,
+    )
   })
 
   test('clusters, datacenters and users are listed as tables', async () => {
@@ -65,10 +121,23 @@ describe('lists', () => {
     api.on(clusterList, () => pageOf([aCluster()]))
     api.on(datacenterList, () => pageOf([poznan]))
     const ways = { has_password: true, has_provider: false, has_second_factor: false }
-    const user = { id: id(9), email: 'a@example.com', name: 'A', role: 'admin', created_at: at, last_sign_in_at: null, disabled_at: null, ...ways } as const
+    const user = {
+      id: id(9),
+      email: 'a@example.com',
+      name: 'A',
+      role: 'admin',
+      created_at: at,
+      last_sign_in_at: null,
+      disabled_at: null,
+      ...ways,
+    } as const
     api.on(userList, () => pageOf([{ ...user, version: 1 }]))
-    expect((await cli.run('cluster list')).out).toMatch(/^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m)
-    expect((await cli.run('datacenter list')).out).toMatch(/^PL-POZ-1 +Poznań +PL +3 +2 +0 +0 +64 +64$/m)
+    expect((await cli.run('cluster list')).out).toMatch(
+      /^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m,
+    )
+    expect((await cli.run('datacenter list')).out).toMatch(
+      /^PL-POZ-1 +Poznań +PL +3 +2 +0 +0 +64 +64$/m,
+    )
     expect((await cli.run('user list')).out).toMatch(/^a@example\.com +A +admin +active +No +- /m)
   })
 })
@@ -76,21 +145,31 @@ describe('lists', () => {
 describe('one object', () => {
   test('an object is found by name or id', async () => {
     const { api, cli } = await signedIn()
-    api.on(serverList, ({ query }) => pageOf([aServer({ id: id(2), name: `${query.q}-2` }), aServer({ name: 'brave-otter-042' })]))
-    api.on(serverGet, ({ params }) => aServer({ id: params.id, talos: { ...aServer().talos, reason: 'evil\u001b[2J\nname' } }))
+    api.on(serverList, ({ query }) =>
+      pageOf([aServer({ id: id(2), name: `${query.q}-2` }), aServer({ name: 'brave-otter-042' })]),
+    )
+    api.on(serverGet, ({ params }) =>
+      aServer({ id: params.id, talos: { ...aServer().talos, reason: 'evil\u001b[2J\nname' } }),
+    )
     const shown = await cli.run('server show brave-otter-042')
     expect(api.callsOf(serverGet)[0]!.params).toEqual({ id: id(1) })
     expect(shown.out).toContain('Reason              evil\ufffd[2J name\n')
     expect(shown.out).toMatch(/^CPU-0 +EPYC 9354P +32 +64 +3\.8$/m)
     await cli.run(`server show ${id(7)}`)
     expect(api.callsOf(serverGet)[1]!.params).toEqual({ id: id(7) })
-    expect(await cli.run('server show brave-otter')).toMatchObject({ exit: 5, err: 'There is no server brave-otter\n' })
+    expect(await cli.run('server show brave-otter')).toMatchObject({
+      exit: 5,
+      err: 'There is no server brave-otter\n',
+    })
   })
 
   test('server rename sends only the name', async () => {
     const { api, cli } = await signedIn()
     api.on(serverUpdate, ({ params, body }) => aServer({ id: params.id, name: body.name! }))
-    expect(await cli.run(`server rename ${id(1)} rack-3`)).toMatchObject({ exit: 0, out: 'The server is called rack-3 now\n' })
+    expect(await cli.run(`server rename ${id(1)} rack-3`)).toMatchObject({
+      exit: 0,
+      out: 'The server is called rack-3 now\n',
+    })
     expect(api.callsOf(serverUpdate)[0]!.body).toEqual({ name: 'rack-3' })
   })
 
@@ -109,17 +188,35 @@ describe('one object', () => {
       updated_at: null,
       created_by: null,
     }
-    api.on(patchList, () => pageOf([patch, { ...patch, patch_id: id(3), name: 'sysctls', weight: 500, labels: { team: 'infra' }, read_only: false }]))
+    api.on(patchList, () =>
+      pageOf([
+        patch,
+        {
+          ...patch,
+          patch_id: id(3),
+          name: 'sysctls',
+          weight: 500,
+          labels: { team: 'infra' },
+          read_only: false,
+        },
+      ]),
+    )
     api.on(patchGet, ({ params }) => ({ ...patch, patch_id: params.patchId }))
-    expect((await cli.run(`patch list ${id(1)}`)).out).toMatch(/^static-system +-999 .*Steelyard\nsysctls +500 .*team=infra/m)
-    expect((await cli.run(`patch show ${id(1)} sysctls`)).out).toContain('\nmachine:\n  type: worker\ufffd\n')
+    expect((await cli.run(`patch list ${id(1)}`)).out).toMatch(
+      /^static-system +-999 .*Steelyard\nsysctls +500 .*team=infra/m,
+    )
+    expect((await cli.run(`patch show ${id(1)} sysctls`)).out).toContain(
+      '\nmachine:\n  type: worker\ufffd\n',
+    )
     expect(api.callsOf(patchGet)[0]!.params).toEqual({ id: id(1), patchId: id(3) })
     expect((await cli.run(`patch show ${id(1)} other`)).exit).toBe(5)
   })
 })
 
 describe('server confirm', () => {
-  const unconfirmed = aServer({ identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' } })
+  const unconfirmed = aServer({
+    identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' },
+  })
 
   test('server confirm sends the identity that was shown, after the user has answered yes', async () => {
     const { api, cli } = await signedIn()
@@ -131,7 +228,10 @@ describe('server confirm', () => {
     })
     expect(await cli.run(`server confirm ${id(1)}`)).toMatchObject({ exit: 2 })
     expect(api.callsOf(serverConfirm)).toHaveLength(0)
-    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({ exit: 0, out: 'brave-otter-042 is confirmed\n' })
+    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({
+      exit: 0,
+      out: 'brave-otter-042 is confirmed\n',
+    })
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
   })
 
@@ -142,17 +242,25 @@ describe('server confirm', () => {
     expect(await cli.run(`server confirm ${id(1)} --uuid U --serial S`)).toMatchObject({ exit: 0 })
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: 'U', serial: 'S' })
     expect(await cli.run(`server confirm ${id(1)} --uuid U`)).toMatchObject({ exit: 2 })
-    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({ exit: 6, err: 'The hardware is confirmed already\n' })
+    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({
+      exit: 6,
+      err: 'The hardware is confirmed already\n',
+    })
   })
 })
 
 describe('cluster create', () => {
   async function ready() {
     const { api, cli } = await signedIn()
-    const servers = ['cp-1', 'cp-2', 'cp-3', 'w-1'].map((name, i) => aServer({ id: id(i + 1), name }))
+    const servers = ['cp-1', 'cp-2', 'cp-3', 'w-1'].map((name, i) =>
+      aServer({ id: id(i + 1), name }),
+    )
     api.on(serverList, ({ query }) => pageOf(servers.filter((s) => s.name.includes(query.q ?? ''))))
     api.on(datacenterList, () => pageOf([poznan]))
-    api.on(clusterCreate, ({ body }) => ({ cluster: aCluster({ name: body.name, status: 'pending' }), operation: anOperation() }))
+    api.on(clusterCreate, ({ body }) => ({
+      cluster: aCluster({ name: body.name, status: 'pending' }),
+      operation: anOperation(),
+    }))
     return { api, cli }
   }
 
@@ -161,7 +269,11 @@ describe('cluster create', () => {
     const ran = await cli.run(
       'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=nvme0n1 --workload-disk w-1=/dev/sda,w-1=sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
     )
-    expect(ran).toMatchObject({ exit: 0, out: 'Cluster web is pending\n', err: `Watch it: steelyard operation watch ${id(70)}\n` })
+    expect(ran).toMatchObject({
+      exit: 0,
+      out: 'Cluster web is pending\n',
+      err: `Watch it: steelyard operation watch ${id(70)}\n`,
+    })
     expect(api.callsOf(clusterCreate)[0]!.body).toEqual({
       name: 'web',
       datacenter_id: id(50),
@@ -172,7 +284,12 @@ describe('cluster create', () => {
         { node_id: id(1), role: 'control_plane' },
         { node_id: id(2), role: 'control_plane' },
         { node_id: id(3), role: 'control_plane' },
-        { node_id: id(4), role: 'worker', install_disk: 'nvme0n1', workload_disks: ['/dev/sda', 'sdb'] },
+        {
+          node_id: id(4),
+          role: 'worker',
+          install_disk: 'nvme0n1',
+          workload_disks: ['/dev/sda', 'sdb'],
+        },
       ],
     })
   })
@@ -183,35 +300,75 @@ describe('cluster create', () => {
     ['--control-plane cp-1 --install-disk cp-2=/dev/sda', 'cp-2 is none of the servers'],
     ['--control-plane cp-1 --install-disk /dev/sda', 'takes SERVER=VALUE'],
     ['--control-plane cp-1 --install-disk cp-1=/dev/sda,cp-1=/dev/sdb', 'given twice'],
-    ['--control-plane cp-1 --install-disk cp-1=../sda', 'A disk is given by its id or its device path, such as nvme0n1 or /dev/nvme0n1'],
+    [
+      '--control-plane cp-1 --install-disk cp-1=../sda',
+      'A disk is given by its id or its device path, such as nvme0n1 or /dev/nvme0n1',
+    ],
     ['--control-plane cp-1 --vlan-id 4095', 'VLAN ID must be between 1 and 4094'],
     ['--control-plane cp-1 --pod-cidr 10.244.0.1/16', 'Pod CIDR must be a network'],
-  ])('cluster create refuses the options "%s" without sending a request', async (options, message) => {
-    const { api, cli } = await ready()
-    expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
-    expect(api.callsOf(clusterCreate)).toHaveLength(0)
-  })
+  ])(
+    'cluster create refuses the options "%s" without sending a request',
+    async (options, message) => {
+      const { api, cli } = await ready()
+      expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({
+        exit: 2,
+        err: expect.stringContaining(message) as string,
+      })
+      expect(api.callsOf(clusterCreate)).toHaveLength(0)
+    },
+  )
 
   test('cluster create wipes a disk that is not empty only if the user names that disk', async () => {
     const { api, cli } = await ready()
-    const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: '2 partitions: 1 vfat, 2 ext4' }
-    api.on(serverGet, () => aServer({ id: id(1), name: 'cp-1', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
+    const disk = {
+      id: 'sda',
+      size: 480e9,
+      model: 'PM9A3',
+      serial: 'S1',
+      wwid: 'naa.1',
+      content: '2 partitions: 1 vfat, 2 ext4',
+    }
+    api.on(serverGet, () =>
+      aServer({
+        id: id(1),
+        name: 'cp-1',
+        resources: {
+          node_addresses: [],
+          processors: [],
+          memory: [],
+          interfaces: [],
+          disks: [disk],
+        },
+      }),
+    )
     api.on(clusterCreate, ({ body }) => {
-      if (!canWipe([{ server: 'cp-1', disks: [disk], devices: ['/dev/sda'], kept: null }], body.confirmed_disks).ok)
+      if (
+        !canWipe(
+          [{ server: 'cp-1', disks: [disk], devices: ['/dev/sda'], kept: null }],
+          body.confirmed_disks,
+        ).ok
+      )
         throw new Problem('disk_not_confirmed', '/dev/sda holds 2 partitions')
       return { cluster: aCluster({ name: body.name, status: 'pending' }), operation: anOperation() }
     })
     const line = 'cluster create web --datacenter PL-POZ-1 --control-plane cp-1'
     const silent = await cli.run(line)
-    expect(silent).toMatchObject({ exit: 6, err: expect.stringContaining("Confirm the disk: --confirm-disk 'SERIAL=CONTENT'") as string })
+    expect(silent).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining("Confirm the disk: --confirm-disk 'SERIAL=CONTENT'") as string,
+    })
     expect(api.callsOf(clusterCreate)).toHaveLength(1)
 
-    expect((await cli.run(line, { ask: () => Promise.resolve('S2') })).err).toContain('Nothing was done')
+    expect((await cli.run(line, { ask: () => Promise.resolve('S2') })).err).toContain(
+      'Nothing was done',
+    )
     expect(api.callsOf(clusterCreate)).toHaveLength(2)
 
     const typed = await cli.run(line, { ask: () => Promise.resolve('S1') })
     expect(typed).toMatchObject({ exit: 0 })
-    expect(api.callsOf(clusterCreate)[3]!.body).toMatchObject({ confirmed_disks: [{ wwid: 'naa.1', serial: 'S1', content: disk.content }] })
+    expect(api.callsOf(clusterCreate)[3]!.body).toMatchObject({
+      confirmed_disks: [{ wwid: 'naa.1', serial: 'S1', content: disk.content }],
+    })
 
     const argv = [...line.split(' '), '--confirm-disk', `S1=${disk.content}`]
     expect(await cli.run(argv)).toMatchObject({ exit: 0 })
@@ -220,11 +377,25 @@ describe('cluster create', () => {
 
   test('cluster create reads patches from files, for all servers or for one', async () => {
     const { api, cli } = await ready()
-    const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) => join(cli.folder, name)) as [string, string, string]
+    const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) =>
+      join(cli.folder, name),
+    ) as [string, string, string]
     const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
     for (const file of [all, own, bad]) await writeFile(file, body)
-    const line = ['cluster', 'create', 'web', '--datacenter', 'PL-POZ-1', '--control-plane', 'cp-1', '--worker', 'w-1']
-    expect(await cli.run([...line, '--patch', all, '--patch', `cp-1=${own}`])).toMatchObject({ exit: 0 })
+    const line = [
+      'cluster',
+      'create',
+      'web',
+      '--datacenter',
+      'PL-POZ-1',
+      '--control-plane',
+      'cp-1',
+      '--worker',
+      'w-1',
+    ]
+    expect(await cli.run([...line, '--patch', all, '--patch', `cp-1=${own}`])).toMatchObject({
+      exit: 0,
+    })
     const sent = api.callsOf(clusterCreate)[0]!.body as { servers: { patch?: object }[] }
     expect(sent.servers.map((s) => s.patch)).toEqual([
       { name: 'cp-only', weight: 500, labels: {}, body },
@@ -240,7 +411,10 @@ describe('cluster create', () => {
       expect(api.callsOf(clusterCreate).pop()!.body).toEqual(sent)
       api.calls.pop()
     }
-    expect(await cli.run([...line, '--patch', bad])).toMatchObject({ exit: 2, err: expect.stringContaining('Patch name can only contain') as string })
+    expect(await cli.run([...line, '--patch', bad])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('Patch name can only contain') as string,
+    })
     expect(await cli.run([...line, '--patch', all, '--patch', own])).toMatchObject({
       exit: 2,
       err: expect.stringContaining('--patch is given twice') as string,
@@ -254,20 +428,57 @@ describe('cluster create', () => {
 
   test('if a disk is not empty, `cluster replace` asks the user to type its name', async () => {
     const { api, cli } = await ready()
-    const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
+    const disk = {
+      id: 'sda',
+      size: 480e9,
+      model: 'PM9A3',
+      serial: 'S1',
+      wwid: 'naa.1',
+      content: 'ZFS member "tank"',
+    }
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
-    api.on(serverGet, () => aServer({ id: id(2), name: 'spare', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
+    api.on(serverGet, () =>
+      aServer({
+        id: id(2),
+        name: 'spare',
+        resources: {
+          node_addresses: [],
+          processors: [],
+          memory: [],
+          interfaces: [],
+          disks: [disk],
+        },
+      }),
+    )
     api.on(clusterList, () => pageOf([aCluster({ id: id(3), name: 'web' })]))
-    api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', status: 'failed', servers: [{ node_id: id(1), name: 'cp-1', role: 'control_plane' }] }))
+    api.on(clusterGet, () =>
+      aCluster({
+        id: id(3),
+        name: 'web',
+        status: 'failed',
+        servers: [{ node_id: id(1), name: 'cp-1', role: 'control_plane' }],
+      }),
+    )
     api.on(clusterServerReplace, ({ body }) => {
-      const verdict = canWipe([{ server: 'spare', disks: [disk], devices: ['/dev/sda'], kept: null }], body.confirmed_disks)
+      const verdict = canWipe(
+        [{ server: 'spare', disks: [disk], devices: ['/dev/sda'], kept: null }],
+        body.confirmed_disks,
+      )
       if (!verdict.ok) throw new Problem('disk_not_confirmed', verdict.reason)
       return { operation: anOperation() }
     })
-    expect(await cli.run('cluster replace web cp-1')).toMatchObject({ exit: 2, err: expect.stringContaining('--by is missing') as string })
+    expect(await cli.run('cluster replace web cp-1')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('--by is missing') as string,
+    })
     const line = 'cluster replace web cp-1 --by spare'
-    expect(await cli.run(line)).toMatchObject({ exit: 6, err: expect.stringContaining('it holds ZFS member "tank"') as string })
-    expect((await cli.run(line, { ask: () => Promise.resolve('S1') })).out).toBe('spare takes the place of cp-1 in web\n')
+    expect(await cli.run(line)).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('it holds ZFS member "tank"') as string,
+    })
+    expect((await cli.run(line, { ask: () => Promise.resolve('S1') })).out).toBe(
+      'spare takes the place of cp-1 in web\n',
+    )
     const argv = [...line.split(' '), '--confirm-disk', `naa.1=${disk.content}`]
     expect(await cli.run(argv)).toMatchObject({ exit: 0 })
     expect(api.callsOf(clusterServerReplace).at(-1)).toMatchObject({
@@ -280,14 +491,25 @@ describe('cluster create', () => {
   test('cluster create --wait shows the steps, and exits with the result of the operation', async () => {
     const { api, cli } = await ready()
     api.on(operationGet, () =>
-      anOperation({ status: 'failed', reason: 'cp-1 does not answer', steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })] }),
+      anOperation({
+        status: 'failed',
+        reason: 'cp-1 does not answer',
+        steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })],
+      }),
     )
     api.on(clusterGet, () => aCluster({ status: 'failed', reason: 'cp-1 does not answer' }))
-    const ran = await cli.run('cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --wait --json')
+    const ran = await cli.run(
+      'cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --wait --json',
+    )
     expect(ran.exit).toBe(1)
-    expect(JSON.parse(ran.out)).toMatchObject({ cluster: { status: 'failed' }, operation: { status: 'failed' } })
+    expect(JSON.parse(ran.out)).toMatchObject({
+      cluster: { status: 'failed' },
+      operation: { status: 'failed' },
+    })
     expect(ran.err).toContain('failed (attempt 3)  Apply: no answer')
-    expect(ran.err).toContain('With one control plane, the cluster is down while that server is down.')
+    expect(ran.err).toContain(
+      'With one control plane, the cluster is down while that server is down.',
+    )
   })
 
   test('cluster create --dry-run shows what would be done', async () => {
@@ -297,7 +519,9 @@ describe('cluster create', () => {
       checks: [{ check: 'endpoint', ok: false, message: 'The address is in use' }],
       steps: [{ key: 'secrets', title: 'Make the secrets', node_id: null }],
     }))
-    const ran = await cli.run('cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --dry-run')
+    const ran = await cli.run(
+      'cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --dry-run',
+    )
     expect(ran).toMatchObject({
       exit: 1,
       out: 'CHECK     OK  MESSAGE\nendpoint  no  The address is in use\nWarning, cp-1: One disk only\n\nSTEPS\nMake the secrets\n',
@@ -310,13 +534,23 @@ describe('credentials', () => {
   test('credentials are printed, or written to a file that only the user can read', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterKubeconfig, () => 'apiVersion: v1\n')
-    expect(await cli.run(`cluster kubeconfig ${id(20)}`)).toEqual({ exit: 0, out: 'apiVersion: v1\n', err: '' })
+    expect(await cli.run(`cluster kubeconfig ${id(20)}`)).toEqual({
+      exit: 0,
+      out: 'apiVersion: v1\n',
+      err: '',
+    })
     const file = join(cli.folder, 'kubeconfig')
     expect((await cli.run(`cluster kubeconfig ${id(20)} --output ${file}`)).exit).toBe(0)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
-    expect(await cli.run(`cluster kubeconfig ${id(20)} --output ${file}`)).toMatchObject({ exit: 6, err: `${file} exists\nReplace it with --force\n` })
+    expect(await cli.run(`cluster kubeconfig ${id(20)} --output ${file}`)).toMatchObject({
+      exit: 6,
+      err: `${file} exists\nReplace it with --force\n`,
+    })
     await writeFile(join(cli.folder, 'open'), 'old', { mode: 0o644 })
-    expect((await cli.run(`cluster kubeconfig ${id(20)} --force --output ${join(cli.folder, 'open')}`)).exit).toBe(0)
+    expect(
+      (await cli.run(`cluster kubeconfig ${id(20)} --force --output ${join(cli.folder, 'open')}`))
+        .exit,
+    ).toBe(0)
     expect((await stat(join(cli.folder, 'open'))).mode & 0o777).toBe(0o600)
     expect(await readFile(join(cli.folder, 'open'), 'utf8')).toBe('apiVersion: v1\n')
   })
@@ -336,7 +570,9 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  const verbs = new Set(everyCommand().flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []))
+  const verbs = new Set(
+    everyCommand().flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []),
+  )
   expect(verbs).toContain('rename')
   expect(await complete('server', '')).toBe([...verbs].join(' '))
   expect(await complete('server', 'list', '--stat')).toBe('--status')
@@ -346,7 +582,11 @@ test('the completion script completes in bash', async () => {
   expect((await cli.run('completion zsh')).out).toContain('bashcompinit')
   expect((await cli.run('completion tcsh')).exit).toBe(2)
   const fish = (await cli.run('completion fish')).out
-  expect(fish).toContain("complete -c steelyard -f -n '__steelyard_at \\'server\\'' -a list -d 'The servers.'")
-  expect(fish).toContain("complete -c steelyard -n '__steelyard_is \\'server list\\'' -l status -x -a 'ready maintenance deleted'")
+  expect(fish).toContain(
+    "complete -c steelyard -f -n '__steelyard_at \\'server\\'' -a list -d 'The servers.'",
+  )
+  expect(fish).toContain(
+    "complete -c steelyard -n '__steelyard_is \\'server list\\'' -l status -x -a 'ready maintenance deleted'",
+  )
   expect(fish).toContain('-l file -s f -r')
 })

@@ -11,16 +11,22 @@ function casesOf(command: Command): string {
 function choicesOf(commands: readonly Command[]): string[] {
   return commands.flatMap((c) =>
     Object.entries(c.options).flatMap(([name, o]) =>
-      o.kind === 'text' && o.choices ? [`    '${c.name} --${name}') words='${shownChoices(o.choices).join(' ')}' ;;`] : [],
+      o.kind === 'text' && o.choices
+        ? [`    '${c.name} --${name}') words='${shownChoices(o.choices).join(' ')}' ;;`]
+        : [],
     ),
   )
 }
 
-/** A completion script for bash, generated from the declarations. zsh runs it through bashcompinit. */
+/**
+ * A completion script for bash, generated from the declarations. zsh runs it through bashcompinit.
+ */
 function script(commands: readonly Command[]): string {
   const firsts = [...new Set(commands.map((c) => c.name.split(' ')[0]!))]
   const seconds = firsts.flatMap((first) => {
-    const next = commands.filter((c) => c.name.startsWith(`${first} `)).map((c) => c.name.slice(first.length + 1))
+    const next = commands
+      .filter((c) => c.name.startsWith(`${first} `))
+      .map((c) => c.name.slice(first.length + 1))
     return next.length > 0 ? [`    '${first}') words='${next.join(' ')}' ;;`] : []
   })
   return `_steelyard() {
@@ -50,18 +56,25 @@ complete -o default -F _steelyard steelyard
 `
 }
 
-/** A word or help text for a fish script, in single quotes: only the quote and the backslash have a meaning there. */
+/**
+ * A word or help text for a fish script, in single quotes: only the quote and the backslash have a
+ * meaning there.
+ */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
 /** The lines for one option of a command. */
 function fishOption(command: Command, name: string, option: Options[string]): string {
   const choices = option.kind === 'text' ? shownChoices(option.choices) : []
-  const value = option.kind === 'flag' ? '' : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r'
+  const value =
+    option.kind === 'flag' ? '' : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r'
   const short = option.kind === 'text' && option.short !== undefined ? ` -s ${option.short}` : ''
   return `complete -c steelyard -n ${quoted(`__steelyard_is '${command.name}'`)} -l ${name}${short}${value} -d ${quoted(option.help)}`
 }
 
-/** A completion script for fish. `__steelyard_line` prints the words of the command so far, without options and their values. */
+/**
+ * A completion script for fish. `__steelyard_line` prints the words of the command so far, without
+ * options and their values.
+ */
 function fishScript(commands: readonly Command[]): string {
   const firsts = [...new Set(commands.map((c) => c.name.split(' ')[0]!))]
   const word = (line: string, name: string, summary: string) =>
@@ -70,7 +83,11 @@ function fishScript(commands: readonly Command[]): string {
     const alone = commands.find((c) => c.name === first)
     const below = commands.filter((c) => c.name.startsWith(`${first} `))
     return [
-      word('', first, alone?.summary ?? below.map((c) => c.name.slice(first.length + 1)).join(', ')),
+      word(
+        '',
+        first,
+        alone?.summary ?? below.map((c) => c.name.slice(first.length + 1)).join(', '),
+      ),
       ...below.map((c) => word(first, c.name.slice(first.length + 1), c.summary)),
     ]
   })
@@ -119,7 +136,8 @@ export const completionCommand = (commands: () => readonly Command[]): Command =
       if (operands.shell === 'fish') return terminal.out(fishScript(commands()))
       const text = script(commands())
       if (operands.shell === 'bash') return terminal.out(text)
-      if (operands.shell === 'zsh') return terminal.out(`autoload -U +X bashcompinit && bashcompinit\n${text}`)
+      if (operands.shell === 'zsh')
+        return terminal.out(`autoload -U +X bashcompinit && bashcompinit\n${text}`)
       throw new CliError('usage', 'SHELL is bash, zsh or fish')
     },
   })

@@ -1,4 +1,7 @@
-/** Confirms the disks that a command wipes: by an option, or by typing if the API reports that a disk isn't empty. */
+/**
+ * Confirms the disks that a command wipes: by an option, or by typing if the API reports that a
+ * disk isn't empty.
+ */
 import type { NewClusterInput } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
@@ -25,19 +28,31 @@ export const confirmOption = {
 } as const
 
 /** A server to be installed, with its chosen or default disks. */
-type AskedServer = Pick<NewClusterInput['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
+type AskedServer = Pick<
+  NewClusterInput['servers'][number],
+  'node_id' | 'install_disk' | 'workload_disks'
+>
 
-/** Parses `DISK=CONTENT` pairs. A DISK with a WWID prefix of the kernel (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`) is a WWID, otherwise a serial. */
+/**
+ * Parses `DISK=CONTENT` pairs. A DISK with a WWID prefix of the kernel (`naa.`, `eui.`, `t10.`,
+ * `nvme.`, `uuid.`) is a WWID, otherwise a serial.
+ */
 export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   return pairs.map((pair) => {
     const [disk = '', content = ''] = pair.split(/=(.*)/s)
-    if (disk === '' || content === '') throw new CliError('usage', `--confirm-disk takes DISK=CONTENT, not ${oneLine(pair)}`)
-    return /^(?:naa|eui|t10|nvme|uuid)\./.test(disk) ? { wwid: disk, content } : { serial: disk, content }
+    if (disk === '' || content === '')
+      throw new CliError('usage', `--confirm-disk takes DISK=CONTENT, not ${oneLine(pair)}`)
+    return /^(?:naa|eui|t10|nvme|uuid)\./.test(disk)
+      ? { wwid: disk, content }
+      : { serial: disk, content }
   })
 }
 
 /** The servers' chosen or default disks, without those that need no confirmation. */
-async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promise<DiskToConfirm[]> {
+async function disksOf(
+  { api }: Context,
+  servers: readonly AskedServer[],
+): Promise<DiskToConfirm[]> {
   const chosen: ChosenDisks[] = []
   for (const asked of servers) {
     const { name, resources, talos } = await api.call(serverGet, { params: { id: asked.node_id } })
@@ -45,24 +60,41 @@ async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promi
     const fallback = defaultInstallDisk(resources.disks, workload)
     const install = asked.install_disk ?? talos.installed?.disk ?? fallback?.id
     const devices = [...(install === undefined ? [] : [devicePath(install)]), ...workload]
-    chosen.push({ server: name, disks: resources.disks, devices, kept: talos.installed?.disk ?? null })
+    chosen.push({
+      server: name,
+      disks: resources.disks,
+      devices,
+      kept: talos.installed?.disk ?? null,
+    })
   }
   return disksToConfirm(chosen)
 }
 
 /**
- * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet. Returns all confirmations, or null if there is no terminal or a
- * disk has neither serial nor WWID. Throws CliError if the user types something else.
+ * Asks the user to type the serial of each disk that would be wiped and isn't confirmed yet.
+ * Returns all confirmations, or null if there is no terminal or a disk has neither serial nor WWID.
+ * Throws CliError if the user types something else.
  */
-async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
+async function askForDisks(
+  { terminal }: Context,
+  disks: readonly DiskToConfirm[],
+  given: readonly ConfirmedDisk[],
+): Promise<ConfirmedDisk[] | null> {
   const confirmed = [...given]
   for (const one of disks) {
     const { by } = one
     if (by === null) return null
-    const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
+    const isSaid = confirmed.some(
+      (c) =>
+        c.content === by.content &&
+        (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid),
+    )
     if (isSaid) continue
     const word = by.serial ?? by.wwid!
-    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to continue: `, { secret: false })
+    const answer = await terminal.ask(
+      `${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to continue: `,
+      { secret: false },
+    )
     if (answer === null) return null
     if (answer.trim() !== word) throw new CliError('failure', 'Nothing was done')
     confirmed.push(by)
@@ -71,8 +103,8 @@ async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[
 }
 
 /**
- * Calls the API with the confirmed disks and asks the user about disks that the API refuses. `servers`: the servers to be installed, or a function that finds
- * them. Throws CliError.
+ * Calls the API with the confirmed disks and asks the user about disks that the API refuses.
+ * `servers`: the servers to be installed, or a function that finds them. Throws CliError.
  */
 export async function withDisks<T>(
   context: Context,
@@ -87,7 +119,11 @@ export async function withDisks<T>(
     const disks = typeof servers === 'function' ? await servers() : await disksOf(context, servers)
     const confirmed = await askForDisks(context, disks, given)
     if (confirmed === null)
-      throw new CliError(error.exit, error.message, { body: error.body, hint: "Confirm the disk: --confirm-disk 'SERIAL=CONTENT'", cause: error })
+      throw new CliError(error.exit, error.message, {
+        body: error.body,
+        hint: "Confirm the disk: --confirm-disk 'SERIAL=CONTENT'",
+        cause: error,
+      })
     return call(confirmed)
   }
 }

@@ -17,7 +17,12 @@ export const contextCommands = (sessions: Sessions, contexts: Contexts): Command
       const current = await sessions.current()
       const known = await contexts.list()
       const items = await Promise.all(
-        known.map(async ({ name, url }) => ({ name, url, current: url === current, email: (await sessions.read(url))?.email ?? null })),
+        known.map(async ({ name, url }) => ({
+          name,
+          url,
+          current: url === current,
+          email: (await sessions.read(url))?.email ?? null,
+        })),
       )
       show({ items }, () =>
         table(
@@ -36,7 +41,8 @@ export const contextCommands = (sessions: Sessions, contexts: Contexts): Command
   }),
   command({
     name: 'context add',
-    summary: 'Give the address of a Steelyard a name, for --context NAME; an existing name gets the new address.',
+    summary:
+      'Give the address of a Steelyard a name, for --context NAME; an existing name gets the new address.',
     operands: { name, url: { value: 'URL', help: 'Address of Steelyard' } },
     examples: ['context add lab https://steelyard.lab.example.com'],
     json: false,
@@ -44,19 +50,24 @@ export const contextCommands = (sessions: Sessions, contexts: Contexts): Command
       const url = readUrl(operands.url)
       checkSafe(url, terminal.env)
       await contexts.add(operands.name, url)
-      terminal.err(`${operands.name} is ${url}. Sign in there: steelyard login --context ${operands.name}\n`)
+      terminal.err(
+        `${operands.name} is ${url}. Sign in there: steelyard login --context ${operands.name}\n`,
+      )
     },
   }),
   command({
     name: 'context use',
-    summary: 'Use a context from now on: later commands go to its address, unless --context, --url or the environment names another.',
+    summary:
+      'Use a context from now on: later commands go to its address, unless --context, --url or the environment names another.',
     operands: { name },
     examples: ['context use lab'],
     json: false,
     async run({ terminal }, { operands }) {
       const url = await contexts.urlOf(operands.name)
       await sessions.use(url)
-      terminal.err(`Commands go to ${url} now${(await sessions.read(url)) ? '' : `. Sign in there: steelyard login --context ${operands.name}`}\n`)
+      terminal.err(
+        `Commands go to ${url} now${(await sessions.read(url)) ? '' : `. Sign in there: steelyard login --context ${operands.name}`}\n`,
+      )
     },
   }),
   command({
@@ -69,7 +80,9 @@ export const contextCommands = (sessions: Sessions, contexts: Contexts): Command
       const url = await contexts.urlOf(operands.name)
       await contexts.remove(operands.name)
       const isOpen = (await sessions.read(url)) !== null
-      terminal.err(`${oneLine(operands.name)} is removed${isOpen ? `. To sign out there: steelyard logout --url ${url}` : ''}\n`)
+      terminal.err(
+        `${oneLine(operands.name)} is removed${isOpen ? `. To sign out there: steelyard logout --url ${url}` : ''}\n`,
+      )
     },
   }),
 ]

@@ -11,7 +11,14 @@ import {
   imageRemove,
 } from '#contract/images.ts'
 import { type OfferedTalos, supportEnded, versionList } from '#contract/versions.ts'
-import { command, type Command, type Context, given, listCommand, objectCommand } from '../command.ts'
+import {
+  command,
+  type Command,
+  type Context,
+  given,
+  listCommand,
+  objectCommand,
+} from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
@@ -27,10 +34,15 @@ function imageText(terminal: Terminal, i: Image): string {
       ['Datacenter', i.datacenter?.code],
       ['Join token', i.token?.name],
       ['Schematic', i.schematic_id],
-      ['Factory', `${i.factory.url}${i.factory.simulated ? ' (simulated: its files boot no real machine)' : ''}`],
+      [
+        'Factory',
+        `${i.factory.url}${i.factory.simulated ? ' (simulated: its files boot no real machine)' : ''}`,
+      ],
       [
         'Registered',
-        i.factory.registered_at === null ? `no: ${i.factory.reason ?? 'the factory has not been contacted yet'}` : localTime(i.factory.registered_at),
+        i.factory.registered_at === null
+          ? `no: ${i.factory.reason ?? 'the factory has not been contacted yet'}`
+          : localTime(i.factory.registered_at),
       ],
       ...i.links.map((l) => [l.format.toUpperCase(), l.url] as const),
       ['Kernel command line', i.kernel_command_line],
@@ -48,7 +60,11 @@ function showImage({ terminal, show }: Context, image: Image): number | undefine
 
 const versionColumns: readonly Column<OfferedTalos>[] = [
   { title: 'TALOS', text: (v) => v.talos_version },
-  { title: 'SUPPORT', text: (v) => supportEnded(v.support) ?? 'supported', colour: (v) => (v.support.ended ? 'yellow' : 'green') },
+  {
+    title: 'SUPPORT',
+    text: (v) => supportEnded(v.support) ?? 'supported',
+    colour: (v) => (v.support.ended ? 'yellow' : 'green'),
+  },
   { title: 'KUBERNETES', text: (v) => `${v.kubernetes_minors[0]} to ${v.kubernetes_minors[1]}` },
   {
     title: 'OF THESE SUPPORTED',
@@ -65,10 +81,14 @@ export const imageCommands: Command[] = [
   command({
     name: 'versions',
     summary: 'Talos and Kubernetes versions for new clusters, newest first.',
-    options: { prereleases: { kind: 'flag', help: 'Include alphas, betas and release candidates' } },
+    options: {
+      prereleases: { kind: 'flag', help: 'Include alphas, betas and release candidates' },
+    },
     examples: ['versions', 'versions --json'],
     async run({ terminal, api, show }, { options }) {
-      const answer = await api.call(versionList, { query: options.prereleases ? { prereleases: 'true' } : {} })
+      const answer = await api.call(versionList, {
+        query: options.prereleases ? { prereleases: 'true' } : {},
+      })
       for (const notice of answer.notices) terminal.err(`${oneLine(notice)}\n`)
       if (answer.reason !== null)
         terminal.err(
@@ -89,21 +109,57 @@ export const imageCommands: Command[] = [
     name: 'image create',
     summary: 'Prepare a boot image for servers; exits 1 if the factory has not registered it yet.',
     options: {
-      'talos-version': { kind: 'text', value: 'VERSION', help: 'Talos version; the newest if not given' },
-      arch: { kind: 'text', value: 'ARCH', help: 'Architecture, amd64 if not given', choices: architectures },
+      'talos-version': {
+        kind: 'text',
+        value: 'VERSION',
+        help: 'Talos version; the newest if not given',
+      },
+      arch: {
+        kind: 'text',
+        value: 'ARCH',
+        help: 'Architecture, amd64 if not given',
+        choices: architectures,
+      },
       secureboot: { kind: 'flag', help: 'Use an image that is signed for SecureBoot' },
-      extension: { kind: 'text', value: 'NAME', help: 'Extension such as siderolabs/gvisor', many: true },
-      'kernel-arg': { kind: 'text', value: 'ARG', help: 'Extra kernel argument; a leading minus removes a default argument', many: true, whole: true },
-      format: { kind: 'text', value: 'FORMAT', help: 'Kind of file; default: iso', choices: imageFormats },
+      extension: {
+        kind: 'text',
+        value: 'NAME',
+        help: 'Extension such as siderolabs/gvisor',
+        many: true,
+      },
+      'kernel-arg': {
+        kind: 'text',
+        value: 'ARG',
+        help: 'Extra kernel argument; a leading minus removes a default argument',
+        many: true,
+        whole: true,
+      },
+      format: {
+        kind: 'text',
+        value: 'FORMAT',
+        help: 'Kind of file; default: iso',
+        choices: imageFormats,
+      },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
-      token: { kind: 'text', value: 'NAME', help: 'Join token with which the servers announce themselves' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
+      token: {
+        kind: 'text',
+        value: 'NAME',
+        help: 'Join token with which the servers announce themselves',
+      },
+      'idempotency-key': {
+        kind: 'text',
+        value: 'KEY',
+        help: 'Idempotency key: the same command with the same key within 24 h is carried out only once',
+      },
     },
-    examples: ['image create --talos-version v1.13.9 --extension siderolabs/gvisor --kernel-arg console=ttyS0,115200 --token rack-3'],
+    examples: [
+      'image create --talos-version v1.13.9 --extension siderolabs/gvisor --kernel-arg console=ttyS0,115200 --token rack-3',
+    ],
     async run(context, { options: o }) {
       const { api } = context
       const version = o['talos-version'] ?? (await api.call(imageFactoryGet, {})).versions[0]
-      if (version === undefined) throw new CliError('failure', 'The image factory builds no version that Steelyard knows')
+      if (version === undefined)
+        throw new CliError('failure', 'The image factory builds no version that Steelyard knows')
       const body = {
         talos_version: version,
         secureboot: o.secureboot,
@@ -112,14 +168,26 @@ export const imageCommands: Command[] = [
         ...given({
           arch: o.arch,
           format: o.format,
-          datacenter_id: o.datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, o.datacenter),
-          token_id: o.token === undefined ? undefined : await noun.idOf(api, noun.joinToken, o.token),
+          datacenter_id:
+            o.datacenter === undefined
+              ? undefined
+              : await noun.idOf(api, noun.datacenter, o.datacenter),
+          token_id:
+            o.token === undefined ? undefined : await noun.idOf(api, noun.joinToken, o.token),
         }),
       }
-      return showImage(context, await api.call(imageCreate, { body }, { idempotencyKey: o['idempotency-key'] }))
+      return showImage(
+        context,
+        await api.call(imageCreate, { body }, { idempotencyKey: o['idempotency-key'] }),
+      )
     },
   }),
-  objectCommand({ name: 'image register', of: noun.image, operation: imageRegister, done: showImage }),
+  objectCommand({
+    name: 'image register',
+    of: noun.image,
+    operation: imageRegister,
+    done: showImage,
+  }),
   objectCommand({
     name: 'image remove',
     of: noun.image,

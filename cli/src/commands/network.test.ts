@@ -60,7 +60,15 @@ test('the list of subnets shows the used addresses, or "unknown" if a cluster ha
       aSubnet(),
       aSubnet({ name: 'told', clusters: web, status: 'active', used: 12 }),
       aSubnet({ name: 'silent', clusters: web, status: 'applying' }),
-      aSubnet({ name: 'six', type: 'IPv6', cidr: 'fd00::/64', clusters: web, status: 'active', used: 3, total: null }),
+      aSubnet({
+        name: 'six',
+        type: 'IPv6',
+        cidr: 'fd00::/64',
+        clusters: web,
+        status: 'active',
+        used: 3,
+        total: null,
+      }),
     ]),
   )
   const { out } = await cli.run('subnet list --search 198.18.4.7')
@@ -73,11 +81,17 @@ test('the list of subnets shows the used addresses, or "unknown" if a cluster ha
 
 test('a subnet is added with the given values, and warnings are printed', async () => {
   const { api, cli } = await signedIn()
-  api.on(subnetCreate, ({ body }) => aSubnet({ name: body.name, cidr: body.cidr, vlan_id: body.vlan_id ?? null }))
+  api.on(subnetCreate, ({ body }) =>
+    aSubnet({ name: body.name, cidr: body.cidr, vlan_id: body.vlan_id ?? null }),
+  )
   const ran = await cli.run(
     'subnet add p --cidr 198.18.4.0/26 --datacenter pl-poz-1 --gateway 198.18.4.1 --vlan 1 --exclude 198.18.4.9,198.18.4.20-198.18.4.29',
   )
-  expect(ran).toMatchObject({ exit: 0, out: 'p (198.18.4.0/26) is added\n', err: 'Warning: VLAN 1 is the default VLAN of most switches\n' })
+  expect(ran).toMatchObject({
+    exit: 0,
+    out: 'p (198.18.4.0/26) is added\n',
+    err: 'Warning: VLAN 1 is the default VLAN of most switches\n',
+  })
   expect(api.callsOf(subnetCreate)[0]!.body).toEqual({
     name: 'p',
     datacenter_id: id(50),
@@ -90,12 +104,21 @@ test('a subnet is added with the given values, and warnings are printed', async 
 })
 
 test.each([
-  ['--cidr 198.18.4.5/26 --datacenter PL-POZ-1', '198.18.4.5/26 is not a network address. Did you mean 198.18.4.0/26?'],
-  ['--cidr 198.18.4.0/26 --datacenter PL-POZ-1 --gateway 198.18.5.1', 'Gateway must be inside 198.18.4.0/26'],
+  [
+    '--cidr 198.18.4.5/26 --datacenter PL-POZ-1',
+    '198.18.4.5/26 is not a network address. Did you mean 198.18.4.0/26?',
+  ],
+  [
+    '--cidr 198.18.4.0/26 --datacenter PL-POZ-1 --gateway 198.18.5.1',
+    'Gateway must be inside 198.18.4.0/26',
+  ],
   ['--cidr 198.18.4.0/26', 'Give --cidr and --datacenter'],
 ])('subnet add with %s is refused without a request', async (options, sentence) => {
   const { api, cli } = await signedIn()
-  expect(await cli.run(`subnet add p ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(sentence) as string })
+  expect(await cli.run(`subnet add p ${options}`)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining(sentence) as string,
+  })
   expect(api.callsOf(subnetCreate)).toHaveLength(0)
 })
 
@@ -104,8 +127,13 @@ test('subnet edit sends only the given fields', async () => {
   api.on(subnetUpdate, () => aSubnet())
   await cli.run(`subnet edit ${id(30)} --no-gateway --no-exclusions --vlan 7`)
   expect(api.callsOf(subnetUpdate)[0]!.body).toEqual({ gateway: null, exclude: [], vlan_id: 7 })
-  expect(await cli.run(`subnet edit ${id(30)} --gateway 198.18.4.1 --no-gateway`)).toMatchObject({ exit: 2 })
-  expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Specify what to change') as string })
+  expect(await cli.run(`subnet edit ${id(30)} --gateway 198.18.4.1 --no-gateway`)).toMatchObject({
+    exit: 2,
+  })
+  expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('Specify what to change') as string,
+  })
 })
 
 test('subnet map prints ranges of addresses with the same use', async () => {
@@ -114,18 +142,35 @@ test('subnet map prints ranges of addresses with the same use', async () => {
     cidr: '198.18.4.0/30',
     observed_at: at,
     runs: [
-      { first: '198.18.4.0', last: '198.18.4.0', state: 'reserved' as const, by: 'network address', node_id: null },
+      {
+        first: '198.18.4.0',
+        last: '198.18.4.0',
+        state: 'reserved' as const,
+        by: 'network address',
+        node_id: null,
+      },
       { first: '198.18.4.1', last: '198.18.4.2', state: 'free' as const, by: null, node_id: null },
-      { first: '198.18.4.3', last: '198.18.4.3', state: 'used' as const, by: 'shop/front', node_id: null },
+      {
+        first: '198.18.4.3',
+        last: '198.18.4.3',
+        state: 'used' as const,
+        by: 'shop/front',
+        node_id: null,
+      },
     ],
   }))
-  expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(/^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m)
+  expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(
+    /^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m,
+  )
 })
 
 test('subnet assign and unassign send the complete list of subnets, without draining ones', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({
-    items: [aSubnet({ id: id(31), name: 'kept', clusters: web }), aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' })],
+    items: [
+      aSubnet({ id: id(31), name: 'kept', clusters: web }),
+      aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' }),
+    ],
     provider: 'cilium' as const,
     manifest: '',
   }))
@@ -144,17 +189,26 @@ test('if two users assign subnets at the same time, both assignments succeed', a
   const theirs = aSubnet({ id: id(31), clusters: web })
   let version = 4
   api.on(clusterGet, () => aCluster({ version }))
-  api.on(clusterSubnets, () => ({ items: version === 4 ? [] : [theirs], provider: null, manifest: '' }))
+  api.on(clusterSubnets, () => ({
+    items: version === 4 ? [] : [theirs],
+    provider: null,
+    manifest: '',
+  }))
   api.on(clusterSubnetsAssign, () => {
     // Another user changes the subnets before the first request.
     if (version === 4) {
       version = 5
-      throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')
+      throw new Problem(
+        'stale',
+        'Somebody else has changed this object since you opened it. Load it again.',
+      )
     }
     return { operation: anOperation() }
   })
   expect((await cli.run(`subnet assign web ${id(30)}`)).exit).toBe(0)
-  expect(api.callsOf(clusterSubnetsAssign).map(({ body, headers }) => [body, headers['if-match']])).toEqual([
+  expect(
+    api.callsOf(clusterSubnetsAssign).map(({ body, headers }) => [body, headers['if-match']]),
+  ).toEqual([
     [{ subnet_ids: [id(30)], force: false }, '"4"'],
     [{ subnet_ids: [id(31), id(30)], force: false }, '"5"'],
   ])
@@ -163,29 +217,61 @@ test('if two users assign subnets at the same time, both assignments succeed', a
 test('a confirmed forced removal is refused if the state has changed since the confirmation', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterGet, () => aCluster())
-  api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
-  api.on(clusterSubnetsPreview, () => ({ provider: null, before: '', after: '', warnings: [], losing: [] }))
+  api.on(clusterSubnets, () => ({
+    items: [aSubnet({ clusters: web })],
+    provider: null,
+    manifest: '',
+  }))
+  api.on(clusterSubnetsPreview, () => ({
+    provider: null,
+    before: '',
+    after: '',
+    warnings: [],
+    losing: [],
+  }))
   api.on(clusterSubnetsAssign, () => {
-    throw new Problem('stale', 'Somebody else has changed this object since you opened it. Load it again.')
+    throw new Problem(
+      'stale',
+      'Somebody else has changed this object since you opened it. Load it again.',
+    )
   })
   expect(await cli.run(`subnet unassign web ${id(30)} --force --yes`)).toMatchObject({ exit: 6 })
   expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(1)
-  expect(await cli.run(`subnet edit ${id(30)} --exclude 203.0.113.9 --no-exclusions`)).toMatchObject({ exit: 2 })
+  expect(
+    await cli.run(`subnet edit ${id(30)} --exclude 203.0.113.9 --no-exclusions`),
+  ).toMatchObject({ exit: 2 })
 })
 
 test('a forced removal lists the Services that lose an address and asks for the name of the cluster', async () => {
   const { api, cli } = await signedIn()
-  api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
+  api.on(clusterSubnets, () => ({
+    items: [aSubnet({ clusters: web })],
+    provider: null,
+    manifest: '',
+  }))
   api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
   const losing = [{ subnet_id: id(30), service: 'web/shop', address: '203.0.113.10' }]
-  api.on(clusterSubnetsPreview, () => ({ provider: null, before: '', after: '', warnings: [], losing }))
-  expect(await cli.run(`subnet unassign web ${id(30)} --force`)).toMatchObject({ exit: 2, err: expect.stringContaining('--yes') as string })
-  expect(await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'wed' })).toMatchObject({
+  api.on(clusterSubnetsPreview, () => ({
+    provider: null,
+    before: '',
+    after: '',
+    warnings: [],
+    losing,
+  }))
+  expect(await cli.run(`subnet unassign web ${id(30)} --force`)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('--yes') as string,
+  })
+  expect(
+    await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'wed' }),
+  ).toMatchObject({
     exit: 1,
     err: 'web/shop loses 203.0.113.10\nNothing was done\n',
   })
   expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(0)
-  expect((await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'web' })).exit).toBe(0)
+  expect(
+    (await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'web' })).exit,
+  ).toBe(0)
   expect((await cli.run(`subnet unassign web ${id(30)} --force --yes`)).exit).toBe(0)
   expect(api.callsOf(clusterSubnetsAssign).map((c) => c.body)).toEqual([
     { subnet_ids: [], force: true },
@@ -199,12 +285,29 @@ test('an import reports every problem with its line and fails, or prints what it
   await writeFile(file, 'name,cidr\na,198.18.4.0/26\n')
   api.on(subnetImport, ({ body }) =>
     body.dry_run
-      ? { written: false, rows: [], problems: [{ line: 2, column: 'cidr', message: 'CIDR is required' }] }
-      : { written: true, rows: [{ line: 2, name: 'a', cidr: '198.18.4.0/26', does: 'create' as const }], problems: [] },
+      ? {
+          written: false,
+          rows: [],
+          problems: [{ line: 2, column: 'cidr', message: 'CIDR is required' }],
+        }
+      : {
+          written: true,
+          rows: [{ line: 2, name: 'a', cidr: '198.18.4.0/26', does: 'create' as const }],
+          problems: [],
+        },
   )
-  expect(await cli.run(`subnet import ${file} --dry-run`)).toMatchObject({ exit: 1, out: 'LINE  COLUMN  PROBLEM\n   2  cidr    CIDR is required\n' })
-  expect(await cli.run(`subnet import ${file}`)).toMatchObject({ exit: 0, out: '1 added, 0 changed, 0 unchanged\n' })
-  expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({ exit: 1, err: '/nowhere/at-all.csv cannot be read\n' })
+  expect(await cli.run(`subnet import ${file} --dry-run`)).toMatchObject({
+    exit: 1,
+    out: 'LINE  COLUMN  PROBLEM\n   2  cidr    CIDR is required\n',
+  })
+  expect(await cli.run(`subnet import ${file}`)).toMatchObject({
+    exit: 0,
+    out: '1 added, 0 changed, 0 unchanged\n',
+  })
+  expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({
+    exit: 1,
+    err: '/nowhere/at-all.csv cannot be read\n',
+  })
 })
 
 test('a datacenter is added and changed with the given fields', async () => {
@@ -235,5 +338,8 @@ test('a datacenter is added and changed with the given fields', async () => {
     longitude: 8.6,
   })
   await cli.run('datacenter edit pl-poz-1 --power-kw 900')
-  expect(api.callsOf(datacenterUpdate)[0]).toMatchObject({ params: { id: id(50) }, body: { power_capacity_kw: 900 } })
+  expect(api.callsOf(datacenterUpdate)[0]).toMatchObject({
+    params: { id: id(50) },
+    body: { power_capacity_kw: 900 },
+  })
 })

@@ -1,5 +1,17 @@
-/** Commands about patches. Every change is previewed before it is saved. A server in a cluster gets the change at once, so the preview is shown first. */
-import { type Patch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
+/**
+ * Commands about patches. Every change is previewed before it is saved. A server in a cluster gets
+ * the change at once, so the preview is shown first.
+ */
+import {
+  type Patch,
+  patchCreate,
+  patchGet,
+  patchList,
+  patchPreview,
+  patchRemove,
+  patchUpdate,
+  type Preview,
+} from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, given, objectCommand } from '../command.ts'
@@ -10,13 +22,23 @@ import { type Column, facts, table } from '../table.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { watchOption, watchView } from '../watch-view.ts'
 
-const operands = { server: noun.server, patch: { value: 'PATCH', help: 'Name or id of the patch' } } as const
+const operands = {
+  server: noun.server,
+  patch: { value: 'PATCH', help: 'Name or id of the patch' },
+} as const
 
 const options = {
   file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; /dev/stdin reads standard input' },
-  weight: { kind: 'number', value: 'N', help: '0 to 999: a patch with a higher weight is merged later and wins (default 500)' },
+  weight: {
+    kind: 'number',
+    value: 'N',
+    help: '0 to 999: a patch with a higher weight is merged later and wins (default 500)',
+  },
   label: { kind: 'text', value: 'KEY=VALUE', help: 'A label', many: true },
-  'dry-run': { kind: 'flag', help: 'Only show the resulting configuration and what saving would do' },
+  'dry-run': {
+    kind: 'flag',
+    help: 'Only show the resulting configuration and what saving would do',
+  },
   ...sureOption,
 } as const
 
@@ -52,27 +74,54 @@ const effects: Record<Preview['verdict']['kind'], string> = {
   unknown: 'It is not known whether the server reboots',
 }
 /** The preview's warnings about problems that the patch would cause, one text each. */
-const brokenBy = ({ warnings }: Preview): string[] => warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)
+const brokenBy = ({ warnings }: Preview): string[] =>
+  warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)
 
-const effectOf = ({ kind, reason }: Preview['verdict']) => `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
+const effectOf = ({ kind, reason }: Preview['verdict']) =>
+  `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
 
-/** Previews the merged configuration. Throws CliError with a line per problem if the patch can't be merged. */
-async function previewOf({ api }: Context, server: Server, patch: { patch_id?: string; name: string; weight: number; body: string }): Promise<Preview> {
+/**
+ * Previews the merged configuration. Throws CliError with a line per problem if the patch can't be
+ * merged.
+ */
+async function previewOf(
+  { api }: Context,
+  server: Server,
+  patch: { patch_id?: string; name: string; weight: number; body: string },
+): Promise<Preview> {
   const preview = await api.call(patchPreview, { params: { id: server.id }, body: patch })
   if (preview.errors.length > 0)
-    throw new CliError('usage', preview.errors.map((e) => `${e.line === null ? '' : `Line ${e.line}: `}${oneLine(e.message)}`).join('\n'))
+    throw new CliError(
+      'usage',
+      preview.errors
+        .map((e) => `${e.line === null ? '' : `Line ${e.line}: `}${oneLine(e.message)}`)
+        .join('\n'),
+    )
   return preview
 }
 
-/** Asks the user to type the server's name if the server is in a cluster, because it then gets the configuration at once. Otherwise only prints warnings. */
-async function sureOfCluster({ terminal }: Context, server: Server, preview: Preview, yes: boolean): Promise<void> {
+/**
+ * Asks the user to type the server's name if the server is in a cluster, because it then gets the
+ * configuration at once. Otherwise only prints warnings.
+ */
+async function sureOfCluster(
+  { terminal }: Context,
+  server: Server,
+  preview: Preview,
+  yes: boolean,
+): Promise<void> {
   const broken = brokenBy(preview)
   if (server.cluster === null) {
     for (const sentence of broken) terminal.err(`Warning: ${sentence}\n`)
     return
   }
   const said = [effectOf(preview.verdict), ...broken].join('. ')
-  await beSure(terminal, `${oneLine(server.name)} is in the cluster ${oneLine(server.cluster.name)}. ${said}.`, server.name, yes)
+  await beSure(
+    terminal,
+    `${oneLine(server.name)} is in the cluster ${oneLine(server.cluster.name)}. ${said}.`,
+    server.name,
+    yes,
+  )
 }
 
 const shown = ({ show }: Context, preview: Preview): void =>
@@ -82,9 +131,14 @@ const shown = ({ show }: Context, preview: Preview): void =>
   })
 
 const saved = ({ show }: Context, server: Server, patch: Patch, what: string): void =>
-  show(patch, (p) => `${oneLine(p.name)} is ${what}${server.cluster === null ? ', and applied when the server is installed' : ' and applied'}\n`)
+  show(
+    patch,
+    (p) =>
+      `${oneLine(p.name)} is ${what}${server.cluster === null ? ', and applied when the server is installed' : ' and applied'}\n`,
+  )
 
-const serverOf = async ({ api }: Context, text: string): Promise<Server> => api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, text) } })
+const serverOf = async ({ api }: Context, text: string): Promise<Server> =>
+  api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, text) } })
 
 export const patchCommands: Command[] = [
   objectCommand({
@@ -130,7 +184,13 @@ export const patchCommands: Command[] = [
       'patch create brave-otter-042 sysctls --file sysctls.yaml --label team=storage',
       'patch create brave-otter-042 sysctls --file sysctls.yaml --dry-run',
     ],
-    async run(context, { operands: { server: which, name }, options: { file, weight = 500, label, 'dry-run': dryRun, yes } }) {
+    async run(
+      context,
+      {
+        operands: { server: which, name },
+        options: { file, weight = 500, label, 'dry-run': dryRun, yes },
+      },
+    ) {
       const { api } = context
       if (file === undefined) throw new CliError('usage', 'Name the file of the patch: --file')
       const [labels, body] = [labelsOf(label), await readText(file)]
@@ -138,26 +198,49 @@ export const patchCommands: Command[] = [
       const preview = await previewOf(context, server, { name, weight, body })
       if (dryRun) return shown(context, preview)
       await sureOfCluster(context, server, preview, yes)
-      return saved(context, server, await api.call(patchCreate, { params: { id: server.id }, body: { name, weight, labels, body } }), 'created')
+      return saved(
+        context,
+        server,
+        await api.call(patchCreate, {
+          params: { id: server.id },
+          body: { name, weight, labels, body },
+        }),
+        'created',
+      )
     },
   }),
   command({
     name: 'patch edit',
-    summary: 'Change a patch. If the server is in a cluster, the changed configuration is applied at once, after you type the name of the server.',
+    summary:
+      'Change a patch. If the server is in a cluster, the changed configuration is applied at once, after you type the name of the server.',
     operands,
     options: {
       ...options,
       name: { kind: 'text', value: 'NAME', help: 'New name of the patch' },
       'no-labels': { kind: 'flag', help: 'Remove all labels of the patch' },
     },
-    examples: ['patch edit brave-otter-042 sysctls --file sysctls.yaml', 'patch edit brave-otter-042 sysctls --weight 600 --label team=storage'],
-    async run(context, { operands: { server: which, patch: one }, options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes } }) {
+    examples: [
+      'patch edit brave-otter-042 sysctls --file sysctls.yaml',
+      'patch edit brave-otter-042 sysctls --weight 600 --label team=storage',
+    ],
+    async run(
+      context,
+      {
+        operands: { server: which, patch: one },
+        options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes },
+      },
+    ) {
       const { api } = context
-      if (bare && label.length > 0) throw new CliError('usage', 'Give either --label or --no-labels')
+      if (bare && label.length > 0)
+        throw new CliError('usage', 'Give either --label or --no-labels')
       const labels = bare ? {} : label.length > 0 ? labelsOf(label) : undefined
       const body = file === undefined ? undefined : await readText(file)
       const change = given({ name, weight, labels, body })
-      if (Object.keys(change).length === 0) throw new CliError('usage', 'Specify what to change: --file, --weight, --label, --no-labels or --name')
+      if (Object.keys(change).length === 0)
+        throw new CliError(
+          'usage',
+          'Specify what to change: --file, --weight, --label, --no-labels or --name',
+        )
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
       const preview = await previewOf(context, server, {
@@ -169,12 +252,18 @@ export const patchCommands: Command[] = [
       if (dryRun) return shown(context, preview)
       await sureOfCluster(context, server, preview, yes)
       const params = { id: server.id, patchId: patch.patch_id }
-      return saved(context, server, await api.call(patchUpdate, { params, body: change }), 'changed')
+      return saved(
+        context,
+        server,
+        await api.call(patchUpdate, { params, body: change }),
+        'changed',
+      )
     },
   }),
   command({
     name: 'patch remove',
-    summary: 'Remove a patch; asks for the name of the patch first. If the server is in a cluster, the configuration without the patch is applied at once.',
+    summary:
+      'Remove a patch; asks for the name of the patch first. If the server is in a cluster, the configuration without the patch is applied at once.',
     operands,
     options: sureOption,
     examples: ['patch remove brave-otter-042 sysctls'],
@@ -182,8 +271,16 @@ export const patchCommands: Command[] = [
       const { api, terminal, show } = context
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
-      const where = server.cluster === null ? '' : ` of the cluster ${oneLine(server.cluster.name)}, which reboots if Talos asks for it`
-      await beSure(terminal, `${oneLine(patch.name)} is removed from ${oneLine(server.name)}${where}.`, patch.name, yes)
+      const where =
+        server.cluster === null
+          ? ''
+          : ` of the cluster ${oneLine(server.cluster.name)}, which reboots if Talos asks for it`
+      await beSure(
+        terminal,
+        `${oneLine(patch.name)} is removed from ${oneLine(server.name)}${where}.`,
+        patch.name,
+        yes,
+      )
       await api.call(patchRemove, { params: { id: server.id, patchId: patch.patch_id } })
       show({ patch_id: patch.patch_id }, () => `${oneLine(patch.name)} is removed\n`)
     },

@@ -4,8 +4,19 @@ import { describe, expect, test } from 'vitest'
 import { auditCsv, auditList, auditNdjson, auditVerify } from '#contract/audit.ts'
 import { clusterKubeconfig, clusterList } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import { type ApiToken, apiTokenCreate, apiTokenList, apiTokenRevoke } from '#contract/people/api-tokens.ts'
-import { invitationCreate, invitationList, invitationRemove, waitlistInvite, waitlistList } from '#contract/people/invitations.ts'
+import {
+  type ApiToken,
+  apiTokenCreate,
+  apiTokenList,
+  apiTokenRevoke,
+} from '#contract/people/api-tokens.ts'
+import {
+  invitationCreate,
+  invitationList,
+  invitationRemove,
+  waitlistInvite,
+  waitlistList,
+} from '#contract/people/invitations.ts'
 import { sessionProve } from '#contract/people/profile.ts'
 import { authorize, authorizeRefresh, sessionEndAll } from '#contract/sessions.ts'
 import { userCreate, userList, userResetSecondFactor } from '#contract/users.ts'
@@ -25,7 +36,15 @@ const token: ApiToken = {
   last_used_at: null,
   last_used_ip: null,
 }
-const invitation = { id: id(2), email: 'ada@example.com', name: 'ada', role: 'operator' as const, invited_by: null, created_at: at, expires_at: at }
+const invitation = {
+  id: id(2),
+  email: 'ada@example.com',
+  name: 'ada',
+  role: 'operator' as const,
+  invited_by: null,
+  created_at: at,
+  expires_at: at,
+}
 const url = 'https://steelyard.example.com/auth/invite#abc'
 
 async function signedIn() {
@@ -40,8 +59,15 @@ test('API tokens are created with scopes, listed, and revoked by name', async ()
   api.on(apiTokenRevoke, () => undefined)
   const made = await cli.run('api-token create ci --scope servers:read,clusters:read --days 30')
   expect(made.out).toMatch(/^Token +sy-api-secret$/m)
-  expect(api.callsOf(apiTokenCreate)[0]!.body).toEqual({ name: 'ci', scopes: ['servers:read', 'clusters:read'], lifetime_days: 30 })
-  expect(await cli.run('api-token create ci')).toMatchObject({ exit: 2, err: expect.stringContaining('Give at least one --scope') as string })
+  expect(api.callsOf(apiTokenCreate)[0]!.body).toEqual({
+    name: 'ci',
+    scopes: ['servers:read', 'clusters:read'],
+    lifetime_days: 30,
+  })
+  expect(await cli.run('api-token create ci')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('Give at least one --scope') as string,
+  })
   expect(await cli.run('api-token create ci --scope everything')).toMatchObject({ exit: 2 })
   expect((await cli.run('api-token list')).out).toMatch(/^ci +usable +servers:read .*never/m)
   await cli.run('api-token list --all')
@@ -63,15 +89,31 @@ test('login asks for the code of an account with a second factor', async () => {
   const api = await startApi()
   const cli = await startCli()
   api.on(authorize, ({ body }) => {
-    if (body.code === undefined) throw new Problem('second_factor_needed', 'Enter the code of your authenticator app, or enter a recovery code.')
-    return { userData: { id: id(9), email: body.email, name: 'A' }, accessToken: 'access-1', refreshToken: 'refresh-1' }
+    if (body.code === undefined)
+      throw new Problem(
+        'second_factor_needed',
+        'Enter the code of your authenticator app, or enter a recovery code.',
+      )
+    return {
+      userData: { id: id(9), email: body.email, name: 'A' },
+      accessToken: 'access-1',
+      refreshToken: 'refresh-1',
+    }
   })
   const line = `login a@example.com --url ${api.url}`
   const typed = ['a long password', '123 456']
   expect(await cli.run(line, { ask: async () => typed.shift() ?? null })).toMatchObject({ exit: 0 })
-  expect(api.callsOf(authorize).map(({ body }) => (body as { code?: string }).code)).toEqual([undefined, '123 456'])
-  const without = await cli.run(`${line} --password-stdin`, { readAll: async () => 'a long password\n' })
-  expect(without).toMatchObject({ exit: 2, err: expect.stringContaining('steelyard api-token create') as string })
+  expect(api.callsOf(authorize).map(({ body }) => (body as { code?: string }).code)).toEqual([
+    undefined,
+    '123 456',
+  ])
+  const without = await cli.run(`${line} --password-stdin`, {
+    readAll: async () => 'a long password\n',
+  })
+  expect(without).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('steelyard api-token create') as string,
+  })
 })
 
 test('a command that needs a proof asks for the password and goes on; a wrong password and a missing terminal end it', async () => {
@@ -83,35 +125,66 @@ test('a command that needs a proof asks for the password and goes on; a wrong pa
     return 'kind: Config\n'
   })
   api.on(sessionProve, ({ body }) => {
-    if (body.password !== 'right password') throw new Problem('invalid', 'This is not your password', { password: 'This is not your password' })
+    if (body.password !== 'right password')
+      throw new Problem('invalid', 'This is not your password', {
+        password: 'This is not your password',
+      })
     proved = true
     return { proof_until: at, return_to: null }
   })
   const line = `cluster kubeconfig ${id(5)}`
-  expect(await cli.run(line)).toMatchObject({ exit: 6, out: '', err: expect.stringContaining('steelyard login') as string })
+  expect(await cli.run(line)).toMatchObject({
+    exit: 6,
+    out: '',
+    err: expect.stringContaining('steelyard login') as string,
+  })
   expect(await cli.run(line, { ask: async () => 'wrong' })).toMatchObject({
     exit: 2,
     out: '',
     err: expect.stringContaining('This is not your password') as string,
   })
-  expect(await cli.run(line, { ask: async () => 'right password' })).toMatchObject({ exit: 0, out: 'kind: Config\n' })
+  expect(await cli.run(line, { ask: async () => 'right password' })).toMatchObject({
+    exit: 0,
+    out: 'kind: Config\n',
+  })
 })
 
 test('invitations and the waitlist: the link is printed, and people are named by email', async () => {
   const { api, cli } = await signedIn()
-  const waiting = { id: id(3), name: 'Wanda', company: '', email: 'wanda@example.com', status: 'waiting' as const, created_at: at, invited_at: null }
+  const waiting = {
+    id: id(3),
+    name: 'Wanda',
+    company: '',
+    email: 'wanda@example.com',
+    status: 'waiting' as const,
+    created_at: at,
+    invited_at: null,
+  }
   api.on(invitationCreate, ({ body }) => ({ ...invitation, ...body, url }))
   api.on(invitationList, () => pageOf([invitation]))
   api.on(invitationRemove, () => undefined)
   api.on(waitlistList, () => pageOf([waiting]))
   api.on(waitlistInvite, ({ body }) => ({ ...invitation, email: waiting.email, ...body, url }))
-  expect((await cli.run('invitation create ada@example.com --role operator')).out).toMatch(/^Link +https:\/\/steelyard\.example\.com\/auth\/invite#abc$/m)
-  expect(api.callsOf(invitationCreate)[0]!.body).toEqual({ email: 'ada@example.com', name: 'ada', role: 'operator' })
+  expect((await cli.run('invitation create ada@example.com --role operator')).out).toMatch(
+    /^Link +https:\/\/steelyard\.example\.com\/auth\/invite#abc$/m,
+  )
+  expect(api.callsOf(invitationCreate)[0]!.body).toEqual({
+    email: 'ada@example.com',
+    name: 'ada',
+    role: 'operator',
+  })
   expect((await cli.run('invitation list')).out).toContain('ada@example.com')
-  expect((await cli.run('invitation withdraw Ada@Example.com')).out).toBe('The invitation of Ada@Example.com is withdrawn\n')
+  expect((await cli.run('invitation withdraw Ada@Example.com')).out).toBe(
+    'The invitation of Ada@Example.com is withdrawn\n',
+  )
   expect((await cli.run('waitlist list')).out).toMatch(/wanda@example\.com/)
-  expect((await cli.run('waitlist invite wanda@example.com')).out).toMatch(/^For +wanda@example\.com$/m)
-  expect(api.callsOf(waitlistInvite)[0]).toMatchObject({ params: { id: id(3) }, body: { role: 'viewer' } })
+  expect((await cli.run('waitlist invite wanda@example.com')).out).toMatch(
+    /^For +wanda@example\.com$/m,
+  )
+  expect(api.callsOf(waitlistInvite)[0]).toMatchObject({
+    params: { id: id(3) },
+    body: { role: 'viewer' },
+  })
   expect(await cli.run('waitlist invite nobody@example.com')).toMatchObject({ exit: 5 })
 })
 
@@ -133,11 +206,21 @@ test('a user without a password is added, and a second factor is reset only afte
   api.on(userCreate, () => person)
   api.on(userList, () => pageOf([person]))
   api.on(userResetSecondFactor, () => undefined)
-  expect((await cli.run('user add ada@example.com --no-password')).out).toBe('ada@example.com is added without a password, as viewer\n')
-  expect(api.callsOf(userCreate)[0]!.body).toEqual({ email: 'ada@example.com', name: 'ada', role: 'viewer' })
+  expect((await cli.run('user add ada@example.com --no-password')).out).toBe(
+    'ada@example.com is added without a password, as viewer\n',
+  )
+  expect(api.callsOf(userCreate)[0]!.body).toEqual({
+    email: 'ada@example.com',
+    name: 'ada',
+    role: 'viewer',
+  })
   expect((await cli.run('user show ada@example.com')).out).toMatch(/^Second factor +yes$/m)
   expect(await cli.run('user reset-second-factor ada@example.com')).toMatchObject({ exit: 2 })
-  expect(await cli.run('user reset-second-factor ada@example.com', { ask: async () => 'ada@example.com' })).toMatchObject({ exit: 0 })
+  expect(
+    await cli.run('user reset-second-factor ada@example.com', {
+      ask: async () => 'ada@example.com',
+    }),
+  ).toMatchObject({ exit: 0 })
   expect(api.callsOf(userResetSecondFactor)).toHaveLength(1)
 })
 
@@ -185,10 +268,17 @@ describe('the export and the verification of the audit log', () => {
     expect(api.callsOf(auditCsv)[0]!.query).toEqual({ about: 'user', result: 'refused' })
     expect((await cli.run('audit export --format ndjson')).out).toBe('{"seq":1}\n')
     const file = join(cli.folder, 'audit.csv')
-    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 0, out: '', err: `Written to ${file}\n` })
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({
+      exit: 0,
+      out: '',
+      err: `Written to ${file}\n`,
+    })
     expect(readFileSync(file, 'utf8')).toBe(entries)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 6, err: expect.stringContaining('--force') as string })
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining('--force') as string,
+    })
     expect(await cli.run('audit export --format xml')).toMatchObject({ exit: 2 })
   })
 
@@ -200,18 +290,38 @@ describe('the export and the verification of the audit log', () => {
       return 'done'
     })
     const file = join(cli.folder, 'audit.csv')
-    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({ exit: 7, err: expect.stringContaining('the connection was cut') as string })
+    expect(await cli.run(`audit export --output ${file}`)).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('the connection was cut') as string,
+    })
     expect(existsSync(file)).toBe(false)
     writeFileSync(file, 'the old export')
     expect(await cli.run(`audit export --output ${file} --force`)).toMatchObject({ exit: 7 })
     expect(readFileSync(file, 'utf8')).toBe('the old export')
-    expect(readdirSync(cli.folder).filter((name) => name.startsWith('audit'))).toEqual(['audit.csv'])
+    expect(readdirSync(cli.folder).filter((name) => name.startsWith('audit'))).toEqual([
+      'audit.csv',
+    ])
   })
 
   test.each<[string, string, number, string]>([
-    ['intact', '{"state":"intact","entries":3,"unkeyed":0,"head":"ab@3"}\n', 0, 'The audit log is intact: 3 entries'],
-    ['broken', '{"state":"broken","seq":2,"reason":"was changed\\u001b[31m"}\n', 1, 'entry 2 was changed'],
-    ['not checked', '{"state":"failed","reason":"an internal error occurred"}\n', 7, 'could not be checked'],
+    [
+      'intact',
+      '{"state":"intact","entries":3,"unkeyed":0,"head":"ab@3"}\n',
+      0,
+      'The audit log is intact: 3 entries',
+    ],
+    [
+      'broken',
+      '{"state":"broken","seq":2,"reason":"was changed\\u001b[31m"}\n',
+      1,
+      'entry 2 was changed',
+    ],
+    [
+      'not checked',
+      '{"state":"failed","reason":"an internal error occurred"}\n',
+      7,
+      'could not be checked',
+    ],
     ['interrupted', '{"state":"checking","checked":2,"of":3}\n', 7, 'interrupted before its end'],
     ['cut within its last line', '{"state":"intact","entr', 7, 'interrupted before its end'],
     ['unreadable', 'not JSON\n', 1, 'does not understand'],
@@ -229,7 +339,10 @@ describe('the export and the verification of the audit log', () => {
     const { api, cli } = await signedIn()
     const head = `${'a'.repeat(64)}@3`
     api.on(auditVerify, () => `{"state":"intact","entries":3,"unkeyed":0,"head":"${head}"}\n`)
-    expect(JSON.parse((await cli.run(`audit check --head ${head} --json`)).out)).toMatchObject({ state: 'intact', entries: 3 })
+    expect(JSON.parse((await cli.run(`audit check --head ${head} --json`)).out)).toMatchObject({
+      state: 'intact',
+      entries: 3,
+    })
     expect(api.callsOf(auditVerify)[0]!.query).toEqual({ head })
     expect(await cli.run('audit check --head nonsense')).toMatchObject({ exit: 2 })
   })

@@ -1,6 +1,12 @@
 import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { collapse, diffLines } from '#contract/servers/diff.ts'
-import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import {
+  type Drift,
+  driftSentence,
+  serverDrift,
+  serverDriftKeep,
+  serverDriftOverwrite,
+} from '#contract/servers/drift.ts'
 import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -18,7 +24,9 @@ function differenceText({ before, after }: NonNullable<Drift['diff']>): string {
   const parts = collapse(diffLines(before, after))
   return parts
     .map(({ hidden, lines }) =>
-      hidden ? `@@ ${counted(lines.length, 'unchanged line')} @@\n` : lines.map(({ kind, text }) => `${signs[kind]} ${manyLines(text)}\n`).join(''),
+      hidden
+        ? `@@ ${counted(lines.length, 'unchanged line')} @@\n`
+        : lines.map(({ kind, text }) => `${signs[kind]} ${manyLines(text)}\n`).join(''),
     )
     .join('')
 }
@@ -43,36 +51,66 @@ export const serverActionCommands: Command[] = [
       operation: serverCommands[kind],
       options: waitOption,
       examples: [`server ${machineCommands[kind].verb} brave-otter-042 --wait`],
-      done: (context, begun, { options }) => showBegun(context, begun, options.wait, `${oneLine(begun.operation.target.name)} ${machineCommands[kind].begun}`),
+      done: (context, begun, { options }) =>
+        showBegun(
+          context,
+          begun,
+          options.wait,
+          `${oneLine(begun.operation.target.name)} ${machineCommands[kind].begun}`,
+        ),
     }),
   ),
   objectCommand({
     name: 'server reset',
     of: noun.server,
     operation: serverReset,
-    summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for the name of the server first.',
+    summary:
+      'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for the name of the server first.',
     options: {
-      'keep-workload-disks': { kind: 'flag', help: 'Do not wipe the workload disks that were named at creation' },
+      'keep-workload-disks': {
+        kind: 'flag',
+        help: 'Do not wipe the workload disks that were named at creation',
+      },
       ...sureOption,
       ...waitOption,
     },
-    examples: ['server reset brave-otter-042 --wait', 'server reset brave-otter-042 --keep-workload-disks --yes'],
+    examples: [
+      'server reset brave-otter-042 --wait',
+      'server reset brave-otter-042 --keep-workload-disks --yes',
+    ],
     async ask({ api, terminal }, { options: { 'keep-workload-disks': keep, yes } }, { id }) {
       const server = await api.call(serverGet, { params: { id } })
       const { name } = server
       const promised = lostCommitment(server, 'reset')
       if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
-      await beSure(terminal, `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`, name, yes)
+      await beSure(
+        terminal,
+        `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`,
+        name,
+        yes,
+      )
       return { body: { keep_workload_disks: keep } }
     },
-    done: (context, begun, { options }) => showBegun(context, begun, options.wait, `${oneLine(begun.operation.target.name)} is being reset`),
+    done: (context, begun, { options }) =>
+      showBegun(
+        context,
+        begun,
+        options.wait,
+        `${oneLine(begun.operation.target.name)} is being reset`,
+      ),
   }),
   objectCommand({
     name: 'server remove',
     of: noun.server,
     operation: serverRemove,
     summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
-    options: { force: { kind: 'flag', help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it' }, ...sureOption },
+    options: {
+      force: {
+        kind: 'flag',
+        help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it',
+      },
+      ...sureOption,
+    },
     examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
     async ask({ api, terminal }, { options: { force, yes } }, { id }) {
       const server = await api.call(serverGet, { params: { id } })
@@ -83,7 +121,12 @@ export const serverActionCommands: Command[] = [
         return {}
       }
       if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
-      await beSure(terminal, `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`, name, yes)
+      await beSure(
+        terminal,
+        `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`,
+        name,
+        yes,
+      )
       return { query: { force: 'true' } } as const
     },
     done({ show }, { operation: { target } }) {
@@ -93,27 +136,57 @@ export const serverActionCommands: Command[] = [
   }),
   command({
     name: 'server drift',
-    summary: 'Show changes made outside of Steelyard, such as with talosctl, to the configuration of a server in a cluster; keep or overwrite them.',
+    summary:
+      'Show changes made outside of Steelyard, such as with talosctl, to the configuration of a server in a cluster; keep or overwrite them.',
     operands: { server: noun.server },
     options: {
-      keep: { kind: 'flag', help: 'Keep the changes as part of the configuration; nothing is sent' },
-      overwrite: { kind: 'flag', help: 'Send the configuration of Steelyard to the server; asks for the name of the server first' },
+      keep: {
+        kind: 'flag',
+        help: 'Keep the changes as part of the configuration; nothing is sent',
+      },
+      overwrite: {
+        kind: 'flag',
+        help: 'Send the configuration of Steelyard to the server; asks for the name of the server first',
+      },
       ...sureOption,
     },
-    examples: ['server drift brave-otter-042', 'server drift brave-otter-042 --keep', 'server drift brave-otter-042 --overwrite --yes'],
+    examples: [
+      'server drift brave-otter-042',
+      'server drift brave-otter-042 --keep',
+      'server drift brave-otter-042 --overwrite --yes',
+    ],
     async run({ api, terminal, show }, { operands, options }) {
-      if (options.keep && options.overwrite) throw new CliError('usage', 'Give either --keep or --overwrite')
-      const server = await api.call(serverGet, { params: { id: await noun.idOf(api, noun.server, operands.server) } })
+      if (options.keep && options.overwrite)
+        throw new CliError('usage', 'Give either --keep or --overwrite')
+      const server = await api.call(serverGet, {
+        params: { id: await noun.idOf(api, noun.server, operands.server) },
+      })
       const params = { id: server.id }
       const drift = await api.call(serverDrift, { params })
-      if ((!options.keep && !options.overwrite) || drift.state === 'none' || drift.state === 'unknown' || drift.seen === null)
+      if (
+        (!options.keep && !options.overwrite) ||
+        drift.state === 'none' ||
+        drift.state === 'unknown' ||
+        drift.seen === null
+      )
         return show(drift, (d) => driftText(server.name, d))
       const body = { seen: drift.seen }
       if (options.keep)
-        return show(await api.call(serverDriftKeep, { params, body }), () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`)
+        return show(
+          await api.call(serverDriftKeep, { params, body }),
+          () => `Kept as ${drift.keep?.how === 'patch' ? 'a patch' : 'the base of its patches'}\n`,
+        )
       if (drift.diff !== null) terminal.err(`${differenceText(drift.diff)}\n`)
-      await beSure(terminal, `This reverts the changes made outside of Steelyard on ${oneLine(server.name)}, which may restart.`, server.name, options.yes)
-      return show(await api.call(serverDriftOverwrite, { params, body }), () => `The configuration of Steelyard is being sent to ${oneLine(server.name)}\n`)
+      await beSure(
+        terminal,
+        `This reverts the changes made outside of Steelyard on ${oneLine(server.name)}, which may restart.`,
+        server.name,
+        options.yes,
+      )
+      return show(
+        await api.call(serverDriftOverwrite, { params, body }),
+        () => `The configuration of Steelyard is being sent to ${oneLine(server.name)}\n`,
+      )
     },
   }),
 ]

@@ -12,7 +12,14 @@ import {
   serverList,
   serverUpdate,
 } from '#contract/servers/servers.ts'
-import { command, type Command, type Context, given, listCommand, objectCommand } from '../command.ts'
+import {
+  command,
+  type Command,
+  type Context,
+  given,
+  listCommand,
+  objectCommand,
+} from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
@@ -52,19 +59,37 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Addresses', s.nodeAddresses.join(', ') || 'No Addresses'],
       ['Talos', s.talos.version ?? 'unknown'],
       ['Schematic', s.talos.schematic],
-      ['Installed', s.talos.installed && `${s.talos.installed.version} on ${s.talos.installed.disk}`],
-      ['Last contact', s.talos.last_contact_at === null ? 'never' : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`],
+      [
+        'Installed',
+        s.talos.installed && `${s.talos.installed.version} on ${s.talos.installed.disk}`,
+      ],
+      [
+        'Last contact',
+        s.talos.last_contact_at === null
+          ? 'never'
+          : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`,
+      ],
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
-      ['Configuration', s.drift && `changed outside of Steelyard, seen since ${localTime(s.drift.since)}: steelyard server drift`],
+      [
+        'Configuration',
+        s.drift &&
+          `changed outside of Steelyard, seen since ${localTime(s.drift.since)}: steelyard server drift`,
+      ],
       ['In Kubernetes', s.kubernetes && nodeText(s.kubernetes)],
       ['Identity', s.identity.state],
       ['System UUID', s.identity.uuid],
       ['Serial', s.identity.serial],
       ['Fingerprint', s.identity.fingerprint],
       ['Note', s.identity.note],
-      ['Capacity', `${number(cores)} cores, ${number(threads)} threads, ${memory(memory_bytes)} memory, ${disk(disk_bytes)} disk`],
-      ['Can join a cluster', failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`],
+      [
+        'Capacity',
+        `${number(cores)} cores, ${number(threads)} threads, ${memory(memory_bytes)} memory, ${disk(disk_bytes)} disk`,
+      ],
+      [
+        'Can join a cluster',
+        failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`,
+      ],
       ['Operation', s.operation_id],
     ]),
     section('PROCESSORS', s.resources.processors, [
@@ -72,7 +97,11 @@ function serverText(terminal: Terminal, s: Server): string {
       { title: 'MODEL', text: (p) => p.product_name ?? 'unknown' },
       { title: 'CORES', text: (p) => number(p.cpu_cores ?? null), right: true },
       { title: 'THREADS', text: (p) => number(p.thread_count ?? null), right: true },
-      { title: 'GHZ', text: (p) => (p.max_speed === undefined ? '?' : (p.max_speed / 1000).toFixed(1)), right: true },
+      {
+        title: 'GHZ',
+        text: (p) => (p.max_speed === undefined ? '?' : (p.max_speed / 1000).toFixed(1)),
+        right: true,
+      },
     ]),
     section('MEMORY', s.resources.memory, [
       { title: 'SLOT', text: (m) => m.device_locator ?? m.id },
@@ -90,7 +119,10 @@ function serverText(terminal: Terminal, s: Server): string {
     ]),
     section('INTERFACES', s.resources.interfaces, [
       { title: 'NAME', text: (i) => i.id },
-      { title: 'LINK', text: (i) => (i.link_state === undefined ? '?' : i.link_state ? 'up' : 'down') },
+      {
+        title: 'LINK',
+        text: (i) => (i.link_state === undefined ? '?' : i.link_state ? 'up' : 'down'),
+      },
       { title: 'MAC', text: (i) => i.hardware_addr ?? '' },
       { title: 'DRIVER', text: (i) => i.driver ?? '' },
       { title: 'PRODUCT', text: (i) => [i.vendor, i.product].filter(Boolean).join(' ') },
@@ -98,13 +130,20 @@ function serverText(terminal: Terminal, s: Server): string {
   ].join('')
 }
 
-/** Shows the identity that the server has reported and asks the user to confirm it. Returns the confirmed identity. */
-async function askForIdentity({ terminal, api }: Context, id: string): Promise<{ uuid: string; serial: string }> {
+/**
+ * Shows the identity that the server has reported and asks the user to confirm it. Returns the
+ * confirmed identity.
+ */
+async function askForIdentity(
+  { terminal, api }: Context,
+  id: string,
+): Promise<{ uuid: string; serial: string }> {
   const server = await api.call(serverGet, { params: { id } })
   const { uuid, serial, fingerprint, note } = server.identity
   const verdict = canConfirmServer(server)
   if (!verdict.ok) throw new CliError('conflict', verdict.reason)
-  if (uuid === null || serial === null) throw new CliError('conflict', `${oneLine(server.name)} has not reported its identity yet`)
+  if (uuid === null || serial === null)
+    throw new CliError('conflict', `${oneLine(server.name)} has not reported its identity yet`)
   const { cores, memory_bytes } = capacityOf(server.resources)
   terminal.err(
     facts(terminal, [
@@ -121,7 +160,10 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
     'Is this the machine? Compare the fingerprint with the last one that its console printed (a boot prints up to three). Type yes: ',
     { secret: false },
   )
-  if (answer === null) throw new CliError('usage', 'There is no terminal to ask for confirmation', { hint: 'Specify the machine with --uuid and --serial' })
+  if (answer === null)
+    throw new CliError('usage', 'There is no terminal to ask for confirmation', {
+      hint: 'Specify the machine with --uuid and --serial',
+    })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
   return { uuid, serial }
 }
@@ -130,28 +172,63 @@ export const serverCommands: Command[] = [
   listCommand({
     name: 'server list',
     summary: 'The servers.',
-    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --eligible true --json', 'server list --columns name,maker,model,serial'],
+    examples: [
+      'server list --status maintenance --datacenter PL-POZ-1',
+      'server list --eligible true --json',
+      'server list --columns name,maker,model,serial',
+    ],
     operation: serverList,
-    shown: ['name', 'found_by', 'status', 'stage', 'type', 'datacenter', 'cluster', 'cores', 'memory', 'disks', 'contact', 'trouble', 'configuration'],
+    shown: [
+      'name',
+      'found_by',
+      'status',
+      'stage',
+      'type',
+      'datacenter',
+      'cluster',
+      'cores',
+      'memory',
+      'disks',
+      'contact',
+      'trouble',
+      'configuration',
+    ],
     cells: {
       found_by: { text: (s) => matchedText(s) ?? '', optional: true },
-      status: { text: (s) => s.status, colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null) },
+      status: {
+        text: (s) => s.status,
+        colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null),
+      },
       type: { title: 'TYPE' },
       cores: { text: (s) => number(s.hardware.cores) },
       memory: { text: (s) => memory(s.hardware.memory_bytes) },
       disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes) },
       contact: { title: 'LAST CONTACT', text: (s, now) => ago(s.talos.last_contact_at, now) },
       trouble: { text: (s, now) => troubleText(s, now) ?? '', colour: () => 'red', optional: true },
-      configuration: { text: (s) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow', optional: true },
+      configuration: {
+        text: (s) => (s.drift ? 'changed outside of Steelyard' : ''),
+        colour: () => 'yellow',
+        optional: true,
+      },
     },
   }),
-  objectCommand({ name: 'server show', of: noun.server, operation: serverGet, say: (s, _name, { terminal }) => serverText(terminal, s) }),
+  objectCommand({
+    name: 'server show',
+    of: noun.server,
+    operation: serverGet,
+    say: (s, _name, { terminal }) => serverText(terminal, s),
+  }),
   objectCommand({
     name: 'server rename',
     of: noun.server,
     operation: serverUpdate,
     summary: 'Rename a server that is in no cluster.',
-    operands: { name: { value: 'NAME', help: 'The new name: lowercase letters, digits and hyphens, at most 25' } },
+    operands: {
+      name: {
+        value: 'NAME',
+        help: 'The new name: lowercase letters, digits and hyphens, at most 25',
+      },
+    },
     examples: ['server rename brave-otter-042 rack-3-left'],
     ask: async (_context, { operands }) => ({ body: { name: operands.name } }),
     say: (s) => `The server is called ${oneLine(s.name)} now\n`,
@@ -160,37 +237,82 @@ export const serverCommands: Command[] = [
     name: 'server confirm',
     of: noun.server,
     operation: serverConfirm,
-    summary: 'Confirm that the hardware shown belongs to this machine. Nothing is sent to an unconfirmed server.',
+    summary:
+      'Confirm that the hardware shown belongs to this machine. Nothing is sent to an unconfirmed server.',
     options: {
-      uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; without it, the hardware is shown and you are asked to confirm it' },
+      uuid: {
+        kind: 'text',
+        value: 'UUID',
+        help: 'System UUID that the machine must have; without it, the hardware is shown and you are asked to confirm it',
+      },
       serial: { kind: 'text', value: 'SERIAL', help: 'Serial number that the machine must have' },
     },
-    examples: ['server confirm brave-otter-042', 'server confirm brave-otter-042 --uuid 4c4c4544-0042-3510-8051-b4c04f563533 --serial B5QV3V3'],
+    examples: [
+      'server confirm brave-otter-042',
+      'server confirm brave-otter-042 --uuid 4c4c4544-0042-3510-8051-b4c04f563533 --serial B5QV3V3',
+    ],
     async ask(context, { options: { uuid, serial } }, { id }) {
-      if ((uuid === undefined) !== (serial === undefined)) throw new CliError('usage', '--uuid and --serial must be given together')
-      return { body: uuid !== undefined && serial !== undefined ? { uuid, serial } : await askForIdentity(context, id) }
+      if ((uuid === undefined) !== (serial === undefined))
+        throw new CliError('usage', '--uuid and --serial must be given together')
+      return {
+        body:
+          uuid !== undefined && serial !== undefined
+            ? { uuid, serial }
+            : await askForIdentity(context, id),
+      }
     },
     say: (s) => `${oneLine(s.name)} is confirmed\n`,
   }),
   command({
     name: 'server add',
     summary: 'Look for servers in maintenance mode at addresses, and register those that answer.',
-    operands: { addresses: { value: 'ADDRESS', help: 'IP addresses; or give a network with --cidr', many: true, optional: true } },
+    operands: {
+      addresses: {
+        value: 'ADDRESS',
+        help: 'IP addresses; or give a network with --cidr',
+        many: true,
+        optional: true,
+      },
+    },
     options: {
-      cidr: { kind: 'text', value: 'CIDR', help: 'Contact every address of a network, at most a /22' },
+      cidr: {
+        kind: 'text',
+        value: 'CIDR',
+        help: 'Contact every address of a network, at most a /22',
+      },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
-      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Idempotency key: the same command with the same key within 24 h is carried out only once' },
+      'idempotency-key': {
+        kind: 'text',
+        value: 'KEY',
+        help: 'Idempotency key: the same command with the same key within 24 h is carried out only once',
+      },
       ...waitOption,
     },
-    examples: ['server add 10.0.4.11 10.0.4.12 --datacenter PL-POZ-1 --wait', 'server add --cidr 10.0.4.0/24'],
-    async run(context, { operands: { addresses }, options: { cidr, datacenter, wait, 'idempotency-key': idempotencyKey } }) {
+    examples: [
+      'server add 10.0.4.11 10.0.4.12 --datacenter PL-POZ-1 --wait',
+      'server add --cidr 10.0.4.0/24',
+    ],
+    async run(
+      context,
+      {
+        operands: { addresses },
+        options: { cidr, datacenter, wait, 'idempotency-key': idempotencyKey },
+      },
+    ) {
       const { api } = context
-      if ((addresses.length === 0) === (cidr === undefined)) throw new CliError('usage', 'Give either addresses or --cidr')
-      const datacenter_id = datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, datacenter)
+      if ((addresses.length === 0) === (cidr === undefined))
+        throw new CliError('usage', 'Give either addresses or --cidr')
+      const datacenter_id =
+        datacenter === undefined ? undefined : await noun.idOf(api, noun.datacenter, datacenter)
       const body = given({ ...(cidr === undefined ? { addresses } : { cidr }), datacenter_id })
       const begun = await api.call(serverAdd, { body }, { idempotencyKey })
       const { id, steps } = begun.operation
-      return showBegun(context, begun, wait, `Contacting ${steps.length} addresses: operation ${id}`)
+      return showBegun(
+        context,
+        begun,
+        wait,
+        `Contacting ${steps.length} addresses: operation ${id}`,
+      )
     },
   }),
 ]

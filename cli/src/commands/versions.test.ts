@@ -30,7 +30,9 @@ test('versions are listed with a mark for new and unsupported ones, and the reas
   expect(exit).toBe(0)
   expect(out).toMatch(/^TALOS +SUPPORT +KUBERNETES +OF THESE SUPPORTED$/m)
   expect(out).toMatch(/^v1\.13\.9 +out of support since 2026-09-03 +1\.31 to 1\.36 +1\.36\.3$/m)
-  expect(err).toBe('Talos v1.14.2 is out.\nThe image factory at https://factory.example refuses connections. These versions were shipped with Steelyard.\n')
+  expect(err).toBe(
+    'Talos v1.14.2 is out.\nThe image factory at https://factory.example refuses connections. These versions were shipped with Steelyard.\n',
+  )
   expect(JSON.parse((await cli.run('versions --prereleases --json')).out)).toEqual(answer)
   expect(api.callsOf(versionList).at(-1)!.query).toEqual({ prereleases: 'true' })
 })

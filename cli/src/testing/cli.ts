@@ -29,10 +29,16 @@ export interface TestCli {
   readonly sessions: Sessions
   /** Aborting the signal stands for Ctrl-C. */
   readonly interrupt: AbortController
-  run(args: string | readonly string[], more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
+  run(
+    args: string | readonly string[],
+    more?: Partial<Terminal> & { program?: RunProgram },
+  ): Promise<Ran>
 }
 
-/** A client with its own configuration folder, signed in if an API is given. A command line given as a string is split at spaces. */
+/**
+ * A client with its own configuration folder, signed in if an API is given. A command line given as
+ * a string is split at spaces.
+ */
 export async function startCli(api?: TestApi): Promise<TestCli> {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -41,7 +47,11 @@ export async function startCli(api?: TestApi): Promise<TestCli> {
   const interrupt = new AbortController()
   if (api) {
     api.tokens.add('access-1')
-    await sessions.change(api.url, async () => ({ email: 'a@example.com', access_token: 'access-1', refresh_token: 'refresh-1' }))
+    await sessions.change(api.url, async () => ({
+      email: 'a@example.com',
+      access_token: 'access-1',
+      refresh_token: 'refresh-1',
+    }))
   }
   return {
     folder,

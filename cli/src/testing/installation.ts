@@ -1,11 +1,42 @@
-/** A small Steelyard in memory behind the test API: objects that `apply` reads, creates, changes and removes, and the record of what it has created. */
-import { type Applied, type AppliedKind, appliedList, appliedMove } from '#contract/apply/applied.ts'
-import { type Cluster, clusterCreate, clusterDelete, clusterList } from '#contract/clusters/clusters.ts'
-import { type Datacenter, datacenterCreate, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+/**
+ * A small Steelyard in memory behind the test API: objects that `apply` reads, creates, changes and
+ * removes, and the record of what it has created.
+ */
+import {
+  type Applied,
+  type AppliedKind,
+  appliedList,
+  appliedMove,
+} from '#contract/apply/applied.ts'
+import {
+  type Cluster,
+  clusterCreate,
+  clusterDelete,
+  clusterList,
+} from '#contract/clusters/clusters.ts'
+import {
+  type Datacenter,
+  datacenterCreate,
+  datacenterList,
+  datacenterRemove,
+  datacenterUpdate,
+} from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Image, imageCreate, imageList, imageRemove } from '#contract/images.ts'
-import { type JoinToken, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetList, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  type JoinToken,
+  joinTokenCreate,
+  joinTokenList,
+  joinTokenRevoke,
+} from '#contract/join-tokens.ts'
+import {
+  clusterSubnetsAssign,
+  type Subnet,
+  subnetCreate,
+  subnetList,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import { offerList } from '#contract/marketplace/offers.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
 import { type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
@@ -39,7 +70,9 @@ function one<T extends { id: string }>(items: readonly T[], wanted: string): T {
   return item
 }
 
-/** `servers`: registered servers. Their names and datacenters change as the API would change them. */
+/**
+ * `servers`: registered servers. Their names and datacenters change as the API would change them.
+ */
 export async function startInstallation(servers: Server[] = []): Promise<Installation> {
   const api = await startApi()
   const all: Installation = {
@@ -64,17 +97,24 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
   const headers = () => api.calls.at(-1)!.headers
   const made = (kind: AppliedKind, madeId: string, server_id: string | null = null) => {
     const set = headers()['steelyard-apply']
-    if (typeof set === 'string') all.applied.push({ kind, id: madeId, set, server_id, created_at: at })
+    if (typeof set === 'string')
+      all.applied.push({ kind, id: madeId, set, server_id, created_at: at })
   }
-  const gone = (kind: AppliedKind, goneId: string) => drop(all.applied, (a) => a.kind === kind && a.id === goneId)
+  const gone = (kind: AppliedKind, goneId: string) =>
+    drop(all.applied, (a) => a.kind === kind && a.id === goneId)
   const fresh = ({ version }: { version: number }) => {
     const asked = headers()['if-match']
-    if (asked !== undefined && asked !== `"${version}"`) throw new Problem('stale', 'Somebody else has changed this object')
+    if (asked !== undefined && asked !== `"${version}"`)
+      throw new Problem('stale', 'Somebody else has changed this object')
   }
 
   api.on(datacenterList, () => pageOf(all.datacenters))
   api.on(datacenterCreate, ({ body: { index, ...fields } }) => {
-    const datacenter = aDatacenter({ ...fields, id: newId(), code: `${fields.country_code}-${fields.city_code}-${index ?? 1}` })
+    const datacenter = aDatacenter({
+      ...fields,
+      id: newId(),
+      code: `${fields.country_code}-${fields.city_code}-${index ?? 1}`,
+    })
     all.datacenters.push(datacenter)
     made('datacenter', datacenter.id)
     return datacenter
@@ -85,7 +125,8 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     return Object.assign(datacenter, body, { version: datacenter.version + 1 })
   })
   api.on(datacenterRemove, ({ params }) => {
-    if (all.subnets.some((s) => s.datacenter.id === params.id)) throw new Problem('datacenter_in_use', 'In this datacenter: 1 subnet')
+    if (all.subnets.some((s) => s.datacenter.id === params.id))
+      throw new Problem('datacenter_in_use', 'In this datacenter: 1 subnet')
     drop(all.datacenters, (d) => d.id === params.id)
     gone('datacenter', params.id)
     return undefined
@@ -93,7 +134,10 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
 
   api.on(joinTokenList, () => pageOf(all.tokens))
   api.on(joinTokenCreate, ({ body }) => {
-    const expires_at = body.lifetime_hours === null ? null : new Date(Date.parse(at) + body.lifetime_hours * 3_600_000).toISOString()
+    const expires_at =
+      body.lifetime_hours === null
+        ? null
+        : new Date(Date.parse(at) + body.lifetime_hours * 3_600_000).toISOString()
     const token: JoinToken = {
       id: newId(),
       name: body.name,
@@ -123,8 +167,13 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     fresh(server)
     if (all.servers.some((s) => s !== server && s.name === body.name))
       throw new Problem('name_taken', 'Server name already exists. Please choose a different name.')
-    const datacenter = body.datacenter_id === undefined ? server.datacenter : place(body.datacenter_id)
-    return Object.assign(server, { name: body.name ?? server.name, datacenter, version: server.version + 1 })
+    const datacenter =
+      body.datacenter_id === undefined ? server.datacenter : place(body.datacenter_id)
+    return Object.assign(server, {
+      name: body.name ?? server.name,
+      datacenter,
+      version: server.version + 1,
+    })
   })
 
   api.on(subnetList, () => pageOf(all.subnets))
@@ -155,7 +204,8 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     return Object.assign(subnet, body, { version: subnet.version + 1 })
   })
   api.on(subnetRemove, ({ params }) => {
-    if (one(all.subnets, params.id).clusters.length > 0) throw new Problem('subnet_assigned', 'This subnet is assigned')
+    if (one(all.subnets, params.id).clusters.length > 0)
+      throw new Problem('subnet_assigned', 'This subnet is assigned')
     drop(all.subnets, (s) => s.id === params.id)
     gone('subnet', params.id)
     return undefined
@@ -195,7 +245,16 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
 
   api.on(patchList, ({ params }) => pageOf(all.patches.filter((p) => p.node_id === params.id)))
   api.on(patchCreate, ({ params, body }) => {
-    const patch: Patch = { ...body, patch_id: newId(), node_id: params.id, read_only: false, version: 1, created_at: at, updated_at: at, created_by: null }
+    const patch: Patch = {
+      ...body,
+      patch_id: newId(),
+      node_id: params.id,
+      read_only: false,
+      version: 1,
+      created_at: at,
+      updated_at: at,
+      created_by: null,
+    }
     all.patches.push(patch)
     made('patch', patch.patch_id, params.id)
     return patch
@@ -219,7 +278,12 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     return operation
   }
   api.on(clusterCreate, ({ body }) => {
-    const members = body.servers.map(({ node_id, role, workload_disks }) => ({ node_id, role, name: one(all.servers, node_id).name, workload_disks }))
+    const members = body.servers.map(({ node_id, role, workload_disks }) => ({
+      node_id,
+      role,
+      name: one(all.servers, node_id).name,
+      workload_disks,
+    }))
     const { id: datacenterId, code } = place(body.datacenter_id)!
     const cluster = aCluster({
       id: newId(),
@@ -229,20 +293,24 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       vlan_id: body.vlan_id ?? null,
     })
     all.clusters.push(cluster)
-    for (const { node_id } of members) one(all.servers, node_id).cluster = { id: cluster.id, name: cluster.name }
+    for (const { node_id } of members)
+      one(all.servers, node_id).cluster = { id: cluster.id, name: cluster.name }
     made('cluster', cluster.id)
     return { cluster, operation: began('clusterCreate') }
   })
   api.on(clusterDelete, ({ params }) => {
     drop(all.clusters, (c) => c.id === params.id)
     for (const s of all.servers) if (s.cluster?.id === params.id) s.cluster = null
-    for (const subnet of all.subnets) subnet.clusters = subnet.clusters.filter((c) => c.id !== params.id)
+    for (const subnet of all.subnets)
+      subnet.clusters = subnet.clusters.filter((c) => c.id !== params.id)
     gone('cluster', params.id)
     return { operation: began('clusterDelete') }
   })
   api.on(clusterSubnetsAssign, ({ params, body }) => {
     const cluster = one(all.clusters, params.id)
-    cluster.subnets = body.subnet_ids.map((s) => one(all.subnets, s)).map(({ id, name, cidr }) => ({ id, name, cidr }))
+    cluster.subnets = body.subnet_ids
+      .map((s) => one(all.subnets, s))
+      .map(({ id, name, cidr }) => ({ id, name, cidr }))
     for (const subnet of all.subnets) {
       subnet.clusters = cluster.subnets.some((s) => s.id === subnet.id)
         ? [{ id: cluster.id, name: cluster.name }]
@@ -250,13 +318,19 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     }
     return { operation: began('clusterSubnetsAssign') }
   })
-  api.on(operationGet, ({ params }) => ({ ...one(operations, params.id), status: 'done' as const, ended_at: at }))
+  api.on(operationGet, ({ params }) => ({
+    ...one(operations, params.id),
+    status: 'done' as const,
+    ended_at: at,
+  }))
 
   api.on(offerList, () => pageOf([]))
 
   api.on(appliedList, () => pageOf(all.applied))
   api.on(appliedMove, ({ body }) => {
-    const moving = all.applied.filter((a) => body.objects.some((o) => o.kind === a.kind && o.id === a.id))
+    const moving = all.applied.filter((a) =>
+      body.objects.some((o) => o.kind === a.kind && o.id === a.id),
+    )
     for (const a of moving) a.set = body.set
     return { moved: moving.length }
   })
@@ -268,6 +342,13 @@ export const numberedServer = (n: number, more: Partial<Server> = {}): Server =>
   aServer({
     id: id(n),
     name: `server-${n}`,
-    identity: { state: 'confirmed', uuid: id(900 + n), serial: `S-${n}`, fingerprint: null, since: at, note: null },
+    identity: {
+      state: 'confirmed',
+      uuid: id(900 + n),
+      serial: `S-${n}`,
+      fingerprint: null,
+      since: at,
+      note: null,
+    },
     ...more,
   })

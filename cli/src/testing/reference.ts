@@ -7,8 +7,12 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 /** The reference as Markdown: a table of all commands, then the help of each. */
 export function referenceOf(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary }) => `| [\`${name}\`](#${anchorOf(name)}) | ${cell(summary)} |`)
-  const sections = commands.map((command) => `## ${command.name}\n\n\`\`\`text\n${helpOf(command).trimEnd()}\n\`\`\`\n`)
+  const rows = commands.map(
+    ({ name, summary }) => `| [\`${name}\`](#${anchorOf(name)}) | ${cell(summary)} |`,
+  )
+  const sections = commands.map(
+    (command) => `## ${command.name}\n\n\`\`\`text\n${helpOf(command).trimEnd()}\n\`\`\`\n`,
+  )
   return [
     '# Commands',
     '',

@@ -12,7 +12,16 @@ import { tokenBox } from './tokens.ts'
 const notices: string[] = []
 vi.mock('../ui/feedback/toast.ts', () => {
   const tell = (text: string) => void notices.push(text)
-  return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
+  return {
+    toast: {
+      error: tell,
+      lastError: tell,
+      info: tell,
+      success: tell,
+      dismiss: () => undefined,
+      hearErrors: () => undefined,
+    },
+  }
 })
 
 const reported: unknown[] = []
@@ -49,7 +58,9 @@ beforeAll(async () => {
     request.setEncoding('utf8').on('data', (text: string) => (one.body += text))
     const answer = answers(path)
     if (answer === 'never') return
-    response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]))
+    response
+      .writeHead(answer[0], { 'content-type': 'application/json' })
+      .end(JSON.stringify(answer[1]))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   vi.stubEnv('VITE_API_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
@@ -73,16 +84,29 @@ beforeEach(async () => {
 afterEach(() => void vi.restoreAllMocks())
 
 /** A stored session, by default with a valid access token. */
-const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).signIn(user, token('first', lifeSeconds, scopes), 'refresh', Date.now())
-const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
-const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
+const stored = (lifeSeconds = 600, scopes: string[] = []) =>
+  tokenBox(local).signIn(user, token('first', lifeSeconds, scopes), 'refresh', Date.now())
+const sessionAnswer = {
+  user,
+  scopes: [],
+  expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+}
+const renewed = (): Answered => [
+  200,
+  { access_token: token('second', 600), refresh_token: 'refresh-2' },
+]
 
 test('a refused refresh ends the session at once, shows one notice, and empties the storage', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
-  answers = () => [401, { error: 'Session expired. Please sign in again.', code: 'session_expired' }]
+  answers = () => [
+    401,
+    { error: 'Session expired. Please sign in again.', code: 'session_expired' },
+  ]
   const { call } = await import('./client.ts')
-  await Promise.all([1, 2, 3].map(() => expect(call(sessionGet)).rejects.toThrow('Session expired')))
+  await Promise.all(
+    [1, 2, 3].map(() => expect(call(sessionGet)).rejects.toThrow('Session expired')),
+  )
   expect(asked).toEqual(['/v1/authorize/refresh'])
   expect(notices).toEqual(['Session expired. Please sign in again.'])
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
@@ -106,10 +130,13 @@ test('after 30 s without a decision of the server, the guard ends the session', 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   const began = Date.now()
   const seen = { over: false, tookMs: 0 }
-  const guard = auth.sessionHolds().finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
+  const guard = auth
+    .sessionHolds()
+    .finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
   while (!seen.over) {
     await vi.advanceTimersByTimeAsync(250)
-    // The requests use a real connection, so fake timers alone don't complete them: let the event loop run.
+    // The requests use a real connection, so fake timers alone don't complete them: let the event
+    // loop run.
     await new Promise((resolve) => setImmediate(resolve))
   }
   vi.useRealTimers()
@@ -133,11 +160,19 @@ test('a failed validation signs the user out with one notice, and is logged to t
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [403, { error: 'This account is disabled.' }]
   await auth.validateSession()
-  expect([auth.authStatus.get(), local.size, notices]).toEqual(['signedOut', 0, ['Session expired. Please sign in again.']])
-  expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'This account is disabled.')
+  expect([auth.authStatus.get(), local.size, notices]).toEqual([
+    'signedOut',
+    0,
+    ['Session expired. Please sign in again.'],
+  ])
+  expect(logged).toHaveBeenCalledWith(
+    'The session could not be validated:',
+    'This account is disabled.',
+  )
 })
 
-const without = (field: keyof typeof sessionAnswer) => Object.fromEntries(Object.entries(sessionAnswer).filter(([key]) => key !== field))
+const without = (field: keyof typeof sessionAnswer) =>
+  Object.fromEntries(Object.entries(sessionAnswer).filter(([key]) => key !== field))
 test.each<[string, unknown]>([
   ['false', false],
   ['null', null],
@@ -166,7 +201,11 @@ test('a session that the server refuses again after a refresh is signed out', as
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
   await auth.validateSession()
-  expect([auth.authStatus.get(), local.size, asked]).toEqual(['signedOut', 0, ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
+  expect([auth.authStatus.get(), local.size, asked]).toEqual([
+    'signedOut',
+    0,
+    ['/v1/session', '/v1/authorize/refresh', '/v1/session'],
+  ])
   expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'Session is expired!')
 })
 
@@ -176,7 +215,11 @@ test('a call that the server refuses again after a refresh ends the session', as
   answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
   const { call } = await import('./client.ts')
   await expect(call(sessionGet)).rejects.toThrow('Session expired')
-  expect([auth.authStatus.get(), local.size, notices]).toEqual(['signedOut', 0, ['Session expired. Please sign in again.']])
+  expect([auth.authStatus.get(), local.size, notices]).toEqual([
+    'signedOut',
+    0,
+    ['Session expired. Please sign in again.'],
+  ])
 })
 
 test('if a validation gets 401, the token is refreshed once and the second response counts', async () => {
@@ -189,7 +232,10 @@ test('if a validation gets 401, the token is refreshed once and the second respo
     return refused ? [401, { error: 'no' }] : [200, sessionAnswer]
   }
   await auth.validateSession()
-  expect([auth.authStatus.get(), asked]).toEqual(['signedIn', ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
+  expect([auth.authStatus.get(), asked]).toEqual([
+    'signedIn',
+    ['/v1/session', '/v1/authorize/refresh', '/v1/session'],
+  ])
 })
 
 test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
@@ -219,12 +265,22 @@ test('logging out finishes within 5 s even if the server never answers, and othe
 test("a disabled action gives the user's role as the reason only while the user is signed in", async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
-  expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
+  expect(allowed(subnetCreate)).toEqual({
+    ok: false,
+    reason: 'Your role does not include network:write',
+  })
   local.clear()
   stored(600, [...scopesOf.viewer])
-  expect(allowed(subnetCreate)).toMatchObject({ reason: expect.stringMatching(/^Your role does not include network:write\. You are a viewer;/) as string })
+  expect(allowed(subnetCreate)).toMatchObject({
+    reason: expect.stringMatching(
+      /^Your role does not include network:write\. You are a viewer;/,
+    ) as string,
+  })
   local.clear()
-  expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
+  expect(allowed(subnetCreate)).toEqual({
+    ok: false,
+    reason: 'Your session has ended. Sign in again.',
+  })
 })
 
 test('missing or expired tokens are detected without a request, and reported once', async () => {
@@ -237,7 +293,10 @@ test('missing or expired tokens are detected without a request, and reported onc
   vi.setSystemTime(Date.now() + 86_400_000)
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
-  expect([auth.authStatus.get(), notices]).toEqual(['signedOut', ['Session expired. Please sign in again.']])
+  expect([auth.authStatus.get(), notices]).toEqual([
+    'signedOut',
+    ['Session expired. Please sign in again.'],
+  ])
 })
 
 test('a failed sign-in without a message of the server shows the specified message', async () => {
@@ -253,10 +312,16 @@ test('a failed sign-in without a message of the server shows the specified messa
 })
 
 test('the question for a code is neither reported nor shown as a failure, and the code is sent with the password', async () => {
-  answers = () => [409, { error: 'Enter the code of your authenticator app', code: 'second_factor_needed' }]
+  answers = () => [
+    409,
+    { error: 'Enter the code of your authenticator app', code: 'second_factor_needed' },
+  ]
   const refused = await auth.signIn('a@example.com', 'x').catch((error: unknown) => error)
   expect([auth.needsCode(refused), notices]).toEqual([true, []])
-  answers = () => [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
+  answers = () => [
+    200,
+    { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' },
+  ]
   await auth.signIn('a@example.com', 'x', '123456')
   expect(auth.authStatus.get()).toBe('signedIn')
 })
@@ -264,10 +329,18 @@ test('the question for a code is neither reported nor shown as a failure, and th
 test('queries are retried once after no response, 5xx or 429, and never after a refusal', async () => {
   const { retryQuery } = await import('./query.ts')
   const { CallError } = await import('./http.ts')
-  const retried = (failures: number, status: number) => retryQuery(failures, new CallError('x', { status }))
+  const retried = (failures: number, status: number) =>
+    retryQuery(failures, new CallError('x', { status }))
   expect([0, 429, 500, 503].map((status) => retried(0, status))).toEqual([true, true, true, true])
   expect([0, 503].map((status) => retried(1, status))).toEqual([false, false])
-  expect([400, 401, 403, 404, 409, 422].map((status) => retried(0, status))).toEqual([false, false, false, false, false, false])
+  expect([400, 401, 403, 404, 409, 422].map((status) => retried(0, status))).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+  ])
 })
 
 test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs', async () => {
@@ -316,7 +389,11 @@ test('after a 401 the token is refreshed once, and the request is sent once more
   expect(await call(sessionGet)).toMatchObject({ user })
   expect(asked).toEqual(['/v1/session', '/v1/authorize/refresh', '/v1/session'])
   const bearers = sent.map(({ headers }) => headers.authorization)
-  expect(bearers).toEqual([`Bearer ${String(first)}`, undefined, `Bearer ${tokenBox(local).access()!.value}`])
+  expect(bearers).toEqual([
+    `Bearer ${String(first)}`,
+    undefined,
+    `Bearer ${tokenBox(local).access()!.value}`,
+  ])
   expect(bearers[2]).not.toBe(bearers[0])
 })
 
@@ -326,7 +403,8 @@ test('a request is not sent again in the name of another user who has signed in 
   const other = { id: 'u2', email: 'b@example.com', name: 'B' }
   answers = (path) => {
     // In another tab, somebody else signs in while the request is on its way.
-    if (path === '/v1/session') tokenBox(local).signIn(other, token('other', 600), 'refresh of the other', Date.now())
+    if (path === '/v1/session')
+      tokenBox(local).signIn(other, token('other', 600), 'refresh of the other', Date.now())
     return [401, { error: 'no' }]
   }
   const { call } = await import('./client.ts')
@@ -340,14 +418,20 @@ test('a 403 shows the notice, and the response is returned as it is', async () =
   answers = () => [403, { error: 'Your role does not include servers:write', code: 'forbidden' }]
   const { authorized } = await import('./client.ts')
   const response = await authorized(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })
-  expect([response.status, await response.json()]).toEqual([403, { error: 'Your role does not include servers:write', code: 'forbidden' }])
+  expect([response.status, await response.json()]).toEqual([
+    403,
+    { error: 'Your role does not include servers:write', code: 'forbidden' },
+  ])
   expect(notices).toEqual(["Access denied. You don't have permission for this action."])
 })
 
 test('every call is sent to the API as JSON with the stored access token, except sign-in and refresh, which carry none', async () => {
   answers = (path) => {
-    if (path.endsWith('/authorize')) return [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
-    return path.endsWith('/refresh') ? renewed() : [200, { items: [], total: 0, page: 1, per_page: 1000 }]
+    if (path.endsWith('/authorize'))
+      return [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
+    return path.endsWith('/refresh')
+      ? renewed()
+      : [200, { items: [], total: 0, page: 1, per_page: 1000 }]
   }
   await auth.signIn('a@example.com', ' x ')
   const { call, callOpen } = await import('./client.ts')
@@ -376,16 +460,25 @@ test.each<[string, Answered]>([
   ['an error whose body is null', [502, null]],
   ['an error whose message is empty', [404, { error: '' }]],
   ['success without data', [200, null]],
-])('%s shows the specified sentence of the call, or says that no reason was given', async (_, answer) => {
-  stored()
-  auth.authStatus.set('signedIn')
-  answers = () => answer
-  const { call } = await import('./client.ts')
-  await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('Server 7 not found')
-  await expect(call(patchCreate, { params: { id: '7' }, body: { name: 'a', body: '' } })).rejects.toThrow('Failed to create patch for node 7')
-  await expect(call(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })).rejects.toThrow('Server name could not be updated')
-  await expect(call(serverUpdate, { params: { id: '7' }, body: { datacenter_id: null } })).rejects.toThrow(/gave no reason|could not be read/)
-})
+])(
+  '%s shows the specified sentence of the call, or says that no reason was given',
+  async (_, answer) => {
+    stored()
+    auth.authStatus.set('signedIn')
+    answers = () => answer
+    const { call } = await import('./client.ts')
+    await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('Server 7 not found')
+    await expect(
+      call(patchCreate, { params: { id: '7' }, body: { name: 'a', body: '' } }),
+    ).rejects.toThrow('Failed to create patch for node 7')
+    await expect(call(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })).rejects.toThrow(
+      'Server name could not be updated',
+    )
+    await expect(
+      call(serverUpdate, { params: { id: '7' }, body: { datacenter_id: null } }),
+    ).rejects.toThrow(/gave no reason|could not be read/)
+  },
+)
 
 test("the server's own sentence takes precedence over the specified one", async () => {
   stored()
@@ -403,7 +496,10 @@ test('the list of servers is cached under the key servers, and queries are not r
 test('failures of sign-in and refresh are reported, and a notice is shown', async () => {
   answers = () => [401, { error: 'Invalid email or password' }]
   await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow('Invalid email or password')
-  expect([reported.length, notices]).toEqual([1, ['An unexpected error occurred: Invalid email or password']])
+  expect([reported.length, notices]).toEqual([
+    1,
+    ['An unexpected error occurred: Invalid email or password'],
+  ])
   stored(0)
   auth.authStatus.set('signedIn')
   const { call } = await import('./client.ts')

@@ -3,7 +3,15 @@ import type { Answer } from '#contract/operation.ts'
 import { readClaims } from '../lib/jwt.ts'
 import { createStore, useStore } from '../lib/store.ts'
 import { toast } from '../ui/feedback/toast.ts'
-import { accessToken, endsSession, NoSession, revoke, revokeInBackground, SessionReplaced, stands } from './access.ts'
+import {
+  accessToken,
+  endsSession,
+  NoSession,
+  revoke,
+  revokeInBackground,
+  SessionReplaced,
+  stands,
+} from './access.ts'
 import { entryCalls, CallError, noAnswer, readAnswer, send } from './http.ts'
 import { messages } from './messages.ts'
 import { patience, patiently } from './patience.ts'
@@ -19,9 +27,15 @@ export const useAuthStatus = (): AuthStatus => useStore(authStatus)
 
 /** Id of the stored user; null without a session. */
 export const storedUserId = (): string | null => tokens.user()?.id ?? null
-/** The session of this tab: the one whose data its pages show. Another tab may have stored another one. */
+/**
+ * The session of this tab: the one whose data its pages show. Another tab may have stored another
+ * one.
+ */
 let mine: string | null = tokens.session()
-/** The stored access token, even if it has expired; null without a session. For calls that need no session. */
+/**
+ * The stored access token, even if it has expired; null without a session. For calls that need no
+ * session.
+ */
 export const storedToken = (): string | null => tokens.access()?.value ?? null
 
 /** Whether a validation of the session, a sign-in or a Log out is running. */
@@ -46,18 +60,24 @@ export const useUser = (): User | null => useStore(currentUser)
 /** Time limit of a sign-in, in ms. The server's own limits are shorter. */
 const signInMs = 30_000
 
-/** Signs in with a password, and with a code of the second factor if the account has one. Throws as `signInBy`. */
+/**
+ * Signs in with a password, and with a code of the second factor if the account has one. Throws as
+ * `signInBy`.
+ */
 export const signIn = (email: string, password: string, code?: string): Promise<unknown> =>
   signInBy(entryCalls.authorize, { email, password, ...(code !== undefined && { code }) })
 
 /** Whether the password was right, but the account also needs a code. */
-export const needsCode = (error: unknown): boolean => error instanceof CallError && error.code === 'second_factor_needed'
+export const needsCode = (error: unknown): boolean =>
+  error instanceof CallError && error.code === 'second_factor_needed'
 
 /**
- * Signs in by one of the calls that answer a user and tokens, and returns the whole answer. Throws an error whose message the form shows. A failure is also
- * reported (without the email) and shown as a toast, but not the question for a code.
+ * Signs in by one of the calls that answer a user and tokens, and returns the whole answer. Throws
+ * an error whose message the form shows. A failure is also reported (without the email) and shown
+ * as a toast, but not the question for a code.
  */
-export const signInBy = (call: Parameters<typeof send>[0], body: object): Promise<unknown> => whileLoading(() => trySignIn(call, body))
+export const signInBy = (call: Parameters<typeof send>[0], body: object): Promise<unknown> =>
+  whileLoading(() => trySignIn(call, body))
 
 async function trySignIn(call: Parameters<typeof send>[0], body: object): Promise<unknown> {
   toast.hearErrors()
@@ -65,9 +85,15 @@ async function trySignIn(call: Parameters<typeof send>[0], body: object): Promis
   try {
     const response = await send(call, { body }, { limitMs: signInMs, cookies: true })
     if (!response.ok) await readAnswer(response, { failed: messages.authenticationFailed })
-    const data = (await response.json().catch(() => null)) as { userData?: User; accessToken?: string; refreshToken?: string } | null
-    if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined) throw new Error(messages.noAuthenticationData)
-    if (storedUserId() !== null && storedUserId() !== data.userData.id) makeRoom(before, data.refreshToken)
+    const data = (await response.json().catch(() => null)) as {
+      userData?: User
+      accessToken?: string
+      refreshToken?: string
+    } | null
+    if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined)
+      throw new Error(messages.noAuthenticationData)
+    if (storedUserId() !== null && storedUserId() !== data.userData.id)
+      makeRoom(before, data.refreshToken)
     for (const notice of ['wrapped', 'session']) toast.dismiss(notice)
     tokens.signIn(data.userData, data.accessToken, data.refreshToken, Date.now())
     begin()
@@ -81,8 +107,9 @@ async function trySignIn(call: Parameters<typeof send>[0], body: object): Promis
 }
 
 /**
- * Ends the session of another user, whom a sign-in replaces. `before`: the session when the sign-in began; `fresh`: the refresh token of the sign-in.
- * Throws SessionReplaced if the other user signed in later, in another tab: then the sign-in is dropped.
+ * Ends the session of another user, whom a sign-in replaces. `before`: the session when the sign-in
+ * began; `fresh`: the refresh token of the sign-in. Throws SessionReplaced if the other user signed
+ * in later, in another tab: then the sign-in is dropped.
  */
 function makeRoom(before: string | null, fresh: string): void {
   if (tokens.session() !== before) {
@@ -110,7 +137,10 @@ function begin(): void {
 interface End {
   /** The user logged out. */
   explicit: boolean
-  /** Another user has signed in in another tab. The page must be loaded again, because it shows what the previous user could see. */
+  /**
+   * Another user has signed in in another tab. The page must be loaded again, because it shows what
+   * the previous user could see.
+   */
   replaced?: boolean
 }
 /** Called when a session ends, for instance to clear the query cache. */
@@ -124,7 +154,10 @@ export const whenSessionEnds = (what: OnEnd): (() => void) => {
 let loggingOut = false
 let loggedOut = false
 
-/** `isCleared`: another tab has cleared the local storage, and may be storing the next session already. */
+/**
+ * `isCleared`: another tab has cleared the local storage, and may be storing the next session
+ * already.
+ */
 function end(how: End, { isCleared = false } = {}): void {
   if (authStatus.get() === 'signedOut' && tokens.user() === null) return
   loggedOut = how.explicit
@@ -137,11 +170,12 @@ function end(how: End, { isCleared = false } = {}): void {
 }
 
 /**
- * Called if `session` is over without a Log out: shows the notice and goes to the login page. Does nothing if another session has begun since: a late
- * refusal must not end that one.
+ * Called if `session` is over without a Log out: shows the notice and goes to the login page. Does
+ * nothing if another session has begun since: a late refusal must not end that one.
  */
 export function sessionLost(session: string | null, { isCleared = false } = {}): void {
-  // No notice during Log out: the server ends the session first, so running calls fail before the local state is cleared.
+  // No notice during Log out: the server ends the session first, so running calls fail before the
+  // local state is cleared.
   if (loggingOut) return
   const now = tokens.session()
   if (now !== null && now !== session) return follow()
@@ -149,7 +183,10 @@ export function sessionLost(session: string | null, { isCleared = false } = {}):
   end({ explicit: false }, { isCleared })
 }
 
-/** Follows a sign-in or Log out in another tab, which has stored another session than that of this tab. */
+/**
+ * Follows a sign-in or Log out in another tab, which has stored another session than that of this
+ * tab.
+ */
 function follow({ isCleared = false } = {}): void {
   const now = tokens.session()
   if (now === mine) return
@@ -161,26 +198,37 @@ function follow({ isCleared = false } = {}): void {
 
 const userOf = (session: string): string => session.split(' ', 1)[0]!
 
-/** The user and the session in whose name this tab makes a call. Throws SessionReplaced if another user's session is stored. */
+/**
+ * The user and the session in whose name this tab makes a call. Throws SessionReplaced if another
+ * user's session is stored.
+ */
 export function ownSession(): { userId: string | null; session: string | null } {
   const before = mine
   follow()
   const session = tokens.session()
-  if (before !== null && session !== null && userOf(before) !== userOf(session)) throw new SessionReplaced()
+  if (before !== null && session !== null && userOf(before) !== userOf(session))
+    throw new SessionReplaced()
   return { userId: storedUserId(), session }
 }
 
-/** Whether the user ended the last session by logging out, so that the next sign-in doesn't return to the previous page. */
+/**
+ * Whether the user ended the last session by logging out, so that the next sign-in doesn't return
+ * to the previous page.
+ */
 export const wasLoggedOut = (): boolean => loggedOut
 
-/** Revokes the user's refresh tokens, clears the local storage and the user's drafts, and goes to the login page, even without a response. */
+/**
+ * Revokes the user's refresh tokens, clears the local storage and the user's drafts, and goes to
+ * the login page, even without a response.
+ */
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
   const session = tokens.session()
   await whileLoading(revokeAll)
   loggingOut = false
-  // The response has cleared the storage (Clear-Site-Data), unless it was lost. Meanwhile, somebody may have signed in in another tab.
+  // The response has cleared the storage (Clear-Site-Data), unless it was lost. Meanwhile, somebody
+  // may have signed in in another tab.
   const now = tokens.session()
   if (now === null || now === session) end({ explicit: true })
   else follow()
@@ -189,11 +237,15 @@ export async function logOut(): Promise<void> {
 async function revokeAll(): Promise<void> {
   const held = tokens.allRefresh()
   const user = tokens.user()
-  if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id)).catch(report)
+  if (user !== null)
+    void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id)).catch(report)
   void revokeInBackground(await revoke(held, { cookies: true, token: storedToken() }))
 }
 
-/** Asks the server whether the stored session is valid, with retries, and sets the status. The user counts as signed in only after a positive response. */
+/**
+ * Asks the server whether the stored session is valid, with retries, and sets the status. The user
+ * counts as signed in only after a positive response.
+ */
 export const validateSession = (): Promise<void> => whileLoading(validate)
 
 async function validate(): Promise<void> {
@@ -211,7 +263,8 @@ async function validate(): Promise<void> {
     let answer = await ask(token)
     if (answer === 'refused') answer = await ask(await accessToken(token, budget))
     if (tokens.session() !== session) return follow()
-    if (!confirms(answer, userId) || !tokens.isValid(Date.now())) throw new NoSession(messages.sessionIsExpired)
+    if (!confirms(answer, userId) || !tokens.isValid(Date.now()))
+      throw new NoSession(messages.sessionIsExpired)
     currentUser.set(answer.user)
     authStatus.set('signedIn')
   } catch (error) {
@@ -220,13 +273,19 @@ async function validate(): Promise<void> {
     report(error)
     // The specification requires that this error is logged.
     // oxlint-disable-next-line no-console
-    console.error('The session could not be validated:', error instanceof Error ? error.message : error)
+    console.error(
+      'The session could not be validated:',
+      error instanceof Error ? error.message : error,
+    )
     sessionLost(session)
   }
   return undefined
 }
 
-/** The content of a successful response, whatever it is; undefined if it isn't JSON. Throws CallError if the response is an error or breaks off. */
+/**
+ * The content of a successful response, whatever it is; undefined if it isn't JSON. Throws
+ * CallError if the response is an error or breaks off.
+ */
 async function readWhatever(response: Response): Promise<unknown> {
   if (!response.ok) return readAnswer(response)
   const text = await response.text().catch(() => {
@@ -239,9 +298,17 @@ async function readWhatever(response: Response): Promise<unknown> {
   }
 }
 
-/** Whether a validation's answer is `{user, scopes, expiresAt}` of this user. Checked by hand, because the first page doesn't load the schema library. */
-function confirms(answer: unknown, userId: string): answer is Pick<Answer<typeof sessionGet>, 'user' | 'scopes' | 'expiresAt'> {
-  const { user, scopes, expiresAt } = (answer ?? {}) as Partial<Record<'user' | 'scopes' | 'expiresAt', unknown>>
+/**
+ * Whether a validation's answer is `{user, scopes, expiresAt}` of this user. Checked by hand,
+ * because the first page doesn't load the schema library.
+ */
+function confirms(
+  answer: unknown,
+  userId: string,
+): answer is Pick<Answer<typeof sessionGet>, 'user' | 'scopes' | 'expiresAt'> {
+  const { user, scopes, expiresAt } = (answer ?? {}) as Partial<
+    Record<'user' | 'scopes' | 'expiresAt', unknown>
+  >
   const { id, email, name } = (user ?? {}) as Partial<Record<keyof User, unknown>>
   return (
     id === userId &&
@@ -254,7 +321,10 @@ function confirms(answer: unknown, userId: string): answer is Pick<Answer<typeof
   )
 }
 
-/** Guard of signed-in routes: checks the stored tokens. If only the access token has expired, refreshes it first. */
+/**
+ * Guard of signed-in routes: checks the stored tokens. If only the access token has expired,
+ * refreshes it first.
+ */
 export async function sessionHolds(): Promise<boolean> {
   if (authStatus.get() === 'loading') return true
   if (authStatus.get() === 'signedOut') return false
@@ -271,11 +341,16 @@ export async function sessionHolds(): Promise<boolean> {
   }
 }
 
-/** Gets a new access token although the stored one is valid, because the user's scopes have changed. */
+/**
+ * Gets a new access token although the stored one is valid, because the user's scopes have changed.
+ */
 export const renewScopes = (): Promise<string> => accessToken(tokens.access()?.value ?? null)
 
 let known: { token: string; scopes: readonly string[] } = { token: '', scopes: [] }
-/** Scopes of the stored access token. Null if there is no session or no access token yet; the user's role is unknown then. */
+/**
+ * Scopes of the stored access token. Null if there is no session or no access token yet; the user's
+ * role is unknown then.
+ */
 export function heldScopes(): readonly string[] | null {
   const token = stands() ? (tokens.access()?.value ?? '') : ''
   if (token !== known.token) known = { token, scopes: token === '' ? [] : readClaims(token).scopes }
@@ -283,14 +358,18 @@ export function heldScopes(): readonly string[] | null {
 }
 
 const lookEveryMs = 2_000
-/** Detects the end of a stored session without a request: after its 24 h, or when the stored tokens are gone. */
+/**
+ * Detects the end of a stored session without a request: after its 24 h, or when the stored tokens
+ * are gone.
+ */
 export function watchSession(): void {
   setInterval(() => {
     if (authStatus.get() === 'signedIn' && !stands()) sessionLost(mine)
   }, lookEveryMs)
 }
 
-// A key of null: another tab has cleared the storage. Events arrive late, so the next session may be stored already.
+// A key of null: another tab has cleared the storage. Events arrive late, so the next session may
+// be stored already.
 window.addEventListener('storage', ({ key }) => {
   if (key === userKey || key === null) follow({ isCleared: key === null })
 })

@@ -11,9 +11,14 @@ export { CallError } from './http.ts'
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** Idempotency-Key of a POST. Pass the same key for a retry, so that the call takes effect only once. */
+  /**
+   * Idempotency-Key of a POST. Pass the same key for a retry, so that the call takes effect only
+   * once.
+   */
   key?: string
-  /** If-Match: the `version` of the object when it was read. Without `version` the last write wins. */
+  /**
+   * If-Match: the `version` of the object when it was read. Without `version` the last write wins.
+   */
   version?: number
 }
 
@@ -23,10 +28,12 @@ function demandUser(userId: string | null): void {
 }
 
 /**
- * Sends with the stored token. After a 401, refreshes the token once and repeats the request with the same Idempotency-Key. A 403 shows a toast. If the call
- * needs a recent proof of identity, asks for it and repeats the request, too.
- * Throws "Cannot retry request" if another user has signed in in this browser meanwhile: the request must not be sent in their name. Throws SessionReplaced
- * if the user has signed out or another has signed in before the response: it must not be shown to others.
+ * Sends with the stored token. After a 401, refreshes the token once and repeats the request with
+ * the same Idempotency-Key. A 403 shows a toast. If the call needs a recent proof of identity, asks
+ * for it and repeats the request, too. Throws "Cannot retry request" if another user has signed in
+ * in this browser meanwhile: the request must not be sent in their name. Throws SessionReplaced if
+ * the user has signed out or another has signed in before the response: it must not be shown to
+ * others.
  */
 export async function authorized(
   operation: Operation,
@@ -49,7 +56,8 @@ export async function authorized(
   let response = await attempt(token)
   const repeat = async (refused: string | null) => {
     const renewed = await tokenOr(refused)
-    if (storedUserId() !== userId) throw new CallError(messages.cannotRetry, { status: response.status, code: 'cannot_retry' })
+    if (storedUserId() !== userId)
+      throw new CallError(messages.cannotRetry, { status: response.status, code: 'cannot_retry' })
     return attempt(renewed)
   }
   if (response.status === 401) {
@@ -59,7 +67,8 @@ export async function authorized(
       throw new CallError(messages.sessionExpired, { status: 401, code: 'session_expired' })
     }
   }
-  if (response.status === 409 && (await codeOf(response)) === 'proof_needed' && (await proved())) response = await repeat(null)
+  if (response.status === 409 && (await codeOf(response)) === 'proof_needed' && (await proved()))
+    response = await repeat(null)
   demandUser(userId)
   if (response.status === 403) {
     if ((await codeOf(response)) === 'second_factor_required') secondFactorMissing.set(true)
@@ -68,27 +77,59 @@ export async function authorized(
   return response
 }
 
-/** Sends a call of the API, typed by the call's declaration. Throws CallError: `message` for users, `fields` for forms. */
-export async function call<O extends Operation>(operation: O, ask: Ask<O> = {}, options: AbortSignal | CallOptions = {}): Promise<Answer<O>> {
+/**
+ * Sends a call of the API, typed by the call's declaration. Throws CallError: `message` for users,
+ * `fields` for forms.
+ */
+export async function call<O extends Operation>(
+  operation: O,
+  ask: Ask<O> = {},
+  options: AbortSignal | CallOptions = {},
+): Promise<Answer<O>> {
   const userId = storedUserId()
-  const answer = await read(operation, ask, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
+  const answer = await read(
+    operation,
+    ask,
+    await authorized(
+      operation,
+      ask,
+      options instanceof AbortSignal ? { signal: options } : options,
+    ),
+  )
   demandUser(userId)
   return answer
 }
 
-/** Sends a call that needs no session, such as joining the waitlist. Like every call, it carries the access token if one is stored. */
-export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = {}, signal?: AbortSignal): Promise<Answer<O>> {
+/**
+ * Sends a call that needs no session, such as joining the waitlist. Like every call, it carries the
+ * access token if one is stored.
+ */
+export async function callOpen<O extends Operation>(
+  operation: O,
+  ask: Ask<O> = {},
+  signal?: AbortSignal,
+): Promise<Answer<O>> {
   return read(operation, ask, await send(operation, ask, { signal, token: storedToken() }))
 }
 
 /** Downloads a call's response as a file, under the name that the server sends. */
-export async function download<O extends Operation>(operation: O, ask: Ask<O>, fallbackName: string): Promise<void> {
+export async function download<O extends Operation>(
+  operation: O,
+  ask: Ask<O>,
+  fallbackName: string,
+): Promise<void> {
   const userId = storedUserId()
   const response = await authorized(operation, ask)
-  const name = /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName
+  const name =
+    /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ??
+    fallbackName
   const text = await read(operation, ask, response)
   demandUser(userId)
-  const url = URL.createObjectURL(new Blob([typeof text === 'string' ? text : JSON.stringify(text, null, 2)], { type: operation.media }))
+  const url = URL.createObjectURL(
+    new Blob([typeof text === 'string' ? text : JSON.stringify(text, null, 2)], {
+      type: operation.media,
+    }),
+  )
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -1,6 +1,7 @@
 /**
- * Drafts: form input that was not submitted, stored in IndexedDB under the user's id. A draft survives a reload and an expired session. Log out deletes it.
- * Some private windows have no IndexedDB. Drafts are not kept there and nothing else fails.
+ * Drafts: form input that was not submitted, stored in IndexedDB under the user's id. A draft
+ * survives a reload and an expired session. Log out deletes it. Some private windows have no
+ * IndexedDB. Drafts are not kept there and nothing else fails.
  */
 const database = 'steelyard'
 const store = 'drafts'
@@ -8,14 +9,18 @@ const store = 'drafts'
 /** Pause in typing, in ms, after which the draft is saved. A form that unmounts saves at once. */
 export const keepAfterMs = 250
 
-/** User whose drafts were deleted. A form of this user that unmounts later must not save a draft again. */
+/**
+ * User whose drafts were deleted. A form of this user that unmounts later must not save a draft
+ * again.
+ */
 let forgotten: string | null = null
 
 let opened: Promise<IDBDatabase> | undefined
 
 /**
- * Opens one connection, and opens a new one after the browser has closed the old one. The browser closes it when the response to a Log out clears the
- * site's storage (Clear-Site-Data). A page of a newer version also closes the connection.
+ * Opens one connection, and opens a new one after the browser has closed the old one. The browser
+ * closes it when the response to a Log out clears the site's storage (Clear-Site-Data). A page of a
+ * newer version also closes the connection.
  */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
@@ -30,7 +35,9 @@ function open(): Promise<IDBDatabase> {
       })
       resolve(db)
     })
-    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB cannot be opened')))
+    request.addEventListener('error', () =>
+      reject(request.error ?? new Error('IndexedDB cannot be opened')),
+    )
   }).catch((error: unknown) => {
     forgetConnection()
     throw error
@@ -42,18 +49,29 @@ function forgetConnection(): void {
   opened = undefined
 }
 
-async function run<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+async function run<T>(
+  mode: IDBTransactionMode,
+  what: (drafts: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
   const db = await open()
   return new Promise<T>((resolve, reject) => {
     const transaction = db.transaction(store, mode)
     const request = what(transaction.objectStore(store))
     transaction.addEventListener('complete', () => resolve(request.result))
-    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('IndexedDB aborted the transaction')))
+    transaction.addEventListener('abort', () =>
+      reject(transaction.error ?? new Error('IndexedDB aborted the transaction')),
+    )
   })
 }
 
-/** Retries once on a new connection: some browsers close a connection without an event, so the next use fails. */
-async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T | undefined> {
+/**
+ * Retries once on a new connection: some browsers close a connection without an event, so the next
+ * use fails.
+ */
+async function ask<T>(
+  mode: IDBTransactionMode,
+  what: (drafts: IDBObjectStore) => IDBRequest<T>,
+): Promise<T | undefined> {
   try {
     return await run(mode, what)
   } catch {
@@ -72,7 +90,10 @@ interface Draft {
   savedAt: number
 }
 
-/** `name` identifies the form, such as "patch/{server}/{patch}". Validate the result: an older version of the page may have written it. */
+/**
+ * `name` identifies the form, such as "patch/{server}/{patch}". Validate the result: an older
+ * version of the page may have written it.
+ */
 export function readDraft(userId: string, name: string): Promise<Draft | undefined> {
   // A form of this user mounts, so the user has signed in again and drafts may be saved again.
   if (forgotten === userId) forgotten = null
@@ -81,10 +102,13 @@ export function readDraft(userId: string, name: string): Promise<Draft | undefin
 
 export async function writeDraft(userId: string, name: string, value: unknown): Promise<void> {
   if (forgotten === userId) return
-  await ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft, [userId, name]))
+  await ask('readwrite', (drafts) =>
+    drafts.put({ value, savedAt: Date.now() } satisfies Draft, [userId, name]),
+  )
 }
 
-export const removeDraft = (userId: string, name: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete([userId, name]))
+export const removeDraft = (userId: string, name: string): Promise<unknown> =>
+  ask('readwrite', (drafts) => drafts.delete([userId, name]))
 
 /** Deletes all drafts of a user, at Log out. */
 export function removeDrafts(userId: string): Promise<unknown> {

@@ -14,7 +14,9 @@ afterEach(() => {
 function gatheringFor(ms: number) {
   const fetched: (readonly string[] | null)[] = []
   const fetch = (changed: Gathered) => {
-    fetched.push(changed && [...changed].flatMap(([kind, ids]) => [...ids].map((id) => `${kind} ${id}`)))
+    fetched.push(
+      changed && [...changed].flatMap(([kind, ids]) => [...ids].map((id) => `${kind} ${id}`)),
+    )
     return new Promise((resolve) => setTimeout(resolve, ms))
   }
   return { fetched, ...gathering(fetch) }

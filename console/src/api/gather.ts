@@ -5,20 +5,30 @@ export type Gathered = ReadonlyMap<EventKind, ReadonlySet<string>> | null
 
 /** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
-/** Each further change prolongs this time, so that a thousand servers that change after each other aren't fetched many times. In ms. */
+/**
+ * Each further change prolongs this time, so that a thousand servers that change after each other
+ * aren't fetched many times. In ms.
+ */
 const perChangeMs = 10
 /** The time is no longer than this, in ms. */
 const mostGatherMs = 2_000
-/** `changed` without a kind counts as this many changes: the server has sent more than that, or doesn't store them any more. */
+/**
+ * `changed` without a kind counts as this many changes: the server has sent more than that, or
+ * doesn't store them any more.
+ */
 const everything = 256
 /** After this time, in ms, a fetch no longer delays the next one. */
 const mostFetchMs = 3_000
 
 /**
- * Gathers changes and passes them to `fetch` together. One change is fetched soon, many later. While a fetch runs, and for as long again, changes wait, because
- * the next fetch would cancel the running one, and a page whose objects change all the time would never show a response.
+ * Gathers changes and passes them to `fetch` together. One change is fetched soon, many later.
+ * While a fetch runs, and for as long again, changes wait, because the next fetch would cancel the
+ * running one, and a page whose objects change all the time would never show a response.
  */
-export function gathering(fetch: (changed: Gathered) => Promise<unknown>): { changed: (kind?: EventKind, id?: string) => void; stop: () => void } {
+export function gathering(fetch: (changed: Gathered) => Promise<unknown>): {
+  changed: (kind?: EventKind, id?: string) => void
+  stop: () => void
+} {
   let objects: Map<EventKind, Set<string>> | null = new Map()
   let count = 0
   let since = 0
@@ -28,7 +38,8 @@ export function gathering(fetch: (changed: Gathered) => Promise<unknown>): { cha
 
   const flush = async () => {
     timer = 0
-    const left = since + Math.min(mostGatherMs, gatherMs + perChangeMs * (count - 1)) - performance.now()
+    const left =
+      since + Math.min(mostGatherMs, gatherMs + perChangeMs * (count - 1)) - performance.now()
     if (left > 0) return wait(left)
     const now = objects
     objects = new Map()

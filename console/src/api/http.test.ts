@@ -4,11 +4,14 @@ import { installationGet } from '#contract/users.ts'
 import { CallError, entryCalls, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
 
 /** The error that `readAnswer` throws for a response. */
-const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
+const problem = (status: number, body: string) =>
+  readAnswer(new Response(body, { status })).catch((error: unknown) => error)
 
 test('a failure shows the server’s message, or else the default message of the form', async () => {
   const failed = 'Server name could not be updated'
-  expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe('Server name already exists')
+  expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe(
+    'Server name already exists',
+  )
   for (const [status, body] of [
     [500, '{"error":""}'],
     [502, '<html>Bad gateway</html>'],
@@ -27,5 +30,6 @@ test('the reason shown below a headline never repeats that headline', async () =
 
 test('the requests of the first screen match the contract', () => {
   const declared = { ...sessions, installationGet }
-  for (const [name, call] of Object.entries(entryCalls)) expect(declared[name as keyof typeof entryCalls]).toMatchObject(call)
+  for (const [name, call] of Object.entries(entryCalls))
+    expect(declared[name as keyof typeof entryCalls]).toMatchObject(call)
 })

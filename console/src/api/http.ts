@@ -5,7 +5,10 @@ import { takeEarly } from '../lib/early.ts'
 import { stringifySearch } from '../lib/search.ts'
 import { failedCall } from './messages.ts'
 
-/** A call that failed: an error response, or no response (`status` 0). `message` is a sentence for users. */
+/**
+ * A call that failed: an error response, or no response (`status` 0). `message` is a sentence for
+ * users.
+ */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly status: number
@@ -18,7 +21,10 @@ export class CallError extends Error {
   /** Whether `message` comes from the server. If not, a form may have a better sentence. */
   readonly said: boolean = false
 
-  constructor(message: string, { status, ...more }: { status: number } & Partial<Omit<CallError, keyof Error>>) {
+  constructor(
+    message: string,
+    { status, ...more }: { status: number } & Partial<Omit<CallError, keyof Error>>,
+  ) {
     super(message)
     this.status = status
     this.code = status === 0 ? 'unreachable' : 'unknown'
@@ -27,9 +33,12 @@ export class CallError extends Error {
 }
 
 /** The server's sentence about a failure, or `otherwise` if there is none. */
-export const saidBy = (error: unknown, otherwise: string): string => (error instanceof CallError && error.said ? error.message : otherwise)
+export const saidBy = (error: unknown, otherwise: string): string =>
+  error instanceof CallError && error.said ? error.message : otherwise
 
-/** Why a call failed, to show below a headline that says what failed. '' if nothing more is known. */
+/**
+ * Why a call failed, to show below a headline that says what failed. '' if nothing more is known.
+ */
 export function whyOf(error: unknown): string {
   if (error instanceof CallError) return error.said || error.status === 0 ? error.message : ''
   return error instanceof Error ? error.message : ''
@@ -37,13 +46,16 @@ export function whyOf(error: unknown): string {
 
 export const noAnswer = 'Steelyard does not answer. Check your connection.'
 
-/** Whether a failed call is undecided: no response, an unreadable response, 5xx or 429. Any other 4xx is the server's decision. */
+/**
+ * Whether a failed call is undecided: no response, an unreadable response, 5xx or 429. Any other
+ * 4xx is the server's decision.
+ */
 export const isUndecided = (error: unknown): error is CallError =>
   error instanceof CallError && (error.status < 400 || error.status === 429 || error.status >= 500)
 
 /**
- * The few calls of the first screen, with name, method and path only. Their full declarations import the schema library,
- * which would be a tenth of what a visitor has to download.
+ * The few calls of the first screen, with name, method and path only. Their full declarations
+ * import the schema library, which would be a tenth of what a visitor has to download.
  * `http.test.ts` checks these calls against the contract.
  */
 export const entryCalls = {
@@ -59,10 +71,14 @@ export type Ask<O extends Operation> = Partial<Asked<O>>
 type Values = Record<string, string | number | boolean | null | undefined>
 
 /** Path and query of a call. Parameters are escaped; undefined query values are omitted. */
-function address(path: string, { params = {}, query = {} }: { params?: unknown; query?: unknown }): string {
+function address(
+  path: string,
+  { params = {}, query = {} }: { params?: unknown; query?: unknown },
+): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = (params as Values)[name]
-    if (value === undefined || value === null || value === '') throw new Error(`The call to ${path} lacks ${name}`)
+    if (value === undefined || value === null || value === '')
+      throw new Error(`The call to ${path} lacks ${name}`)
     return encodeURIComponent(String(value))
   })
   return filled + stringifySearch(query as Values)
@@ -79,8 +95,9 @@ export interface SendOptions {
   version?: number | undefined
   headers?: Record<string, string>
   /**
-   * Allows cookies. Sign-in sends the cookie that identifies a known device. Logging out needs cookies because browsers let a response clear this
-   * origin's storage (Clear-Site-Data) only if the request was allowed to send cookies.
+   * Allows cookies. Sign-in sends the cookie that identifies a known device. Logging out needs
+   * cookies because browsers let a response clear this origin's storage (Clear-Site-Data) only if
+   * the request was allowed to send cookies.
    */
   cookies?: boolean
   /** The request continues if the page is closed. */
@@ -94,17 +111,34 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
 
-/** Sends one declared request. Throws CallError if there is no response. The caller checks the response's status. */
+/**
+ * Sends one declared request. Throws CallError if there is no response. The caller checks the
+ * response's status.
+ */
 export async function send(
   operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
-  { token = null, signal, limitMs, key, version, headers = {}, cookies = false, keepalive = false }: SendOptions,
+  {
+    token = null,
+    signal,
+    limitMs,
+    key,
+    version,
+    headers = {},
+    cookies = false,
+    keepalive = false,
+  }: SendOptions,
 ): Promise<Response> {
-  const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
+  const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter(
+    (one) => one !== undefined,
+  )
   const path = address(operation.path, ask)
   const early = operation.method === 'GET' && !isApiElsewhere ? takeEarly(path, token) : undefined
   try {
-    if (early !== undefined) return await (signals.length > 0 ? Promise.race([early, aborted(AbortSignal.any(signals))]) : early)
+    if (early !== undefined)
+      return await (signals.length > 0
+        ? Promise.race([early, aborted(AbortSignal.any(signals))])
+        : early)
     return await fetch(apiBase + path, {
       method: operation.method,
       headers: {
@@ -126,36 +160,61 @@ export async function send(
   }
 }
 
-/** Reads a successful response. Throws CallError for an unsuccessful one, or if a call that must return data returns none. */
-export async function read<O extends Operation>(operation: O, ask: { params?: unknown; body?: unknown }, response: Response): Promise<Answer<O>> {
+/**
+ * Reads a successful response. Throws CallError for an unsuccessful one, or if a call that must
+ * return data returns none.
+ */
+export async function read<O extends Operation>(
+  operation: O,
+  ask: { params?: unknown; body?: unknown },
+  response: Response,
+): Promise<Answer<O>> {
   const failed = failedCall(operation.name, ask)
-  const answer = await readAnswer(response, { text: operation.media !== 'application/json', failed })
-  if (answer === undefined && failed !== null && operation.method !== 'PATCH') throw new CallError(failed, { status: response.status })
+  const answer = await readAnswer(response, {
+    text: operation.media !== 'application/json',
+    failed,
+  })
+  if (answer === undefined && failed !== null && operation.method !== 'PATCH')
+    throw new CallError(failed, { status: response.status })
   return answer as Answer<O>
 }
 
 /**
- * Like `read`, but without a declaration. Returns text, JSON, or undefined if the response has no content.
- * `failed`: the sentence for a failure without a message of the server.
+ * Like `read`, but without a declaration. Returns text, JSON, or undefined if the response has no
+ * content. `failed`: the sentence for a failure without a message of the server.
  */
-export async function readAnswer(response: Response, { text = false, failed = null }: { text?: boolean; failed?: string | null } = {}): Promise<unknown> {
+export async function readAnswer(
+  response: Response,
+  { text = false, failed = null }: { text?: boolean; failed?: string | null } = {},
+): Promise<unknown> {
   if (!response.ok) throw await problemOf(response, failed ?? withoutReason(response.status))
   if (response.status === 204) return undefined
   if (text) return response.text()
   const answer = (await response.json().catch(() => null)) as unknown
   // No call answers `null`.
-  if (answer === null) throw new CallError(failed ?? 'The response could not be read.', { status: response.status })
+  if (answer === null)
+    throw new CallError(failed ?? 'The response could not be read.', { status: response.status })
   return answer
 }
 
 /** The sentence for an error response without a message, such as that of a proxy. */
 const withoutReason = (status: number): string =>
-  status >= 500 ? `Steelyard could not do this, and gave no reason (status ${status}).` : `Steelyard refused this, and gave no reason (status ${status}).`
+  status >= 500
+    ? `Steelyard could not do this, and gave no reason (status ${status}).`
+    : `Steelyard refused this, and gave no reason (status ${status}).`
 
 async function problemOf(response: Response, failed: string): Promise<CallError> {
   const retryAfter = Number(response.headers.get('retry-after'))
-  const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
-  const body = (await response.json().catch(() => null)) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related } | null
+  const rest = {
+    status: response.status,
+    retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null,
+  }
+  const body = (await response.json().catch(() => null)) as {
+    error?: unknown
+    code?: unknown
+    fields?: Record<string, string>
+    related?: Related
+  } | null
   if (body === null || typeof body !== 'object') return new CallError(failed, rest)
   const { error, code, fields, related } = body
   const said = typeof error === 'string' && error !== ''

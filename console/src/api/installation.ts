@@ -10,14 +10,21 @@ export type Installation = Answer<typeof installationGet>
 const known = createStore<Installation | null>(null)
 let asked = false
 
-/** Public facts of this installation: its version, whether its servers are simulated, and its waitlist. Null until loaded. */
+/**
+ * Public facts of this installation: its version, whether its servers are simulated, and its
+ * waitlist. Null until loaded.
+ */
 export function useInstallation(): Installation | null {
   useEffect(() => {
     if (asked) return
     asked = true
     void (async () => {
       try {
-        known.set((await readAnswer(await send(entryCalls.installationGet, {}, { token: storedToken() }))) as Installation)
+        known.set(
+          (await readAnswer(
+            await send(entryCalls.installationGet, {}, { token: storedToken() }),
+          )) as Installation,
+        )
       } catch {
         // The failure is ignored: the next component that needs these facts repeats the request.
         asked = false

@@ -1,4 +1,6 @@
-/** Answers that arrive after the session that asked has ended: they must not reach the next session. */
+/**
+ * Answers that arrive after the session that asked has ended: they must not reach the next session.
+ */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -9,7 +11,16 @@ import { tokenBox } from './tokens.ts'
 const notices: string[] = []
 vi.mock('../ui/feedback/toast.ts', () => {
   const tell = (text: string) => void notices.push(text)
-  return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
+  return {
+    toast: {
+      error: tell,
+      lastError: tell,
+      info: tell,
+      success: tell,
+      dismiss: () => undefined,
+      hearErrors: () => undefined,
+    },
+  }
 })
 
 /** A stand-in for the browser's Storage, with only the methods that the tested code uses. */
@@ -26,9 +37,14 @@ const access = ({ id }: { id: string }, name: string, lifeSeconds = 600) => {
   const iat = Math.floor(Date.now() / 1000)
   return `e30.${btoa(JSON.stringify({ sub: id, sid: `session of ${id}`, iat, exp: iat + lifeSeconds, scopes: [], name }))}.sig`
 }
-const signedIn = (who: typeof admin, name = 'first') => ({ userData: who, accessToken: access(who, name), refreshToken: `refresh token of ${who.id}` })
+const signedIn = (who: typeof admin, name = 'first') => ({
+  userData: who,
+  accessToken: access(who, name),
+  refreshToken: `refresh token of ${who.id}`,
+})
 /** Signs in as another tab does: into the same storage. */
-const signInElsewhere = (who: typeof admin, lifeSeconds = 600) => box.signIn(who, access(who, 'first', lifeSeconds), `refresh token of ${who.id}`, Date.now())
+const signInElsewhere = (who: typeof admin, lifeSeconds = 600) =>
+  box.signIn(who, access(who, 'first', lifeSeconds), `refresh token of ${who.id}`, Date.now())
 const signOutElsewhere = () => local.clear()
 
 interface Request {
@@ -52,7 +68,8 @@ async function request(path: string): Promise<Request> {
 let server: Server
 let auth: typeof authModule
 let window: EventTarget
-const storageEvent = (key: string | null) => window.dispatchEvent(Object.assign(new Event('storage'), { key }))
+const storageEvent = (key: string | null) =>
+  window.dispatchEvent(Object.assign(new Event('storage'), { key }))
 
 beforeAll(async () => {
   server = createServer((asked, response) => {
@@ -60,8 +77,18 @@ beforeAll(async () => {
     asked.setEncoding('utf8').on('data', (text: string) => (body += text))
     asked.on('end', () => {
       const answer = (status?: number, sent?: unknown) =>
-        status === undefined ? void asked.socket.destroy() : void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent))
-      requests.push({ path: asked.url!, method: asked.method!, body, bearer: asked.headers.authorization, answer })
+        status === undefined
+          ? void asked.socket.destroy()
+          : void response
+              .writeHead(status, { 'content-type': 'application/json' })
+              .end(JSON.stringify(sent))
+      requests.push({
+        path: asked.url!,
+        method: asked.method!,
+        body,
+        bearer: asked.headers.authorization,
+        answer,
+      })
       arrived()
     })
   })
@@ -91,7 +118,8 @@ async function openPage(): Promise<void> {
 
 const refreshPath = '/v1/authorize/refresh'
 const logoutPath = '/v1/authorize/logout'
-const failure = async (promise: Promise<unknown>): Promise<string> => promise.then(String, (error: unknown) => (error as Error).message)
+const failure = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(String, (error: unknown) => (error as Error).message)
 const changed = 'The session in this browser has changed. Nothing was taken over from the old one.'
 /** The storage as it is after a sign-in of the viewer. */
 function ofViewer(): [string, string][] {
@@ -109,7 +137,10 @@ test('the late answer of a refresh is dropped if another user has signed in in a
   signOutElsewhere()
   signInElsewhere(viewer)
   const before = ofViewer()
-  refresh.answer(200, { access_token: access(admin, 'second'), refresh_token: 'second refresh token of admin' })
+  refresh.answer(200, {
+    access_token: access(admin, 'second'),
+    refresh_token: 'second refresh token of admin',
+  })
   expect(await late).toBe(changed)
   expect([...local]).toEqual(before)
   const revoked = await request(logoutPath)
@@ -131,17 +162,26 @@ test('the late answer of a refresh is dropped if the user has signed out in this
   expect(local.size).toBe(0)
   const again = await request(logoutPath)
   const into = auth.signIn(viewer.email, 'x')
-  ;(await request('/v1/authorize')).answer(200, { ...signedIn(viewer), accessToken: access(viewer, 'first', 0) })
+  ;(await request('/v1/authorize')).answer(200, {
+    ...signedIn(viewer),
+    accessToken: access(viewer, 'first', 0),
+  })
   await into
   // The viewer's own refresh doesn't wait for the admin's.
   const own = call(serverList)
-  ;(await request(refreshPath)).answer(200, { access_token: access(viewer, 'second'), refresh_token: 'second refresh token of viewer' })
+  ;(await request(refreshPath)).answer(200, {
+    access_token: access(viewer, 'second'),
+    refresh_token: 'second refresh token of viewer',
+  })
   const list = await request('/v1/nodes')
   expect(list.bearer).toBe(`Bearer ${access(viewer, 'second')}`)
   list.answer(200, { items: [] })
   expect(await own).toEqual({ items: [] })
   const before = ofViewer()
-  refresh.answer(200, { access_token: access(admin, 'second'), refresh_token: 'second refresh token of admin' })
+  refresh.answer(200, {
+    access_token: access(admin, 'second'),
+    refresh_token: 'second refresh token of admin',
+  })
   expect(await late).toBe(changed)
   expect([...local]).toEqual(before)
   // The lost sign-out is sent again, and the tokens of the late answer are revoked.
@@ -153,19 +193,22 @@ test('the late answer of a refresh is dropped if the user has signed out in this
   expect(auth.authStatus.get()).toBe('signedIn')
 })
 
-test.each([401, 403])('the late refusal %s of a refresh does not end the session of the user who has signed in since', async (status) => {
-  signInElsewhere(admin, 0)
-  await openPage()
-  const { call } = await import('./client.ts')
-  const late = failure(call(serverList))
-  const refresh = await request(refreshPath)
-  signOutElsewhere()
-  signInElsewhere(viewer)
-  const before = ofViewer()
-  refresh.answer(status, { error: 'No.' })
-  expect(await late).toBe('No.')
-  expect([[...local], notices]).toEqual([before, []])
-})
+test.each([401, 403])(
+  'the late refusal %s of a refresh does not end the session of the user who has signed in since',
+  async (status) => {
+    signInElsewhere(admin, 0)
+    await openPage()
+    const { call } = await import('./client.ts')
+    const late = failure(call(serverList))
+    const refresh = await request(refreshPath)
+    signOutElsewhere()
+    signInElsewhere(viewer)
+    const before = ofViewer()
+    refresh.answer(status, { error: 'No.' })
+    expect(await late).toBe('No.')
+    expect([[...local], notices]).toEqual([before, []])
+  },
+)
 
 test('the late answer of a call is not shown to the user who has signed in since, and a late refusal does not end their session', async () => {
   signInElsewhere(admin)
@@ -174,14 +217,20 @@ test('the late answer of a call is not shown to the user who has signed in since
   const { query, queryClient } = await import('./query.ts')
   const shown = failure(queryClient.fetchQuery(query(serverList)))
   const [answered, refused] = [failure(call(serverList)), failure(call(serverList))]
-  const [one, two, three] = [await request('/v1/nodes'), await request('/v1/nodes'), await request('/v1/nodes')]
+  const [one, two, three] = [
+    await request('/v1/nodes'),
+    await request('/v1/nodes'),
+    await request('/v1/nodes'),
+  ]
   signOutElsewhere()
   signInElsewhere(viewer)
   const before = ofViewer()
   one.answer(200, { items: ['secret'] })
   two.answer(200, { items: ['secret'] })
   three.answer(401, { error: 'No.' })
-  expect([await shown, await answered, await refused].toSorted()).toEqual([changed, changed, 'Cannot retry request'].toSorted())
+  expect([await shown, await answered, await refused].toSorted()).toEqual(
+    [changed, changed, 'Cannot retry request'].toSorted(),
+  )
   expect(queryClient.getQueryData(query(serverList).queryKey)).toBeUndefined()
   expect([[...local], notices, requests]).toEqual([before, [], []])
 })
@@ -189,23 +238,26 @@ test('the late answer of a call is not shown to the user who has signed in since
 test.each<[string, number, unknown]>([
   ['answer', 200, { user: admin, scopes: [], expiresAt: new Date().toISOString() }],
   ['refusal', 403, { error: 'This account is disabled.' }],
-])('the late %s of a validation does not concern the user who has signed in since', async (_, status, body) => {
-  signInElsewhere(admin)
-  await openPage()
-  auth.authStatus.set('loading')
-  const ends: unknown[] = []
-  auth.whenSessionEnds((how) => ends.push(how))
-  const validated = auth.validateSession()
-  const asked = await request('/v1/session')
-  signOutElsewhere()
-  signInElsewhere(viewer)
-  const before = ofViewer()
-  asked.answer(status, body)
-  await validated
-  expect([[...local], notices]).toEqual([before, []])
-  // What was loaded for the admin while the session was validated must not stay.
-  expect(ends).toEqual([{ explicit: true, replaced: true }])
-})
+])(
+  'the late %s of a validation does not concern the user who has signed in since',
+  async (_, status, body) => {
+    signInElsewhere(admin)
+    await openPage()
+    auth.authStatus.set('loading')
+    const ends: unknown[] = []
+    auth.whenSessionEnds((how) => ends.push(how))
+    const validated = auth.validateSession()
+    const asked = await request('/v1/session')
+    signOutElsewhere()
+    signInElsewhere(viewer)
+    const before = ofViewer()
+    asked.answer(status, body)
+    await validated
+    expect([[...local], notices]).toEqual([before, []])
+    // What was loaded for the admin while the session was validated must not stay.
+    expect(ends).toEqual([{ explicit: true, replaced: true }])
+  },
+)
 
 test('the late answer of a sign-in is dropped and revoked if another user has signed in in another tab', async () => {
   await openPage()
@@ -231,7 +283,11 @@ test('a sign-in over the session of another user ends that session, and none of 
   ;(await request('/v1/authorize')).answer(200, signedIn(viewer))
   await into
   expect([...local].filter(([key, value]) => (key + value).includes('admin'))).toEqual([])
-  expect([box.user(), auth.authStatus.get(), ends]).toEqual([viewer, 'signedIn', [{ explicit: true }]])
+  expect([box.user(), auth.authStatus.get(), ends]).toEqual([
+    viewer,
+    'signedIn',
+    [{ explicit: true }],
+  ])
   const revoked = await request(logoutPath)
   expect(JSON.parse(revoked.body)).toEqual({ refresh_token: 'refresh token of admin' })
   revoked.answer(204)
@@ -251,7 +307,10 @@ test.each([null, 'steelyard.user'])(
     const before = ofViewer()
     storageEvent(key)
     expect(queryClient.getQueryData(query(serverList).queryKey)).toBeUndefined()
-    expect([ends, auth.authStatus.get()]).toEqual([[{ explicit: true, replaced: true }], 'signedOut'])
+    expect([ends, auth.authStatus.get()]).toEqual([
+      [{ explicit: true, replaced: true }],
+      'signedOut',
+    ])
     expect([[...local], notices]).toEqual([before, []])
   },
 )

@@ -5,11 +5,23 @@ import type { Message } from '../lib/sse.ts'
 /** A message of the live stream. `event` is a name such as `server.updated`. */
 export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 
-/** For each kind of changed object, prefixes of the names of the queries whose responses contain such objects. */
+/**
+ * For each kind of changed object, prefixes of the names of the queries whose responses contain
+ * such objects.
+ */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter', 'cc'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
-  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet', 'restoration', 'cc'],
+  cluster: [
+    'cluster',
+    'server',
+    'overview',
+    'datacenter',
+    'operation',
+    'subnet',
+    'restoration',
+    'cc',
+  ],
   datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image', 'cc'],
   subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
   cc: ['cc'],
@@ -25,30 +37,50 @@ const concerned: Record<EventKind, readonly string[]> = {
   waitlist: ['waitlist'],
 }
 
-/** Whether a cached response may be out of date. `happened`: ids of the changed objects by kind. A response about one unchanged object stays current. */
-export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind, ReadonlySet<string>>): boolean {
+/**
+ * Whether a cached response may be out of date. `happened`: ids of the changed objects by kind. A
+ * response about one unchanged object stays current.
+ */
+export function changes(
+  key: readonly unknown[],
+  happened: ReadonlyMap<EventKind, ReadonlySet<string>>,
+): boolean {
   const name = String(key[0])
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
     const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
-    // The id of the queried object. In queries about a patch this is `patchId`, because `id` is the server's.
+    // The id of the queried object. In queries about a patch this is `patchId`, because `id` is the
+    // server's.
     const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }
   return false
 }
 
-const hasContact = (value: unknown): value is { id: string; talos: { last_contact_at: string | null } } =>
-  typeof value === 'object' && value !== null && 'talos' in value && typeof value.talos === 'object' && value.talos !== null
+const hasContact = (
+  value: unknown,
+): value is { id: string; talos: { last_contact_at: string | null } } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'talos' in value &&
+  typeof value.talos === 'object' &&
+  value.talos !== null
 
-/** Writes the times of servers' last responses into cached data, without a request. `data` maps server ids to times, directly or under `contacts`. */
+/**
+ * Writes the times of servers' last responses into cached data, without a request. `data` maps
+ * server ids to times, directly or under `contacts`.
+ */
 export function applyContacts(client: QueryClient, data: unknown): void {
   const times = ((data as { contacts?: unknown }).contacts ?? data) as Record<string, unknown>
   const touch = <T>(value: T): T => {
     if (!hasContact(value)) return value
     const at = times[value.id]
-    return typeof at === 'string' && at > (value.talos.last_contact_at ?? '') ? { ...value, talos: { ...value.talos, last_contact_at: at } } : value
+    return typeof at === 'string' && at > (value.talos.last_contact_at ?? '')
+      ? { ...value, talos: { ...value.talos, last_contact_at: at } }
+      : value
   }
-  client.setQueriesData<{ items: unknown[] }>({ queryKey: ['servers'] }, (page) => (page === undefined ? page : { ...page, items: page.items.map(touch) }))
+  client.setQueriesData<{ items: unknown[] }>({ queryKey: ['servers'] }, (page) =>
+    page === undefined ? page : { ...page, items: page.items.map(touch) },
+  )
   client.setQueriesData<unknown>({ queryKey: ['serverGet'] }, (server: unknown) => touch(server))
 }

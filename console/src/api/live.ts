@@ -19,28 +19,44 @@ const silenceMs = heartbeatMs * 2.5
 /** Longest pause between attempts to reopen the stream, in ms. */
 const mostPauseMs = 4_000
 
-/** Id of the server's newest event when it sent this page. All data that the page fetches includes this event. Null in development, and if the API has another origin. */
-const eventOfPage = isApiElsewhere ? null : (/^\d+$/.exec(document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '')?.[0] ?? null)
+/**
+ * Id of the server's newest event when it sent this page. All data that the page fetches includes
+ * this event. Null in development, and if the API has another origin.
+ */
+const eventOfPage = isApiElsewhere
+  ? null
+  : (/^\d+$/.exec(
+      document.querySelector<HTMLMetaElement>('meta[name="last-event"]')?.content ?? '',
+    )?.[0] ?? null)
 
 /**
- * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the stream is live; `from` is the tab's `eventOfPage`.
- * `past` in the answer: `from`, if newer events have arrived since. The data that the new tab has fetched may then be out of date.
+ * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the
+ * stream is live; `from` is the tab's `eventOfPage`. `past` in the answer: `from`, if newer events
+ * have arrived since. The data that the new tab has fetched may then be out of date.
  */
-type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard'; past?: string } | { type: 'ask'; from: string | null }
+type Passed =
+  | { type: 'message'; message: LiveMessage }
+  | { type: 'heard'; past?: string }
+  | { type: 'ask'; from: string | null }
 
-/** Rejects if the server does not respond. An error response of a proxy does not count as the server's response. */
+/**
+ * Rejects if the server does not respond. An error response of a proxy does not count as the
+ * server's response.
+ */
 async function probe(): Promise<void> {
   const { status } = await send({ method: 'GET', path: '/healthz' }, {}, { limitMs: probeLimitMs })
   if (status >= 500) throw new CallError(noAnswer, { status })
 }
 
 /**
- * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes the messages to the other tabs of the same user by BroadcastChannel.
- * Returns a function that stops the updates.
+ * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes the
+ * messages to the other tabs of the same user by BroadcastChannel. Returns a function that stops
+ * the updates.
  */
 export function followEvents(client: QueryClient): () => void {
   const stopped = new AbortController()
-  // A tab that has yet to notice the end of its session must not pass the messages of its user to the next one.
+  // A tab that has yet to notice the end of its session must not pass the messages of its user to
+  // the next one.
   const name = `steelyard.live.${storedUserId() ?? ''}`
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(name)
   // A BroadcastChannel has no target origin: its messages never leave our origin.
@@ -48,7 +64,11 @@ export function followEvents(client: QueryClient): () => void {
   const pass = (passed: Passed) => channel?.postMessage(passed)
   let lastId = eventOfPage
   let leading = false
-  const gathered = gathering((changed) => client.invalidateQueries(changed === null ? {} : { predicate: (query) => changes(query.queryKey, changed) }))
+  const gathered = gathering((changed) =>
+    client.invalidateQueries(
+      changed === null ? {} : { predicate: (query) => changes(query.queryKey, changed) },
+    ),
+  )
   const take = (message: LiveMessage) => {
     lastId = message.id ?? lastId
     dropEarly()
@@ -60,7 +80,11 @@ export function followEvents(client: QueryClient): () => void {
     return gathered.changed(kind, id)
   }
 
-  const watch = watchdog({ probe, onSilent: (since) => sayLive('silent', since), onQuiet: () => sayLive('polling') })
+  const watch = watchdog({
+    probe,
+    onSilent: (since) => sayLive('silent', since),
+    onQuiet: () => sayLive('polling'),
+  })
   const heard = () => {
     watch.heard()
     sayLive('live')
@@ -68,12 +92,17 @@ export function followEvents(client: QueryClient): () => void {
   channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
     if (data.type === 'ask') {
       const { from } = data
-      if (leading && liveState.get().state === 'live') pass({ type: 'heard', ...(from !== null && Number(lastId) > Number(from) && { past: from }) })
+      if (leading && liveState.get().state === 'live')
+        pass({
+          type: 'heard',
+          ...(from !== null && Number(lastId) > Number(from) && { past: from }),
+        })
       return undefined
     }
     heard()
     if (data.type === 'message') take(data.message)
-    else if (data.past !== undefined && data.past === eventOfPage) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
+    else if (data.past !== undefined && data.past === eventOfPage)
+      void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
     return undefined
   })
   pass({ type: 'ask', from: eventOfPage })
@@ -93,8 +122,10 @@ export function followEvents(client: QueryClient): () => void {
             misses = 0
             // Retry queries that failed while the server was silent: no event would cause a retry.
             void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
-            // Data fetched before the stream opened may be out of date, so it is fetched again. Nearly always it hasn't changed, and the response is a 304.
-            if (lastId === null) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
+            // Data fetched before the stream opened may be out of date, so it is fetched again.
+            // Nearly always it hasn't changed, and the response is a 304.
+            if (lastId === null)
+              void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
           },
           onHeard: () => {
             heard()
@@ -105,18 +136,24 @@ export function followEvents(client: QueryClient): () => void {
             pass({ type: 'message', message })
           },
         })
-        // Reopen at once after a stream of more than 5 s: the stream ends normally when its access token expires.
+        // Reopen at once after a stream of more than 5 s: the stream ends normally when its access
+        // token expires.
         if (Date.now() - begun > 5_000) continue
       } catch {
         if (stopped.signal.aborted) return
       }
       misses++
       void watch.look()
-      await pause(Math.min(mostPauseMs, 500 * 2 ** misses) * (0.75 + Math.random() / 2), stopped.signal)
+      await pause(
+        Math.min(mostPauseMs, 500 * 2 ** misses) * (0.75 + Math.random() / 2),
+        stopped.signal,
+      )
     }
   }
   const locks = (navigator as Partial<Navigator>).locks
-  void (locks === undefined ? lead() : locks.request(name, { signal: stopped.signal }, lead).catch(() => undefined))
+  void (locks === undefined
+    ? lead()
+    : locks.request(name, { signal: stopped.signal }, lead).catch(() => undefined))
 
   return () => {
     stopped.abort()
@@ -141,16 +178,24 @@ async function readStream(
     const response = await authorized(
       eventStream,
       {},
-      { signal: both, headers: { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) } },
+      {
+        signal: both,
+        headers: {
+          accept: 'text/event-stream',
+          ...(lastId !== null && { 'last-event-id': lastId }),
+        },
+      },
     )
-    if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}`)
+    if (!response.ok || response.body === null)
+      throw new Error(`The event stream answered ${response.status}`)
     on.onHeard()
     on.onOpen()
     const reader = eventReader(({ id, event, data }) => {
       try {
         on.onMessage({ id, event, data: JSON.parse(data) as unknown })
       } catch {
-        // Ignore an unreadable message instead of ending the stream. The object's next change causes another message.
+        // Ignore an unreadable message instead of ending the stream. The object's next change
+        // causes another message.
       }
     })
     const decoder = new TextDecoder()

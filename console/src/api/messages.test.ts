@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { messages, signInProblem } from './messages.ts'
 
 test('all messages have the specified text', () => {
-  expect(messages.unexpected('Invalid email or password')).toBe('An unexpected error occurred: Invalid email or password')
+  expect(messages.unexpected('Invalid email or password')).toBe(
+    'An unexpected error occurred: Invalid email or password',
+  )
   expect(messages.unexpected('')).toBe('An unexpected error occurred: Please try again later.')
 })
 

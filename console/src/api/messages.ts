@@ -4,7 +4,8 @@ import { unexpected } from '../lib/reason.ts'
 export const messages = {
   sessionExpired: 'Session expired. Please sign in again.',
   accessDenied: "Access denied. You don't have permission for this action.",
-  unexpected: (message: string) => `${unexpected}: ${message === '' ? 'Please try again later.' : message}`,
+  unexpected: (message: string) =>
+    `${unexpected}: ${message === '' ? 'Please try again later.' : message}`,
   userNotFound: 'User not found!',
   sessionIsExpired: 'Session is expired!',
   authenticationFailed: 'Authentication failed',
@@ -16,18 +17,26 @@ export const messages = {
 } as const
 
 /**
- * The specification's sentence for a failed call whose response has no message, whatever its status; null for calls without one.
+ * The specification's sentence for a failed call whose response has no message, whatever its
+ * status; null for calls without one.
  * @param name of the call in the contract
  */
-export function failedCall(name: string, { params, body }: { params?: unknown; body?: unknown } = {}): string | null {
+export function failedCall(
+  name: string,
+  { params, body }: { params?: unknown; body?: unknown } = {},
+): string | null {
   const { id } = (params ?? {}) as { id?: string }
   if (name === 'serverGet') return messages.serverNotFound(id ?? '')
   if (name === 'patchCreate') return messages.patchNotCreated(id ?? '')
-  if (name === 'serverUpdate' && typeof body === 'object' && body !== null && 'name' in body) return messages.nameNotUpdated
+  if (name === 'serverUpdate' && typeof body === 'object' && body !== null && 'name' in body)
+    return messages.nameNotUpdated
   return null
 }
 
-/** The login page's sentence for `?error=`: our words for known codes, other values as plain text after "Sign-in problem:". */
+/**
+ * The login page's sentence for `?error=`: our words for known codes, other values as plain text
+ * after "Sign-in problem:".
+ */
 const known: Record<string, string> = {
   session_expired: messages.sessionExpired,
   signed_out: 'You are signed out.',

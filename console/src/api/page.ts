@@ -9,7 +9,11 @@ export interface PageProps<Id extends RouteId> {
 }
 
 /** Fetches a page's data. Starts before the page renders. */
-export type Load<Id extends RouteId> = (input: { params: ParamsOf<Id>; search: SearchOf<Id>; client: QueryClient }) => Promise<unknown>
+export type Load<Id extends RouteId> = (input: {
+  params: ParamsOf<Id>
+  search: SearchOf<Id>
+  client: QueryClient
+}) => Promise<unknown>
 
 /** Exports of a page's file. */
 export interface PageModule<Id extends RouteId> {

@@ -15,7 +15,9 @@ test('no response, 5xx and 429 do not count as a decision of the server; every o
 })
 
 test('a call that the server refused is not retried', async () => {
-  const attempt = vi.fn<() => Promise<never>>(() => Promise.reject(new CallError('Session expired.', { status: 401 })))
+  const attempt = vi.fn<() => Promise<never>>(() =>
+    Promise.reject(new CallError('Session expired.', { status: 401 })),
+  )
   await expect(patiently(patience(), attempt)).rejects.toThrow('Session expired.')
   expect(attempt).toHaveBeenCalledTimes(1)
 })

@@ -9,11 +9,16 @@ test('a change is applied to the serverâ€™s current preferences, so another tabâ
     read: async () => stored,
     write: async (next: Preferences) => (stored = next),
   }
-  expect(await savePreferences((now) => ({ ...now, theme: 'light' }), server)).toEqual({ theme: 'light', columns: { servers: ['name'] } })
+  expect(await savePreferences((now) => ({ ...now, theme: 'light' }), server)).toEqual({
+    theme: 'light',
+    columns: { servers: ['name'] },
+  })
   expect(stored).toEqual({ theme: 'light', columns: { servers: ['name'] } })
 })
 
 test('the entry of one table is set or removed, and the others stay', () => {
-  expect(withEntry({ servers: ['name'], clusters: ['name'] }, 'servers', undefined)).toEqual({ clusters: ['name'] })
+  expect(withEntry({ servers: ['name'], clusters: ['name'] }, 'servers', undefined)).toEqual({
+    clusters: ['name'],
+  })
   expect(withEntry(undefined, 'servers', ['name'])).toEqual({ servers: ['name'] })
 })

@@ -3,18 +3,22 @@ import type { makeFetchTransport } from '@sentry/browser'
 export type Envelope = Parameters<ReturnType<typeof makeFetchTransport>['send']>[0]
 
 /**
- * Allow-list of what an error report may contain. Every envelope goes through `cleanEnvelope` right before it is sent,
- * so that it contains no user, token, query, address or configuration (docs/security.md).
+ * Allow-list of what an error report may contain. Every envelope goes through `cleanEnvelope` right
+ * before it is sent, so that it contains no user, token, query, address or configuration
+ * (docs/security.md).
  */
 type Bag = Readonly<Record<string, unknown>>
 
-const isBag = (value: unknown): value is Bag => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const bagsOf = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.filter(isBag) : [])
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Copies the named fields. */
 const only = (from: Bag, names: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])))
+  Object.fromEntries(
+    names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])),
+  )
 
 /** A path without query, fragment and object ids. A URL of another origin becomes a fixed word. */
 export function barePath(url: string): string {
@@ -23,7 +27,9 @@ export function barePath(url: string): string {
   if (origin !== location.origin) return '[elsewhere]'
   // Keep the names of our assets, which contain a content hash and nothing about users.
   if (pathname.startsWith('/assets/')) return pathname
-  return pathname.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '{id}').replaceAll(/[^/]{25,}/g, '{id}')
+  return pathname
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '{id}')
+    .replaceAll(/[^/]{25,}/g, '{id}')
 }
 
 /** Removes a query string from a word. */
@@ -38,7 +44,10 @@ function bareToken(word: string): string {
   return at !== -1 && word.includes('.', at) ? `${word.slice(0, at)}[token]` : word
 }
 
-/** First line of an error's message without user input. Parser errors quote their input, so quoted text is removed. */
+/**
+ * First line of an error's message without user input. Parser errors quote their input, so quoted
+ * text is removed.
+ */
 export function bareMessage(text: string): string {
   return text
     .split(/[\r\n]/, 1)[0]!
@@ -47,7 +56,10 @@ export function bareMessage(text: string): string {
     .replaceAll(/(?<![^\s@])[^\s@]+@[^\s@]+/g, '[email]')
     .replaceAll(/(?<![\w+.-])[\w+.-]+:\/\/\S+/g, '[url]')
     .replaceAll(/\S+/g, bareQuery)
-    .replaceAll(/\b(?=\w*?(?:password|passwd|secret|token|key|authorization|bearer))(\w+)(\s*[:=]\s*|\s+(?=\S*\d))\S+/gi, '$1$2[hidden]')
+    .replaceAll(
+      /\b(?=\w*?(?:password|passwd|secret|token|key|authorization|bearer))(\w+)(\s*[:=]\s*|\s+(?=\S*\d))\S+/gi,
+      '$1$2[hidden]',
+    )
     .replaceAll(/[\w.-]+/g, bareToken)
     .replaceAll(/[\w+/=-]{24,}/g, '[id]')
     .replaceAll(/\d{1,3}(?:\.\d{1,3}){3}(?:\/\d+)?/g, '[address]')
@@ -55,7 +67,10 @@ export function bareMessage(text: string): string {
     .slice(0, 200)
 }
 
-const frameOf = (frame: Bag) => ({ ...only(frame, ['function', 'lineno', 'colno', 'in_app']), filename: barePath(textOf(frame['filename'])) })
+const frameOf = (frame: Bag) => ({
+  ...only(frame, ['function', 'lineno', 'colno', 'in_app']),
+  filename: barePath(textOf(frame['filename'])),
+})
 
 /** Breadcrumbs keep the kind and time of a click or navigation, not its text. */
 const crumbOf = (crumb: Bag) => only(crumb, ['timestamp', 'type', 'category', 'level'])
@@ -65,17 +80,34 @@ function cleanEvent(event: Bag): Bag {
   const contexts = isBag(event['contexts']) ? event['contexts'] : {}
   const trace = contexts['trace']
   return {
-    ...only(event, ['event_id', 'timestamp', 'start_timestamp', 'platform', 'level', 'release', 'environment', 'sdk', 'type']),
+    ...only(event, [
+      'event_id',
+      'timestamp',
+      'start_timestamp',
+      'platform',
+      'level',
+      'release',
+      'environment',
+      'sdk',
+      'type',
+    ]),
     ...(isBag(event['tags']) && { tags: only(event['tags'], ['status', 'code', 'replayId']) }),
-    ...(isBag(trace) && { contexts: { trace: only(trace, ['trace_id', 'span_id', 'parent_span_id', 'op', 'status']) } }),
+    ...(isBag(trace) && {
+      contexts: { trace: only(trace, ['trace_id', 'span_id', 'parent_span_id', 'op', 'status']) },
+    }),
     ...(exceptions.length > 0 && {
       exception: {
         values: exceptions.map((one) => ({
           type: bareMessage(textOf(one['type'])),
-          // The server's message may name servers, addresses or configuration lines. `tags` carry the error code instead.
+          // The server's message may name servers, addresses or configuration lines. `tags` carry
+          // the error code instead.
           value: one['type'] === 'CallError' ? '' : bareMessage(textOf(one['value'])),
-          ...(isBag(one['mechanism']) && { mechanism: only(one['mechanism'], ['type', 'handled']) }),
-          ...(isBag(one['stacktrace']) && { stacktrace: { frames: bagsOf(one['stacktrace']['frames']).map(frameOf) } }),
+          ...(isBag(one['mechanism']) && {
+            mechanism: only(one['mechanism'], ['type', 'handled']),
+          }),
+          ...(isBag(one['stacktrace']) && {
+            stacktrace: { frames: bagsOf(one['stacktrace']['frames']).map(frameOf) },
+          }),
         })),
       },
     }),
@@ -107,13 +139,24 @@ function cleanSpan(span: Bag): Bag {
   const op = textOf(isBag(given['sentry.op']) ? given['sentry.op']['value'] : '')
   const path = [given['url.path'], given['url.full']].find(isBag)?.['value']
   return {
-    ...only(span, ['trace_id', 'span_id', 'parent_span_id', 'start_timestamp', 'end_timestamp', 'status', 'is_segment']),
+    ...only(span, [
+      'trace_id',
+      'span_id',
+      'parent_span_id',
+      'start_timestamp',
+      'end_timestamp',
+      'status',
+      'is_segment',
+    ]),
     name: typeof path === 'string' ? `${op} ${barePath(path)}` : op,
     attributes: Object.fromEntries(attributes),
   }
 }
 
-/** Element attributes that a replay needs for layout. Other attributes contain names, values and labels. */
+/**
+ * Element attributes that a replay needs for layout. Other attributes contain names, values and
+ * labels.
+ */
 const drawnBy =
   /^(?:class|style|type|role|tabindex|rel|media|rowspan|colspan|width|height|hidden|disabled|checked|selected|open|dir|lang|inert|d|viewBox|fill|stroke.*|cx|cy|r|x\d?|y\d?|points|transform|_cssText|rr_\w+|data-state|aria-(?:hidden|expanded|selected|checked|disabled|current|sort|busy|pressed))$/
 
@@ -136,12 +179,16 @@ function cleanNode(node: unknown): unknown {
   return {
     ...node,
     ...(isBag(node['attributes']) && { attributes: cleanAttributes(node['attributes']) }),
-    ...(typeof node['textContent'] === 'string' && { textContent: node['isStyle'] === true ? node['textContent'] : starred(node['textContent']) }),
+    ...(typeof node['textContent'] === 'string' && {
+      textContent: node['isStyle'] === true ? node['textContent'] : starred(node['textContent']),
+    }),
     ...(Array.isArray(node['childNodes']) && { childNodes: node['childNodes'].map(cleanNode) }),
   }
 }
 
-/** Cleans one recorded event: a snapshot, a mutation, a pointer move. The kinds are rrweb's numbers. */
+/**
+ * Cleans one recorded event: a snapshot, a mutation, a pointer move. The kinds are rrweb's numbers.
+ */
 function cleanRecorded(event: Bag): Bag {
   const data = isBag(event['data']) ? event['data'] : {}
   const kind = event['type']
@@ -149,8 +196,19 @@ function cleanRecorded(event: Bag): Bag {
   if (kind === 2) return { ...event, data: { ...data, node: cleanNode(data['node']) } }
   if (kind === 5) {
     const payload = isBag(data['payload']) ? data['payload'] : {}
-    const kept = only(payload, ['timestamp', 'type', 'category', 'level', 'op', 'startTimestamp', 'endTimestamp'])
-    return { ...event, data: { tag: data['tag'], payload: data['tag'] === 'options' ? payload : kept } }
+    const kept = only(payload, [
+      'timestamp',
+      'type',
+      'category',
+      'level',
+      'op',
+      'startTimestamp',
+      'endTimestamp',
+    ])
+    return {
+      ...event,
+      data: { tag: data['tag'], payload: data['tag'] === 'options' ? payload : kept },
+    }
   }
   if (kind !== 3) return event
   const { source } = data
@@ -159,8 +217,14 @@ function cleanRecorded(event: Bag): Bag {
       ...event,
       data: {
         ...data,
-        texts: bagsOf(data['texts']).map((text) => ({ ...text, value: typeof text['value'] === 'string' ? starred(text['value']) : null })),
-        attributes: bagsOf(data['attributes']).map((one) => ({ ...one, attributes: isBag(one['attributes']) ? cleanAttributes(one['attributes']) : {} })),
+        texts: bagsOf(data['texts']).map((text) => ({
+          ...text,
+          value: typeof text['value'] === 'string' ? starred(text['value']) : null,
+        })),
+        attributes: bagsOf(data['attributes']).map((one) => ({
+          ...one,
+          attributes: isBag(one['attributes']) ? cleanAttributes(one['attributes']) : {},
+        })),
         adds: bagsOf(data['adds']).map((add) => ({ ...add, node: cleanNode(add['node']) })),
       },
     }
@@ -182,7 +246,18 @@ function cleanRecording(recording: unknown): string | null {
 
 function cleanReplay(event: Bag): Bag {
   const urls = Array.isArray(event['urls']) ? event['urls'].map((url) => barePath(textOf(url))) : []
-  return { ...cleanEvent(event), ...only(event, ['replay_id', 'replay_type', 'segment_id', 'replay_start_timestamp', 'error_ids', 'trace_ids']), urls }
+  return {
+    ...cleanEvent(event),
+    ...only(event, [
+      'replay_id',
+      'replay_type',
+      'segment_id',
+      'replay_start_timestamp',
+      'error_ids',
+      'trace_ids',
+    ]),
+    urls,
+  }
 }
 
 /** Cleans one item of an envelope. Null for kinds of items that may not be sent. */
@@ -191,10 +266,17 @@ function cleanPayload(type: string, payload: unknown): unknown {
   if (!isBag(payload)) return null
   if (type === 'event') return cleanEvent(payload)
   if (type === 'replay_event') return cleanReplay(payload)
-  if (type === 'span') return { ...only(payload, ['version', 'ingest_settings']), items: bagsOf(payload['items']).map(cleanSpan) }
+  if (type === 'span')
+    return {
+      ...only(payload, ['version', 'ingest_settings']),
+      items: bagsOf(payload['items']).map(cleanSpan),
+    }
   if (type === 'session') {
     const attributes = isBag(payload['attrs']) ? payload['attrs'] : {}
-    return { ...only(payload, ['sid', 'init', 'started', 'timestamp', 'status', 'errors', 'duration']), attrs: only(attributes, ['release', 'environment']) }
+    return {
+      ...only(payload, ['sid', 'init', 'started', 'timestamp', 'status', 'errors', 'duration']),
+      attrs: only(attributes, ['release', 'environment']),
+    }
   }
   return type === 'client_report' ? payload : null
 }
@@ -205,9 +287,27 @@ export function cleanEnvelope([headers, items]: Envelope): Envelope | undefined 
   const cleaned = (items as readonly Envelope[1][number][]).flatMap(([about, payload]) => {
     const clean = cleanPayload(about.type, payload)
     if (clean === null) return []
-    return [[typeof clean === 'string' ? { ...about, length: new TextEncoder().encode(clean).length } : about, clean]]
+    return [
+      [
+        typeof clean === 'string'
+          ? { ...about, length: new TextEncoder().encode(clean).length }
+          : about,
+        clean,
+      ],
+    ]
   })
   if (cleaned.length === 0) return undefined
-  const of = isBag(trace) && { trace: only(trace, ['trace_id', 'public_key', 'release', 'environment', 'sample_rate', 'sample_rand', 'sampled', 'replay_id']) }
+  const of = isBag(trace) && {
+    trace: only(trace, [
+      'trace_id',
+      'public_key',
+      'release',
+      'environment',
+      'sample_rate',
+      'sample_rand',
+      'sampled',
+      'replay_id',
+    ]),
+  }
   return [{ ...only(rest, ['event_id', 'sent_at', 'sdk']), ...of }, cleaned] as Envelope
 }

@@ -19,5 +19,9 @@ test('errors are sent to the configured endpoint with release and environment; t
   expect(report.url).toMatch(/^https:\/\/reports\.example\.com\/api\/7\/envelope\//)
   expect(report.body).toContain(`"release":"${packageFile.version}"`)
   expect(report.body).toContain('"environment":"staging"')
-  expect(getClient()!.getOptions()).toMatchObject({ tracesSampleRate: 1, replaysSessionSampleRate: 0, replaysOnErrorSampleRate: 0.1 })
+  expect(getClient()!.getOptions()).toMatchObject({
+    tracesSampleRate: 1,
+    replaysSessionSampleRate: 0,
+    replaysOnErrorSampleRate: 0.1,
+  })
 })

@@ -22,7 +22,10 @@ export function report(error: unknown): void {
   })()
 }
 
-/** Reports uncaught errors from now on. The reporting library loads when the page is idle, so that it delays nothing. */
+/**
+ * Reports uncaught errors from now on. The reporting library loads when the page is idle, so that
+ * it delays nothing.
+ */
 export function watchPage(): void {
   if (!isOn) return
   window.addEventListener('error', (event) => report(event.error))

@@ -5,15 +5,18 @@ import { heldScopes } from './auth.ts'
 
 export { heldScopes, logOut, renamed, useAuthLoading, useUser } from './auth.ts'
 
-/** The user's role, known by its scopes; null if the session has ended or the scopes are those of no role. */
+/**
+ * The user's role, known by its scopes; null if the session has ended or the scopes are those of no
+ * role.
+ */
 export function heldRole(): Role | null {
   const held = heldScopes() ?? []
   return roles.findLast((role) => scopesOf[role].every((scope) => held.includes(scope))) ?? null
 }
 
 /**
- * Whether the signed-in user may make a call, with the reason if not. The reason names the role only while the session's scopes are known.
- * Only for display: the server checks each call itself.
+ * Whether the signed-in user may make a call, with the reason if not. The reason names the role
+ * only while the session's scopes are known. Only for display: the server checks each call itself.
  */
 export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   const held = heldScopes()
@@ -21,8 +24,15 @@ export function allowed({ scope }: Pick<Operation, 'scope'>): Verdict {
   const verdict = permits(held, scope)
   if (verdict.ok) return verdict
   const role = heldRole()
-  return role === null ? verdict : no(`${verdict.reason}. You are ${role === 'viewer' ? 'a' : 'an'} ${role}; your profile names who can give you another role`)
+  return role === null
+    ? verdict
+    : no(
+        `${verdict.reason}. You are ${role === 'viewer' ? 'a' : 'an'} ${role}; your profile names who can give you another role`,
+      )
 }
 
-/** Whether the user may see the pages of admins. Without a declared call, because the audit log's declaration is large and every page would load it. */
+/**
+ * Whether the user may see the pages of admins. Without a declared call, because the audit log's
+ * declaration is large and every page would load it.
+ */
 export const mayManageUsers = (): Verdict => allowed({ scope: 'users:manage' })

@@ -2,13 +2,18 @@ import { beforeEach, expect, test } from 'vitest'
 import { refreshLifetimeMs, tokenBox } from './tokens.ts'
 
 const user = { id: 'u1', email: 'a@example.com', name: 'A' }
-const access = (exp: number, sid = 's1') => `e30.${btoa(JSON.stringify({ sub: 'u1', sid, exp, scopes: [] }))}.sig`
+const access = (exp: number, sid = 's1') =>
+  `e30.${btoa(JSON.stringify({ sub: 'u1', sid, exp, scopes: [] }))}.sig`
 
 let stored: Map<string, string>
 let box: ReturnType<typeof tokenBox>
 beforeEach(() => {
   stored = new Map()
-  box = tokenBox({ getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) })
+  box = tokenBox({
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+    removeItem: (key) => stored.delete(key),
+  })
 })
 
 test('a session is valid while user, refresh token and access token exist and have not expired', () => {
@@ -29,7 +34,9 @@ test('tokens of a server whose clock is ten minutes off keep their full lifetime
     box.signIn(user, token, 'refresh', now * 1000)
     expect(box.access()?.expiresAt).toBe((now + 600) * 1000)
     // The expiry is stored as the token says it.
-    expect(JSON.parse(stored.get('steelyard.token.s1.access')!)).toMatchObject({ expiresAt: (issued + 600) * 1000 })
+    expect(JSON.parse(stored.get('steelyard.token.s1.access')!)).toMatchObject({
+      expiresAt: (issued + 600) * 1000,
+    })
     box.refreshed('u1 s1', token, undefined, now * 1000)
     expect(box.isValid((now + 599) * 1000)).toBe(true)
   }
@@ -38,7 +45,12 @@ test('tokens of a server whose clock is ten minutes off keep their full lifetime
 test('a new refresh token expires no later than the first one of its session', () => {
   box.signIn(user, access(600), 'one', 0)
   box.refreshed('u1 s1', access(1200), 'two', 500_000)
-  expect(box.refresh()).toMatchObject({ value: 'two', expiresAt: refreshLifetimeMs, sessionId: 's1', userId: 'u1' })
+  expect(box.refresh()).toMatchObject({
+    value: 'two',
+    expiresAt: refreshLifetimeMs,
+    sessionId: 's1',
+    userId: 'u1',
+  })
   expect(box.access()).toMatchObject({ expiresAt: 1_200_000 })
   box.refreshed('u1 s1', access(1800), undefined, 900_000)
   expect(box.refresh()?.value).toBe('two')
@@ -48,11 +60,30 @@ test('a token is stored with value, type, expiry, user and session; a session an
   box.signIn(user, access(600), 'r', 0)
   const read = (key: string) => JSON.parse(stored.get(key)!) as unknown
   const [short, long] = ['steelyard.token.s1.access', 'steelyard.token.s1.refresh'] as const
-  expect(read(short)).toEqual({ value: access(600), type: 'access', expiresAt: 600_000, userId: 'u1', sessionId: 's1' })
-  expect(read(long)).toEqual({ value: 'r', type: 'refresh', expiresAt: refreshLifetimeMs, userId: 'u1', sessionId: 's1' })
-  expect(read('steelyard.user-tokens.u1')).toEqual([{ accessToken: short, refreshToken: long, sessionId: 's1' }])
+  expect(read(short)).toEqual({
+    value: access(600),
+    type: 'access',
+    expiresAt: 600_000,
+    userId: 'u1',
+    sessionId: 's1',
+  })
+  expect(read(long)).toEqual({
+    value: 'r',
+    type: 'refresh',
+    expiresAt: refreshLifetimeMs,
+    userId: 'u1',
+    sessionId: 's1',
+  })
+  expect(read('steelyard.user-tokens.u1')).toEqual([
+    { accessToken: short, refreshToken: long, sessionId: 's1' },
+  ])
   const at = new Date(0).toISOString()
-  expect(read('steelyard.session.s1')).toEqual({ id: 's1', userId: 'u1', createdAt: at, lastUsedAt: at })
+  expect(read('steelyard.session.s1')).toEqual({
+    id: 's1',
+    userId: 'u1',
+    createdAt: at,
+    lastUsedAt: at,
+  })
 })
 
 test('only the four specified kinds of storage keys are written', () => {

@@ -6,8 +6,8 @@ import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
 
 /**
- * Saves `value` as the draft `name` after a pause in typing, or at once if its form unmounts before that, for instance because the session ended.
- * If `value` is undefined, a saved draft is deleted.
+ * Saves `value` as the draft `name` after a pause in typing, or at once if its form unmounts before
+ * that, for instance because the session ended. If `value` is undefined, a saved draft is deleted.
  */
 function useKeep(name: string, value: object | undefined): void {
   const userId = useUser()?.id
@@ -36,10 +36,16 @@ function useKeep(name: string, value: object | undefined): void {
 }
 
 /**
- * Stores a form's values as a draft in this browser while they differ from the form's initial values, and restores a stored draft. `shape` validates the draft,
- * because an older version of the page may have written it. `version` is the version of the edited object when it was read.
+ * Stores a form's values as a draft in this browser while they differ from the form's initial
+ * values, and restores a stored draft. `shape` validates the draft, because an older version of the
+ * page may have written it. `version` is the version of the edited object when it was read.
  */
-export function useDraft<Values extends object>(form: Form<Values>, name: string, shape: z.core.$ZodType<Values>, version: number | null = null) {
+export function useDraft<Values extends object>(
+  form: Form<Values>,
+  name: string,
+  shape: z.core.$ZodType<Values>,
+  version: number | null = null,
+) {
   const userId = useUser()?.id
   const [restored, setRestored] = useState<{ savedAt: number; older: boolean } | null>(null)
   const [ready, setReady] = useState(false)
@@ -60,7 +66,10 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
       // If the user began to type before the draft was found, the typed values stay.
       if (found !== undefined && read.issues === undefined && !latest.current.dirty) {
         latest.current.restore(read.value)
-        setRestored({ savedAt: found.savedAt, older: ((found.value as { base?: number | null }).base ?? null) !== version })
+        setRestored({
+          savedAt: found.savedAt,
+          older: ((found.value as { base?: number | null }).base ?? null) !== version,
+        })
       }
       setReady(true)
     }
@@ -69,15 +78,24 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
   const { dirty, values } = form
   useKeep(
     name,
-    useMemo(() => (dirty && !settled ? { ...values, base: version } : undefined), [values, dirty, settled, version]),
+    useMemo(
+      () => (dirty && !settled ? { ...values, base: version } : undefined),
+      [values, dirty, settled, version],
+    ),
   )
   const forget = async () => {
     if (userId !== undefined) await removeDraft(userId, name)
   }
   return {
-    /** Whether the search for a draft has finished. Until then a restored draft may still change the form. */
+    /**
+     * Whether the search for a draft has finished. Until then a restored draft may still change the
+     * form.
+     */
     ready,
-    /** When the restored draft was saved, and whether the edited object has changed since then. Null if no restored draft is in the form. */
+    /**
+     * When the restored draft was saved, and whether the edited object has changed since then. Null
+     * if no restored draft is in the form.
+     */
     restored: dirty ? restored : null,
     /** Resets the form to the initial values and deletes the draft. */
     discard: () => {

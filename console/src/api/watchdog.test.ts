@@ -8,11 +8,18 @@ afterEach(() => void vi.useRealTimers())
 function watched(probe: () => Promise<unknown>) {
   const said: string[] = []
   const began = Date.now()
-  const watch = watchdog({ probe, onSilent: (since) => said.push(`silent since ${since - began}`), onQuiet: () => said.push('quiet') })
+  const watch = watchdog({
+    probe,
+    onSilent: (since) => said.push(`silent since ${since - began}`),
+    onQuiet: () => said.push('quiet'),
+  })
   return { watch, said, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
 }
 const refused = () => Promise.reject(new Error('connection refused'))
-/** A probe of a stopped process, which accepts the request and never responds: rejects at the probe's time limit. */
+/**
+ * A probe of a stopped process, which accepts the request and never responds: rejects at the
+ * probe's time limit.
+ */
 const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
 const answers = () => Promise.resolve()
 

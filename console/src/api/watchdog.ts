@@ -1,6 +1,9 @@
 import { heartbeatMs } from '#contract/events.ts'
 
-/** Time without a sign of life, in ms, after which the server is probed: the heartbeat is then late by three quarters of its interval. */
+/**
+ * Time without a sign of life, in ms, after which the server is probed: the heartbeat is then late
+ * by three quarters of its interval.
+ */
 const quietMs = heartbeatMs * 1.75
 /** Time limit of a probe, in ms. */
 export const probeLimitMs = 2_000
@@ -17,9 +20,9 @@ interface WatchdogParts {
 }
 
 /**
- * Decides whether the server responds. Heartbeats may be missing for other reasons: the tab that passes heartbeats on may be closed,
- * or a proxy may buffer the stream.
- * `probe` rejects if the server does not respond, and has its own time limit. Each tab has a watchdog.
+ * Decides whether the server responds. Heartbeats may be missing for other reasons: the tab that
+ * passes heartbeats on may be closed, or a proxy may buffer the stream. `probe` rejects if the
+ * server does not respond, and has its own time limit. Each tab has a watchdog.
  */
 export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
   let heardAt = Date.now()
@@ -36,7 +39,8 @@ export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
       () => false,
     )
     probing = false
-    // Ignore the result if there was a sign of life after the start of the probe: the sign of life is newer.
+    // Ignore the result if there was a sign of life after the start of the probe: the sign of life
+    // is newer.
     if (stopped || heardAt > probedAt) return
     if (!answers) onSilent(heardAt)
     else if (Date.now() - heardAt >= quietMs) onQuiet()
@@ -46,7 +50,10 @@ export function watchdog({ probe, onSilent, onQuiet }: WatchdogParts) {
     if (now - heardAt >= quietMs && now - probedAt >= probeEveryMs) void look()
   }, tickMs)
   return {
-    /** Notes a sign of life: an event or a heartbeat, read here or passed on by the tab that reads the stream. */
+    /**
+     * Notes a sign of life: an event or a heartbeat, read here or passed on by the tab that reads
+     * the stream.
+     */
     heard: () => {
       heardAt = Date.now()
     },

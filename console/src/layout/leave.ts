@@ -5,18 +5,28 @@ import { blockLeaving } from '../lib/router.ts'
 import { createStore } from '../lib/store.ts'
 import { confirm } from '../ui/actions.ts'
 
-/** The forms with unsaved changes. Maps the form's id to the kind of object that it edits, such as "patch". */
+/**
+ * The forms with unsaved changes. Maps the form's id to the kind of object that it edits, such as
+ * "patch".
+ */
 const unsaved = createStore<ReadonlyMap<string, string>>(new Map())
 
 /** Logs out, which deletes this browser's drafts. Asks first if a form has unsaved changes. */
 export async function askAndLogOut(): Promise<void> {
   const [what] = unsaved.get().values()
   const text = `This ${what} is not saved. Logging out deletes its draft from this browser, and every other draft of yours.`
-  if (what !== undefined && !(await confirm({ title: 'Log out without saving?', label: 'Log out', danger: true, text }))) return
+  if (
+    what !== undefined &&
+    !(await confirm({ title: 'Log out without saving?', label: 'Log out', danger: true, text }))
+  )
+    return
   await logOut()
 }
 
-/** Asks before the user leaves a page while `dirty`. The returned function allows leaving, for instance after saving, or forbids leaving again. */
+/**
+ * Asks before the user leaves a page while `dirty`. The returned function allows leaving, for
+ * instance after saving, or forbids leaving again.
+ */
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {
   const free = useRef(false)
   const id = useId()

@@ -10,7 +10,11 @@ test('of the open global modals one is shown: the cluster key first, then the se
   void showClusterKey({ clusterIds: [] })
   void editServerName({ serverId: '1', name: 'a' })
   const order: unknown[] = []
-  for (let shown = shownDialog(openedDialogs.get()); shown !== null; shown = shownDialog(openedDialogs.get())) {
+  for (
+    let shown = shownDialog(openedDialogs.get());
+    shown !== null;
+    shown = shownDialog(openedDialogs.get())
+  ) {
     order.push(Object.keys(shown.element.props as object)[0])
     closeDialog(shown.id)
   }

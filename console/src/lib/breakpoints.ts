@@ -1,6 +1,7 @@
 /**
- * Widths in px at which the layout changes, for TypeScript and (through `console/build/css-media.ts`) for CSS:
- * `@media (--below-sm)`, `@media (--upto-sm)`, `@media (--from-xl)`.
+ * Widths in px at which the layout changes, for TypeScript and (through
+ * `console/build/css-media.ts`) for CSS: `@media (--below-sm)`, `@media (--upto-sm)`, `@media
+ * (--from-xl)`.
  */
 export const breakpoints = { xs: 375, sm: 744, md: 1199, lg: 1439, xl: 1599 } as const
 export type Breakpoint = keyof typeof breakpoints

@@ -2,7 +2,9 @@
  * Reads all pages of a list.
  * @param read returns one page (counted from 1) and the total number of items
  */
-export async function everyPage<T>(read: (page: number) => Promise<{ items: readonly T[]; total: number }>): Promise<T[]> {
+export async function everyPage<T>(
+  read: (page: number) => Promise<{ items: readonly T[]; total: number }>,
+): Promise<T[]> {
   const all: T[] = []
   for (let page = 1; ; page++) {
     const { items, total } = await read(page)

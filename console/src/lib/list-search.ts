@@ -1,5 +1,17 @@
-/** Reads a list's search params by the list's declaration. A URL may contain anything: values that the contract rejects stay in the URL but are not sent. */
-import { type AnyList, choicesOf, filtersOf, type ListFilter, type ListQuery, longestFilterText, longestSearch, sortKeys } from '#contract/list.ts'
+/**
+ * Reads a list's search params by the list's declaration. A URL may contain anything: values that
+ * the contract rejects stay in the URL but are not sent.
+ */
+import {
+  type AnyList,
+  choicesOf,
+  filtersOf,
+  type ListFilter,
+  type ListQuery,
+  longestFilterText,
+  longestSearch,
+  sortKeys,
+} from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SavedView } from '#contract/people/preferences.ts'
 
@@ -17,24 +29,43 @@ const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(
 function passes(filter: ListFilter, value: string): boolean {
   if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
   if (filter.schema) return !('issues' in filter.schema['~standard'].validate(value))
-  return choicesOf(filter)?.some(([choice]) => choice === value) ?? value.trim().length <= longestFilterText
+  return (
+    choicesOf(filter)?.some(([choice]) => choice === value) ??
+    value.trim().length <= longestFilterText
+  )
 }
 
-/** Keeps the search params that the contract accepts. Follows the rules of the call's schema, because pages don't load schemas. */
+/**
+ * Keeps the search params that the contract accepts. Follows the rules of the call's schema,
+ * because pages don't load schemas.
+ */
 function taken(list: AnyList, search: ListSearch): Record<string, string> {
   const { q, sort } = search
-  const filters = filtersOf(list).map(([key, filter]) => [key, search[key], (value: string) => passes(filter, value)] as const)
+  const filters = filtersOf(list).map(
+    ([key, filter]) => [key, search[key], (value: string) => passes(filter, value)] as const,
+  )
   const orders: readonly string[] = sortKeys(list)
   const all = [
     ['q', q?.slice(0, longestSearch), () => true] as const,
     ...filters,
-    ['sort', sort, (value: string) => orders.some((key) => value === key || value === `-${key}`)] as const,
+    [
+      'sort',
+      sort,
+      (value: string) => orders.some((key) => value === key || value === `-${key}`),
+    ] as const,
   ]
-  return Object.fromEntries(all.flatMap(([key, value, accepts]) => (value !== undefined && accepts(value) ? [[key, value]] : [])))
+  return Object.fromEntries(
+    all.flatMap(([key, value, accepts]) =>
+      value !== undefined && accepts(value) ? [[key, value]] : [],
+    ),
+  )
 }
 
 /** The search text and the filters of the request. */
-export const narrowingOf = <L extends AnyList>(operation: ListOf<L>, search: ListSearch): Partial<ListQuery<L>> =>
+export const narrowingOf = <L extends AnyList>(
+  operation: ListOf<L>,
+  search: ListSearch,
+): Partial<ListQuery<L>> =>
   taken(operation.list, { ...search, sort: undefined }) as Partial<ListQuery<L>>
 
 /** The query of the request for a URL's search params. */
@@ -49,9 +80,13 @@ export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSea
 
 /** Names of the params that a saved view stores. */
 export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 'sort']
-export const isNarrowed = (list: AnyList, search: ListSearch): boolean => narrowingKeys(list).some((key) => search[key] !== undefined)
-/** The change of search params that removes text, filters and page number. Order and page size stay. */
-export const widened = (list: AnyList): Record<string, undefined> => Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
+export const isNarrowed = (list: AnyList, search: ListSearch): boolean =>
+  narrowingKeys(list).some((key) => search[key] !== undefined)
+/**
+ * The change of search params that removes text, filters and page number. Order and page size stay.
+ */
+export const widened = (list: AnyList): Record<string, undefined> =>
+  Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
 
 /** The part of a search that a saved view stores: order, text and filters that are set. */
 export const viewOf = (list: AnyList, search: ListSearch): SavedView['search'] =>
@@ -63,5 +98,12 @@ export function sameView(a: SavedView['search'], b: SavedView['search']): boolea
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-/** The change of search params that shows a view from its first page: params that the view doesn't have are removed. */
-export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({ ...widened(list), sort: undefined, ...view })
+/**
+ * The change of search params that shows a view from its first page: params that the view doesn't
+ * have are removed.
+ */
+export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({
+  ...widened(list),
+  sort: undefined,
+  ...view,
+})

@@ -4,7 +4,11 @@ import { stringifySearch } from './search.ts'
 type Search<Id extends RouteId> = { [Key in keyof SearchOf<Id>]?: string | undefined }
 
 /** The URL of a route. Undefined search params are left out. */
-const address = <Id extends RouteId>(id: Id, params: ParamsOf<Id>, search: Search<Id> = {}): string => pathOf(id, params) + stringifySearch(search)
+const address = <Id extends RouteId>(
+  id: Id,
+  params: ParamsOf<Id>,
+  search: Search<Id> = {},
+): string => pathOf(id, params) + stringifySearch(search)
 const page =
   <Id extends RouteId>(id: Id) =>
   (search: Search<Id> = {}): string =>
@@ -17,26 +21,38 @@ export const paths = {
   datacenters: page('/infra/datacenters'),
   servers: page('/infra/servers'),
   joinTokens: page('/infra/servers/join-tokens'),
-  /** `token`: id of the preselected join token; `image`: id of the earlier image that fills the form. */
+  /**
+   * `token`: id of the preselected join token; `image`: id of the earlier image that fills the
+   * form.
+   */
   prepareImage: page('/infra/servers/prepare-image'),
   server: (id: string, tab?: string) => address('/infra/servers/$id', { id }, { tab }),
   createPatch: (id: string) => address('/infra/servers/$id/create-patch', { id }),
-  patch: (id: string, patchId: string) => address('/infra/servers/$id/patches/$patchId', { id, patchId }),
+  patch: (id: string, patchId: string) =>
+    address('/infra/servers/$id/patches/$patchId', { id, patchId }),
   clusters: page('/infra/clusters'),
   createCluster: page('/infra/clusters/create'),
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
-  cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
+  cluster: (id: string, tab?: string, operation?: string) =>
+    address('/infra/clusters/$id', { id }, { tab, operation }),
   /** `server`: id of the server whose pods are shown. */
-  clusterPods: (id: string, server?: string) => address('/infra/clusters/$id', { id }, { tab: 'pods', server }),
+  clusterPods: (id: string, server?: string) =>
+    address('/infra/clusters/$id', { id }, { tab: 'pods', server }),
   /** The form of a change of a running cluster. `server`, `snapshot`: ids that are preselected. */
-  changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string; force?: string } = {}) =>
-    address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
+  changeCluster: (
+    id: string,
+    kind: string,
+    chosen: { server?: string; snapshot?: string; force?: string } = {},
+  ) => address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),
   editSubnet: (id: string) => address('/infra/network/$id/edit', { id }),
-  /** `subnets`: comma-separated ids to assign to the cluster; `remove`: ids to remove from the cluster; `operation`: id of an assignment to show. */
+  /**
+   * `subnets`: comma-separated ids to assign to the cluster; `remove`: ids to remove from the
+   * cluster; `operation`: id of an assignment to show.
+   */
   assignSubnets: page('/infra/network/assign-subnets'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),

@@ -1,4 +1,7 @@
-/** The router: follows the browser's history, loads the page of the URL, and shows the page when it has loaded. */
+/**
+ * The router: follows the browser's history, loads the page of the URL, and shows the page when it
+ * has loaded.
+ */
 import { createBrowserHistory, type NavigationBlocker } from '@tanstack/history'
 import type { ComponentType } from 'react'
 import { pause } from './pause.ts'
@@ -23,7 +26,11 @@ export type PageView = ComponentType<{ params: never; search: never; setSearch: 
 
 /** What is shown. While a page is `pending`, its code and its data load. */
 export type Shown = Pick<Place, 'pathname' | 'search' | 'match'> &
-  ({ readonly state: 'pending' } | { readonly state: 'failed'; readonly error: unknown } | { readonly state: 'ready'; readonly Page: PageView })
+  (
+    | { readonly state: 'pending' }
+    | { readonly state: 'failed'; readonly error: unknown }
+    | { readonly state: 'ready'; readonly Page: PageView }
+  )
 
 type Opened = { readonly Page: PageView } | { readonly redirect: string; readonly from?: string }
 
@@ -31,7 +38,10 @@ type Opened = { readonly Page: PageView } | { readonly redirect: string; readonl
 type Change<Search> = { [Key in keyof Search]?: string | undefined }
 export type SetSearch<Search> = (change: Change<Search>, how?: { push?: boolean }) => void
 
-/** How long, in ms, the previous page stays while the next page loads. After that a placeholder is shown, for at least `pendingMinMs`, so as not to flicker. */
+/**
+ * How long, in ms, the previous page stays while the next page loads. After that a placeholder is
+ * shown, for at least `pendingMinMs`, so as not to flicker.
+ */
 const pendingMs = 150
 const pendingMinMs = 200
 
@@ -41,14 +51,21 @@ function here(): Place {
   const { pathname, search, href, state } = history.location
   const match = routeAt(pathname)
   const raw = parseSearch(search)
-  return { pathname, search: match === null ? raw : routes[match.id].search(raw), href, match, from: (state as { from?: unknown }).from }
+  return {
+    pathname,
+    search: match === null ? raw : routes[match.id].search(raw),
+    href,
+    match,
+    from: (state as { from?: unknown }).from,
+  }
 }
 
 export const place = createStore<Place>(here())
 /** Null until the first page is shown. */
 export const shown = createStore<Shown | null>(null)
 
-let open: (place: Place) => Promise<Opened> = () => Promise.reject(new Error('The router has not started'))
+let open: (place: Place) => Promise<Opened> = () =>
+  Promise.reject(new Error('The router has not started'))
 let run = 0
 let loading: Promise<void> = Promise.resolve()
 
@@ -58,7 +75,8 @@ async function load(): Promise<void> {
   place.set(to)
   const now = shown.get()
   const { pathname, search, match } = to
-  // If only the search params change, keep the page: a placeholder on a slow connection would discard typed input and the focus.
+  // If only the search params change, keep the page: a placeholder on a slow connection would
+  // discard typed input and the focus.
   const stays = now?.state === 'ready' && now.pathname === pathname
   if (stays) shown.set({ ...now, search })
   let pendingSince: number | null = null
@@ -71,7 +89,8 @@ async function load(): Promise<void> {
   try {
     const opened = await open(to)
     if (mine !== run) return
-    if ('redirect' in opened) return await navigate(opened.redirect, { replace: true, from: opened.from })
+    if ('redirect' in opened)
+      return await navigate(opened.redirect, { replace: true, from: opened.from })
     next = { pathname, search, match, state: 'ready', Page: opened.Page }
   } catch (error) {
     next = { pathname, search, match, state: 'failed', error }
@@ -79,8 +98,10 @@ async function load(): Promise<void> {
     clearTimeout(timer)
   }
   // The first page replaces its placeholder at once, because there is no previous page.
-  if (pendingSince !== null && last !== undefined) await pause(Math.max(0, pendingSince + pendingMinMs - performance.now()))
-  // A page that was kept is not replaced, even after a failure: the page itself shows what could not be fetched.
+  if (pendingSince !== null && last !== undefined)
+    await pause(Math.max(0, pendingSince + pendingMinMs - performance.now()))
+  // A page that was kept is not replaced, even after a failure: the page itself shows what could
+  // not be fetched.
   if (mine === run && !stays) shown.set(next)
 }
 
@@ -106,7 +127,11 @@ export const reload = (): Promise<void> => (loading = load())
  */
 export async function navigate(
   href: string,
-  { replace = false, stays = false, from }: { replace?: boolean; stays?: boolean; from?: string | undefined } = {},
+  {
+    replace = false,
+    stays = false,
+    from,
+  }: { replace?: boolean; stays?: boolean; from?: string | undefined } = {},
 ): Promise<void> {
   const move = replace || href === place.get().href ? history.replace : history.push
   move(href, from === undefined ? {} : { from }, { ignoreBlocker: stays })
@@ -118,7 +143,10 @@ export const goBack = (): void => history.back()
 /** Changes search params of the page, at once. Replaces the history entry unless `push` is set. */
 export const setSearch: SetSearch<Search> = (change, { push = false } = {}) => {
   const { pathname, search } = place.get()
-  void navigate(pathname + stringifySearch({ ...search, ...change }), { replace: !push, stays: true })
+  void navigate(pathname + stringifySearch({ ...search, ...change }), {
+    replace: !push,
+    stays: true,
+  })
 }
 
 /** Calls `asks` before the user leaves the page. Returns a function that stops the calls. */

@@ -1,11 +1,21 @@
-/** Every page of the console: its path, the search params that it reads, and its crumb. What a page fetches and shows is in the page's file under `routes/`. */
+/**
+ * Every page of the console: its path, the search params that it reads, and its crumb. What a page
+ * fetches and shows is in the page's file under `routes/`.
+ */
 import { everyText, texts } from './search.ts'
 
 /**
- * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object that `query` fetches. Until then the name is taken from the
- * lists that are cached under the key `list`. An object without a name is shown by its id. `shown` formats the name.
+ * A breadcrumb: a text, in which `$patchId` stands for the path param, or the name of the object
+ * that `query` fetches. Until then the name is taken from the lists that are cached under the key
+ * `list`. An object without a name is shown by its id. `shown` formats the name.
  */
-export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'; list: string; shown?: (name: string) => string }
+export type Crumb =
+  | string
+  | {
+      query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'
+      list: string
+      shown?: (name: string) => string
+    }
 
 interface Route {
   crumb?: Crumb
@@ -15,7 +25,10 @@ interface Route {
 
 const none = texts()
 
-/** The routes by path. `$id` stands for a path param. A fixed path is listed before a path with a param at the same position. */
+/**
+ * The routes by path. `$id` stands for a path param. A fixed path is listed before a path with a
+ * param at the same position.
+ */
 export const routes = {
   '/': { crumb: 'Overview', search: none },
   '/auth/login': { search: texts('error') },
@@ -24,19 +37,37 @@ export const routes = {
   '/auth/callback': { search: texts('state', 'code', 'iss', 'error', 'error_description') },
   '/infra/datacenters': { crumb: 'Datacenters', search: everyText },
   '/infra/servers': { crumb: 'Servers', search: everyText },
-  '/infra/servers/prepare-image': { crumb: 'Talos OS Image Configuration', search: texts('token', 'image', 'page') },
+  '/infra/servers/prepare-image': {
+    crumb: 'Talos OS Image Configuration',
+    search: texts('token', 'image', 'page'),
+  },
   '/infra/servers/join-tokens': { crumb: 'Join Tokens', search: everyText },
-  '/infra/servers/$id': { crumb: { query: 'serverGet', list: 'servers' }, search: texts('tab', 'q', 'sort') },
+  '/infra/servers/$id': {
+    crumb: { query: 'serverGet', list: 'servers' },
+    search: texts('tab', 'q', 'sort'),
+  },
   '/infra/servers/$id/create-patch': { crumb: 'Create Patch', search: none },
   '/infra/servers/$id/patches/$patchId': { crumb: 'Edit Patch $patchId', search: none },
   '/infra/clusters': { crumb: 'Clusters', search: everyText },
-  '/infra/clusters/create': { crumb: 'Create Cluster', search: texts('step', 'datacenter', 'servers', 'q', 'sort') },
+  '/infra/clusters/create': {
+    crumb: 'Create Cluster',
+    search: texts('step', 'datacenter', 'servers', 'q', 'sort'),
+  },
   '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
-  '/infra/clusters/$id': { crumb: { query: 'clusterGet', list: 'clusterList' }, search: texts('tab', 'operation', 'q', 'sort', 'server') },
-  '/infra/clusters/$id/change/$kind': { crumb: 'Change', search: texts('server', 'snapshot', 'force') },
+  '/infra/clusters/$id': {
+    crumb: { query: 'clusterGet', list: 'clusterList' },
+    search: texts('tab', 'operation', 'q', 'sort', 'server'),
+  },
+  '/infra/clusters/$id/change/$kind': {
+    crumb: 'Change',
+    search: texts('server', 'snapshot', 'force'),
+  },
   '/infra/network': { crumb: 'Network', search: everyText },
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
-  '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },
+  '/infra/network/assign-subnets': {
+    crumb: 'Assign Subnets',
+    search: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
+  },
   '/operations': { crumb: 'Operations', search: everyText },
   '/operations/$id': { crumb: 'Operation', search: none },
   '/profile': { crumb: 'Profile', search: everyText },
@@ -48,18 +79,27 @@ export const routes = {
   '/admin/stores': { crumb: 'Stores', search: everyText },
   '/admin/tokens': { crumb: 'API Tokens', search: everyText },
   '/audit': { crumb: 'Audit Log', search: everyText },
-  '/infra/network/$id/edit': { crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` }, search: none },
+  '/infra/network/$id/edit': {
+    crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` },
+    search: none,
+  },
   // Leads to its one page; see `router.tsx`.
   '/marketplace': { crumb: 'Marketplace', search: everyText },
   '/marketplace/ccs': { crumb: 'Compute Capacity', search: everyText },
   '/marketplace/ccs/$id': { crumb: { query: 'ccGet', list: 'ccList' }, search: none },
 } as const satisfies Readonly<Record<`/${string}`, Route>>
 
-/** Labels of sections, by the path above their pages. A section's own path leads to its first page. */
+/**
+ * Labels of sections, by the path above their pages. A section's own path leads to its first page.
+ */
 export const sections = { '/infra': 'Infrastructure' } as const
 
 export type RouteId = keyof typeof routes
-type ParamIn<Path extends string> = Path extends `${infer Part}/${infer Rest}` ? ParamIn<Part> | ParamIn<Rest> : Path extends `$${infer Name}` ? Name : never
+type ParamIn<Path extends string> = Path extends `${infer Part}/${infer Rest}`
+  ? ParamIn<Part> | ParamIn<Rest>
+  : Path extends `$${infer Name}`
+    ? Name
+    : never
 export type ParamsOf<Id extends RouteId> = Readonly<Record<ParamIn<Id>, string>>
 export type SearchOf<Id extends RouteId> = ReturnType<(typeof routes)[Id]['search']>
 
@@ -71,7 +111,10 @@ export interface Match {
 
 const ids = Object.keys(routes) as RouteId[]
 
-/** Null for text that can't be decoded. The value is used, because the minifier removes a call of `decodeURIComponent` whose value isn't. */
+/**
+ * Null for text that can't be decoded. The value is used, because the minifier removes a call of
+ * `decodeURIComponent` whose value isn't.
+ */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text)
@@ -83,15 +126,26 @@ function decoded(text: string): string | null {
 /** Whether the escapes of a path are UTF-8 text. `/%ZZ` and `/%FF` are not. */
 export const isReadable = (pathname: string): boolean => decoded(pathname) !== null
 
-/** The route of a path; null if no page has this path. Case and a slash at the end make no difference. */
+/**
+ * The route of a path; null if no page has this path. Case and a slash at the end make no
+ * difference.
+ */
 export function routeAt(pathname: string): Match | null {
   if (!isReadable(pathname)) return null
   const given = pathname.replace(/(.)\/$/, '$1').split('/')
   for (const id of ids) {
     const parts = id.split('/')
-    const fits = (part: string, i: number) => (part.startsWith('$') ? given[i] !== '' : part === given[i]?.toLowerCase())
+    const fits = (part: string, i: number) =>
+      part.startsWith('$') ? given[i] !== '' : part === given[i]?.toLowerCase()
     if (parts.length !== given.length || !parts.every(fits)) continue
-    return { id, params: Object.fromEntries(parts.flatMap((part, i) => (part.startsWith('$') ? [[part.slice(1), decoded(given[i]!) ?? '']] : []))) }
+    return {
+      id,
+      params: Object.fromEntries(
+        parts.flatMap((part, i) =>
+          part.startsWith('$') ? [[part.slice(1), decoded(given[i]!) ?? '']] : [],
+        ),
+      ),
+    }
   }
   return null
 }
@@ -111,4 +165,5 @@ export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[
     })
 
 /** Whether a path is for signed-in users only. */
-export const isGuarded = (pathname: string): boolean => /^\/(?:infra|marketplace|operations|audit|admin|profile)(?:\/|$)/i.test(pathname)
+export const isGuarded = (pathname: string): boolean =>
+  /^\/(?:infra|marketplace|operations|audit|admin|profile)(?:\/|$)/i.test(pathname)

@@ -3,7 +3,9 @@ import { everyText, parseSearch, samePlace, stringifySearch, texts } from './sea
 
 test('values of search params stay strings', () => {
   expect(parseSearch('?q=127&flag=true&x=%7B%7D')).toEqual({ q: '127', flag: 'true', x: '{}' })
-  expect(stringifySearch({ q: '10.0.0.1/24', page: 2, none: undefined, empty: '' })).toBe('?q=10.0.0.1%2F24&page=2')
+  expect(stringifySearch({ q: '10.0.0.1/24', page: 2, none: undefined, empty: '' })).toBe(
+    '?q=10.0.0.1%2F24&page=2',
+  )
   expect(stringifySearch({})).toBe('')
 })
 
@@ -13,14 +15,28 @@ test('of a search param that is given twice, the first value counts', () => {
 })
 
 test('only string params are kept, and on a page that lists its params only those', () => {
-  expect(everyText({ q: 'oak', page: 2, cluster: ['a'], status: '', other: 'x' })).toEqual({ q: 'oak', other: 'x' })
-  expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })
+  expect(everyText({ q: 'oak', page: 2, cluster: ['a'], status: '', other: 'x' })).toEqual({
+    q: 'oak',
+    other: 'x',
+  })
+  expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({
+    cluster: 'a',
+  })
 })
 
 test('the redirect after sign-in leads only to pages of the console', () => {
   const origin = 'https://console.example'
   const to = (href: unknown) => samePlace(href, origin)
   expect(to('/infra/servers?q=a#b')).toBe('/infra/servers?q=a#b')
-  for (const bad of ['https://evil.example/', '//evil.example/x', '/\\evil.example', 'javascript:alert(1)', '/auth/login', undefined, 7, ''])
+  for (const bad of [
+    'https://evil.example/',
+    '//evil.example/x',
+    '/\\evil.example',
+    'javascript:alert(1)',
+    '/auth/login',
+    undefined,
+    7,
+    '',
+  ])
     expect(to(bad)).toBe('/')
 })

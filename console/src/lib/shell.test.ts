@@ -4,8 +4,15 @@ import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { cliOf, curlOf } from './shell.ts'
 
 test('a curl command has the version and is quoted for a shell', () => {
-  const line = curlOf(patchUpdate, { id: '7', patchId: 'a b' }, { body: "it's" }, { origin: 'https://steelyard.example.com', version: 3 })
-  expect(line).toContain(`${patchUpdate.method} 'https://steelyard.example.com/v1/nodes/7/patches/a%20b'`)
+  const line = curlOf(
+    patchUpdate,
+    { id: '7', patchId: 'a b' },
+    { body: "it's" },
+    { origin: 'https://steelyard.example.com', version: 3 },
+  )
+  expect(line).toContain(
+    `${patchUpdate.method} 'https://steelyard.example.com/v1/nodes/7/patches/a%20b'`,
+  )
   expect(line).toContain(`-H 'If-Match: "3"'`)
   expect(line).toContain(String.raw`-d '{"body":"it'\''s"}'`)
   expect(line).toContain('"Authorization: Bearer $STEELYARD_TOKEN"')

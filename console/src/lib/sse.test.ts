@@ -10,7 +10,9 @@ const readAll = (...chunks: string[]): Message[] => {
 }
 
 test('messages have id, event and several lines of data; comments are ignored', () => {
-  expect(readAll(': hello\n\nid: 7\nevent: server.updated\ndata: {"a":\ndata: 1}\n\ndata:x\n\n')).toEqual([
+  expect(
+    readAll(': hello\n\nid: 7\nevent: server.updated\ndata: {"a":\ndata: 1}\n\ndata:x\n\n'),
+  ).toEqual([
     { id: '7', event: 'server.updated', data: '{"a":\n1}' },
     { id: '7', event: 'message', data: 'x' },
   ])
@@ -21,7 +23,8 @@ test('an incomplete message is not delivered', () => {
 })
 
 test('messages are parsed wherever the stream is split into chunks', () => {
-  const stream = 'id: 1\r\nevent: a.b\r\ndata: one\r\n\r\nid: 2\ndata: two\n\nid: 3\rdata: three\r\r\n'
+  const stream =
+    'id: 1\r\nevent: a.b\r\ndata: one\r\n\r\nid: 2\ndata: two\n\nid: 3\rdata: three\r\r\n'
   const whole = readAll(stream)
   expect(whole.map((m) => m.data)).toEqual(['one', 'two', 'three'])
   fc.assert(

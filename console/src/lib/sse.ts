@@ -5,13 +5,17 @@ export interface Message {
   data: string
 }
 
-/** Parses server-sent events. Returns a function that takes chunks of text; whole messages go to `onMessage`. */
+/**
+ * Parses server-sent events. Returns a function that takes chunks of text; whole messages go to
+ * `onMessage`.
+ */
 export function eventReader(onMessage: (message: Message) => void): (chunk: string) => void {
   let rest = ''
   let [id, event, data]: [string | null, string, string[]] = [null, '', []]
   const line = (text: string) => {
     if (text === '') {
-      if (data.length > 0) onMessage({ id, event: event === '' ? 'message' : event, data: data.join('\n') })
+      if (data.length > 0)
+        onMessage({ id, event: event === '' ? 'message' : event, data: data.join('\n') })
       event = ''
       data = []
       return

@@ -21,9 +21,14 @@ export function createStore<T>(initial: T) {
 
 export type Store<T> = ReturnType<typeof createStore<T>>
 
-/** The value of a store, or the part that `select` takes from it. The component renders again only when this part changes, so `select` must not make new objects. */
+/**
+ * The value of a store, or the part that `select` takes from it. The component renders again only
+ * when this part changes, so `select` must not make new objects.
+ */
 export function useStore<T>(store: Store<T>): T
 export function useStore<T, Part>(store: Store<T>, select: (value: T) => Part): Part
 export function useStore<T>(store: Store<T>, select?: (value: T) => unknown): unknown {
-  return useSyncExternalStore(store.subscribe, () => (select === undefined ? store.get() : select(store.get())))
+  return useSyncExternalStore(store.subscribe, () =>
+    select === undefined ? store.get() : select(store.get()),
+  )
 }

@@ -14,5 +14,10 @@ test('entries are separated by lines or commas', () => {
 
 test('identifiers such as control_plane are shown in sentence case, and names of users as initials', () => {
   expect(sentence('control_plane')).toBe('Control plane')
-  expect([initials('Olga Petrova'), initials('operator@example.com'), initials('a.b@c.d'), initials('')]).toEqual(['OP', 'OP', 'AB', ''])
+  expect([
+    initials('Olga Petrova'),
+    initials('operator@example.com'),
+    initials('a.b@c.d'),
+    initials(''),
+  ]).toEqual(['OP', 'OP', 'AB', ''])
 })

@@ -1,6 +1,11 @@
-/** Replaces the middle of a long string by an ellipsis. Specified default: 16 characters in front, 10 at the end. */
+/**
+ * Replaces the middle of a long string by an ellipsis. Specified default: 16 characters in front,
+ * 10 at the end.
+ */
 export function truncate(text: string, front = 16, back = 10): string {
-  return text.length <= front + back + 1 ? text : `${text.slice(0, front)}…${text.slice(text.length - back)}`
+  return text.length <= front + back + 1
+    ? text
+    : `${text.slice(0, front)}…${text.slice(text.length - back)}`
 }
 
 /** Entries of a multi-line input, separated by line breaks or commas. Empty ones are dropped. */
@@ -26,4 +31,5 @@ export function initials(nameOrEmail: string): string {
 }
 
 /** Versions are shown with a v, as in tags and release notes: "1.36.3" is "v1.36.3". */
-export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)
+export const versionShown = (version: string): string =>
+  version === '' || version.startsWith('v') ? version : `v${version}`

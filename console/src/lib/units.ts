@@ -1,6 +1,9 @@
 export { count } from '#contract/words.ts'
 
-/** Formats bytes: memory in binary units, disks in decimal units, as they are sold. The space before a unit does not break. */
+/**
+ * Formats bytes: memory in binary units, disks in decimal units, as they are sold. The space before
+ * a unit does not break.
+ */
 
 const nbsp = '\u00a0'
 
@@ -16,6 +19,8 @@ function scaled(bytes: number, base: number, units: readonly string[]): string {
 }
 
 /** 824633720832 → "768 GiB". */
-export const memory = (bytes: number): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
+export const memory = (bytes: number): string =>
+  scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
 /** 1920383410176 → "1.92 TB". */
-export const disk = (bytes: number): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+export const disk = (bytes: number): string =>
+  scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])

@@ -18,5 +18,9 @@ export const load: Load<'/'> = async ({ client }) => {
 /** Home: the overview for signed-in users, an introduction for visitors. */
 export function Page() {
   const status = useAuthStatus()
-  return <Suspense fallback={<PendingPage />}>{status === 'signedIn' ? <Overview /> : <SignedOut />}</Suspense>
+  return (
+    <Suspense fallback={<PendingPage />}>
+      {status === 'signedIn' ? <Overview /> : <SignedOut />}
+    </Suspense>
+  )
 }

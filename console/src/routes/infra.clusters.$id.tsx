@@ -19,14 +19,33 @@ const above = (id: string) => (
   </>
 )
 
-// Awaited, but never throws: the page itself shows why its data is missing. The servers are awaited, too, because an alarm that appears later would move the
-// buttons below it while the user clicks.
+// Awaited, but never throws: the page itself shows why its data is missing. The servers are
+// awaited, too, because an alarm that appears later would move the buttons below it while the user
+// clicks.
 export const load: Load<'/infra/clusters/$id'> = ({ params, client }) =>
-  Promise.all([client.prefetchQuery(clusterOne(params.id)), client.prefetchQuery(everyServerOf(params.id))])
+  Promise.all([
+    client.prefetchQuery(clusterOne(params.id)),
+    client.prefetchQuery(everyServerOf(params.id)),
+  ])
 
 export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/clusters/$id'>) {
   const pods = (cluster: Cluster) => (
-    <PodsTab cluster={cluster} q={search.q ?? ''} server={search.server} onQ={(q) => setSearch({ q })} onServer={(server) => setSearch({ server })} />
+    <PodsTab
+      cluster={cluster}
+      q={search.q ?? ''}
+      server={search.server}
+      onQ={(q) => setSearch({ q })}
+      onServer={(server) => setSearch({ server })}
+    />
   )
-  return <ClusterPage id={id} tab={search.tab} operation={search.operation} addresses={addressesOf} pods={pods} above={above(id)} />
+  return (
+    <ClusterPage
+      id={id}
+      tab={search.tab}
+      operation={search.operation}
+      addresses={addressesOf}
+      pods={pods}
+      above={above(id)}
+    />
+  )
 }

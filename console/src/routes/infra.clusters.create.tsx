@@ -4,7 +4,9 @@ import { CreateCluster, versionsQuery } from '../features/clusters/create/Create
 import { part } from '../ui/part.tsx'
 
 const PatchWriter = part(() => import('../features/patches/PatchWriter.tsx'))
-const writeBody: Parameters<typeof CreateCluster>[0]['writeBody'] = (asked) => <PatchWriter {...asked} />
+const writeBody: Parameters<typeof CreateCluster>[0]['writeBody'] = (asked) => (
+  <PatchWriter {...asked} />
+)
 
 export const load: Load<'/infra/clusters/create'> = ({ client }) =>
   Promise.all([client.ensureQueryData(everyDatacenter), client.ensureQueryData(versionsQuery)])

@@ -13,7 +13,9 @@ export const load: Load<'/infra/servers/$id/patches/$patchId'> = async ({ params
   void client.prefetchQuery(schemaQuery)
 }
 
-export function Page({ params: { id, patchId } }: PageProps<'/infra/servers/$id/patches/$patchId'>) {
+export function Page({
+  params: { id, patchId },
+}: PageProps<'/infra/servers/$id/patches/$patchId'>) {
   return (
     <ServerPlace key={id} id={id}>
       {(server) => (

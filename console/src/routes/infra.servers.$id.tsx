@@ -1,4 +1,5 @@
-// The tab Patches and the drift alarm belong to other features than the server page. Features don't import each other, so the route combines them.
+// The tab Patches and the drift alarm belong to other features than the server page. Features don't
+// import each other, so the route combines them.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers/servers.ts'
 import type { Load, PageProps } from '../api/page.ts'
@@ -28,7 +29,15 @@ export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/se
           tab={tab}
           above={<DriftAlarm server={server} />}
           patchCount={patches?.total}
-          patches={<PatchesTable server={server} q={search.q ?? ''} sort={search.sort} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />}
+          patches={
+            <PatchesTable
+              server={server}
+              q={search.q ?? ''}
+              sort={search.sort}
+              onQ={(q) => setSearch({ q })}
+              onSort={(sort) => setSearch({ sort })}
+            />
+          }
         />
       )}
     </ServerPlace>

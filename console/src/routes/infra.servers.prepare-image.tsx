@@ -1,6 +1,11 @@
 import { everyDatacenter } from '../api/every.ts'
 import type { Load } from '../api/page.ts'
-import { factoryQuery, imageQuery, imagesQuery, tokensQuery } from '../features/images/image-queries.ts'
+import {
+  factoryQuery,
+  imageQuery,
+  imagesQuery,
+  tokensQuery,
+} from '../features/images/image-queries.ts'
 
 // Not awaited: the page can be used while its data loads.
 export const load: Load<'/infra/servers/prepare-image'> = async ({ search, client }) => {

@@ -17,15 +17,29 @@ test('only the design tokens and the country flags contain literal colours', () 
   const found = files
     .filter(([name]) => !/tokens\.|\.test\.|flags/i.test(name))
     .flatMap(([name, text]) =>
-      text.split('\n').flatMap((line, i) => (literal.test(line.replaceAll(/url\([^)]*\)|querySelector[^)]*\)/g, '')) ? [`${name}:${i + 1}`] : [])),
+      text
+        .split('\n')
+        .flatMap((line, i) =>
+          literal.test(line.replaceAll(/url\([^)]*\)|querySelector[^)]*\)/g, ''))
+            ? [`${name}:${i + 1}`]
+            : [],
+        ),
     )
   expect(found).toEqual([])
 })
 
 test('style sheets take every z-index from the design tokens', () => {
-  expect(modules.flatMap(([name, text]) => [...text.matchAll(/z-index:(?!\s*var\(--z-)[^;]+/g)].map((m) => `${name}: ${m[0]}`))).toEqual([])
+  expect(
+    modules.flatMap(([name, text]) =>
+      [...text.matchAll(/z-index:(?!\s*var\(--z-)[^;]+/g)].map((m) => `${name}: ${m[0]}`),
+    ),
+  ).toEqual([])
 })
 
 test('the rules of every style sheet of a component or feature are in its cascade layer', () => {
-  expect(modules.filter(([, text]) => !/^\s*(?:\/\*[^]*?\*\/\s*)*@layer (?:parts|features) \{/.test(text)).map(([name]) => name)).toEqual([])
+  expect(
+    modules
+      .filter(([, text]) => !/^\s*(?:\/\*[^]*?\*\/\s*)*@layer (?:parts|features) \{/.test(text))
+      .map(([name]) => name),
+  ).toEqual([])
 })

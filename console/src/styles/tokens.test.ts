@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
-// Contrast by WCAG 2.2, computed from the tokens themselves: OKLCH → linear sRGB → relative luminance.
+// Contrast by WCAG 2.2, computed from the tokens themselves: OKLCH → linear sRGB → relative
+// luminance.
 const css = readFileSync(new URL('tokens.css', import.meta.url), 'utf8').replaceAll(/,\n */g, ', ')
 
 type Colour = readonly [lightness: number, chroma: number, hue: number]
@@ -10,7 +11,10 @@ function tokensOf(selector: string): Record<string, Colour> {
   const start = css.indexOf('{', css.indexOf(`${selector} {`))
   const body = css.slice(start, css.indexOf('}', start))
   return Object.fromEntries(
-    [...body.matchAll(/--([\w-]+):\s*oklch\(([\d.]+) ([\d.]+) ([\d.]+)\)/g)].map((m) => [m[1], [Number(m[2]), Number(m[3]), Number(m[4])]]),
+    [...body.matchAll(/--([\w-]+):\s*oklch\(([\d.]+) ([\d.]+) ([\d.]+)\)/g)].map((m) => [
+      m[1],
+      [Number(m[2]), Number(m[3]), Number(m[4])],
+    ]),
   )
 }
 
@@ -41,15 +45,24 @@ for (const ground of ['surface-0', 'surface-1', 'surface-2', 'surface-3', 'field
   for (const text of ['text-1', 'text-2', 'text-3', ...states]) pairs.push([text, ground, 4.5])
   pairs.push(['line-ctl', ground, 3])
 }
-for (const state of states) for (const text of [state, 'text-1', 'text-2', 'text-3']) pairs.push([text, `${state}-soft`, 4.5])
+for (const state of states)
+  for (const text of [state, 'text-1', 'text-2', 'text-3']) pairs.push([text, `${state}-soft`, 4.5])
 for (const ground of ['surface-0', 'surface-1']) pairs.push(['accent-fill', ground, 3])
 for (const ground of ['surface-1', 'surface-2']) {
-  for (const syntax of ['syn-key', 'syn-str', 'syn-num', 'syn-com']) pairs.push([syntax, ground, 4.5])
+  for (const syntax of ['syn-key', 'syn-str', 'syn-num', 'syn-com'])
+    pairs.push([syntax, ground, 4.5])
   pairs.push(['cell-used', ground, 3])
 }
-for (const ground of ['ok-soft', 'danger-soft']) for (const syntax of ['syn-key', 'syn-str', 'syn-num']) pairs.push([syntax, ground, 4.5])
-for (const fill of ['accent', 'ok-fill', 'warn-fill', 'danger', 'info']) pairs.push([fill, 'track', 3], [fill, 'surface-1', 3])
-pairs.push(['on-accent', 'accent-fill', 4.5], ['on-accent', 'accent-fill-2', 4.5], ['on-danger', 'danger-fill', 4.5], ['surface-0', 'text-1', 4.5])
+for (const ground of ['ok-soft', 'danger-soft'])
+  for (const syntax of ['syn-key', 'syn-str', 'syn-num']) pairs.push([syntax, ground, 4.5])
+for (const fill of ['accent', 'ok-fill', 'warn-fill', 'danger', 'info'])
+  pairs.push([fill, 'track', 3], [fill, 'surface-1', 3])
+pairs.push(
+  ['on-accent', 'accent-fill', 4.5],
+  ['on-accent', 'accent-fill-2', 4.5],
+  ['on-danger', 'danger-fill', 4.5],
+  ['surface-0', 'text-1', 4.5],
+)
 
 describe.each([
   ['dark', ":root, [data-theme='dark']"],
@@ -59,18 +72,24 @@ describe.each([
   test('every pair of colours in use meets the required contrast', () => {
     const missed = pairs.flatMap(([foreground, ground, least]) => {
       const ratio = contrast(tokens[foreground]!, tokens[ground]!)
-      return ratio < least ? [`${foreground} on ${ground}: ${ratio.toFixed(2)}, needs ${least}`] : []
+      return ratio < least
+        ? [`${foreground} on ${ground}: ${ratio.toFixed(2)}, needs ${least}`]
+        : []
     })
     expect(missed).toEqual([])
   })
   test('every colour is within sRGB', () => {
-    const outside = Object.entries(tokens).flatMap(([name, colour]) => (linear(colour).some((v) => v < -0.0015 || v > 1.0015) ? [name] : []))
+    const outside = Object.entries(tokens).flatMap(([name, colour]) =>
+      linear(colour).some((v) => v < -0.0015 || v > 1.0015) ? [name] : [],
+    )
     expect(outside).toEqual([])
   })
 })
 
 test('both themes define the same colours', () => {
-  expect(Object.keys(tokensOf("[data-theme='light']")).toSorted()).toEqual(Object.keys(tokensOf(":root, [data-theme='dark']")).toSorted())
+  expect(Object.keys(tokensOf("[data-theme='light']")).toSorted()).toEqual(
+    Object.keys(tokensOf(":root, [data-theme='dark']")).toSorted(),
+  )
 })
 
 test('the drawer and bottom sheets move for 0.5 s', () => {

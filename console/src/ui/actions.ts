@@ -18,10 +18,16 @@ export interface Action {
   to?: string
 }
 
-/** Combines verdicts, such as the user's permission and the object's state: yes, or the first refusal. */
+/**
+ * Combines verdicts, such as the user's permission and the object's state: yes, or the first
+ * refusal.
+ */
 export const both = all
 
-/** The action as a list, which is empty if the condition is false. To be spread into a list of actions. */
+/**
+ * The action as a list, which is empty if the condition is false. To be spread into a list of
+ * actions.
+ */
 export const only = (is: boolean, action: Action): Action[] => (is ? [action] : [])
 
 export interface Confirmation {
@@ -40,8 +46,14 @@ export interface Confirmation {
 
 const ask = dialog<Confirmation, boolean>(() => import('./overlay/Confirm.tsx'), 0)
 
-/** Asks in a dialog. True after the user has confirmed and `act`, if given, has succeeded; false if the dialog was closed. */
-export const confirm = async (confirmation: Confirmation): Promise<boolean> => (await ask(confirmation)) === true
+/**
+ * Asks in a dialog. True after the user has confirmed and `act`, if given, has succeeded; false if
+ * the dialog was closed.
+ */
+export const confirm = async (confirmation: Confirmation): Promise<boolean> =>
+  (await ask(confirmation)) === true
 
 /** Shows the results of an action on several things. */
-export const showResults = dialog<{ title: string; results: readonly Result[]; done: string }>(() => import('./overlay/Results.tsx'))
+export const showResults = dialog<{ title: string; results: readonly Result[]; done: string }>(
+  () => import('./overlay/Results.tsx'),
+)

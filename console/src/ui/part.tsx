@@ -1,4 +1,7 @@
-/** Parts of the program whose code loads when they are needed. A part that fails to load says so in its own place, and is tried again. */
+/**
+ * Parts of the program whose code loads when they are needed. A part that fails to load says so in
+ * its own place, and is tried again.
+ */
 import { type ComponentType, lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { codeRetryMs, codeTries } from '../lib/code/retries.ts'
 import { reloadFromServer } from '../lib/code/release.ts'
@@ -9,27 +12,40 @@ import css from './part.module.css'
 
 type Importer<Props> = () => Promise<{ default: ComponentType<Props> }>
 
-/** What is shown in place of a part that failed to load. `retry` tries again at once, and reloads the page if that fails, too. */
+/**
+ * What is shown in place of a part that failed to load. `retry` tries again at once, and reloads
+ * the page if that fails, too.
+ */
 export interface MissingProps<Props> {
   of: Props
   error: unknown
   retry: () => void
 }
 
-export const missingText = 'This part of Steelyard could not be loaded. It is tried again by itself.'
+export const missingText =
+  'This part of Steelyard could not be loaded. It is tried again by itself.'
 
-const InPlace = ({ retry }: Pick<MissingProps<unknown>, 'retry'>) => <ErrorState boxed error={new Error(missingText)} onRetry={retry} />
+const InPlace = ({ retry }: Pick<MissingProps<unknown>, 'retry'>) => (
+  <ErrorState boxed error={new Error(missingText)} onRetry={retry} />
+)
 
 /**
- * Like React's `lazy`, which would keep the first failure until the page is reloaded and show it in place of the page. Here the part alone shows `Missing`,
- * until a later try succeeds.
+ * Like React's `lazy`, which would keep the first failure until the page is reloaded and show it in
+ * place of the page. Here the part alone shows `Missing`, until a later try succeeds.
  */
-export function part<Props extends object>(importer: Importer<Props>, Missing: ComponentType<MissingProps<Props>> = InPlace): ComponentType<Props> {
+export function part<Props extends object>(
+  importer: Importer<Props>,
+  Missing: ComponentType<MissingProps<Props>> = InPlace,
+): ComponentType<Props> {
   const View: ComponentType<Props> = lazy<ComponentType<Props>>(async () => {
     try {
       return await importer()
     } catch (error) {
-      return { default: (props: Props) => <Tried importer={importer} Missing={Missing} first={error} of={props} /> }
+      return {
+        default: (props: Props) => (
+          <Tried importer={importer} Missing={Missing} first={error} of={props} />
+        ),
+      }
     }
   })
   return View
@@ -72,11 +88,26 @@ function Tried<Props extends object>({
     // Some browsers remember that an import failed until the page is reloaded.
     if (!(await load())) await reloadFromServer()
   }, [load])
-  return View === null ? <Missing of={of} error={error} retry={() => void retry()} /> : <View {...of} />
+  return View === null ? (
+    <Missing of={of} error={error} retry={() => void retry()} />
+  ) : (
+    <View {...of} />
+  )
 }
 
-/** A notice in place of a menu or dialog that failed to load. `centred`: in the middle of the screen, otherwise below the element that contains it. */
-export function MissingNotice({ retry, onClose, centred = false }: { retry: () => void; onClose?: (() => void) | undefined; centred?: boolean }) {
+/**
+ * A notice in place of a menu or dialog that failed to load. `centred`: in the middle of the
+ * screen, otherwise below the element that contains it.
+ */
+export function MissingNotice({
+  retry,
+  onClose,
+  centred = false,
+}: {
+  retry: () => void
+  onClose?: (() => void) | undefined
+  centred?: boolean
+}) {
   return (
     <div role="alert" className={cx(css['missing'], centred && css['centred'])}>
       <p className="grow">{missingText}</p>
@@ -96,12 +127,21 @@ interface Opened {
 }
 
 /**
- * A part whose code loads when it first opens. The part stays mounted from then on, so that closing can be animated. `centred`: where its notice appears if
- * it fails to load.
+ * A part whose code loads when it first opens. The part stays mounted from then on, so that closing
+ * can be animated. `centred`: where its notice appears if it fails to load.
  */
-export function onceOpened<Props extends Opened>(importer: Importer<Props>, { centred = true }: { centred?: boolean } = {}) {
+export function onceOpened<Props extends Opened>(
+  importer: Importer<Props>,
+  { centred = true }: { centred?: boolean } = {},
+) {
   const Missing = ({ of: { open, onClose, onOpen }, retry }: MissingProps<Props>) =>
-    open && <MissingNotice retry={retry} centred={centred} onClose={onClose ?? (onOpen && (() => onOpen(false)))} />
+    open && (
+      <MissingNotice
+        retry={retry}
+        centred={centred}
+        onClose={onClose ?? (onOpen && (() => onOpen(false)))}
+      />
+    )
   const View = part(importer, Missing)
   return function OnceOpened(props: Props) {
     const [wanted, setWanted] = useState(false)
@@ -117,10 +157,13 @@ export function onceOpened<Props extends Opened>(importer: Importer<Props>, { ce
 }
 
 /**
- * A part whose code loads when it first renders, or earlier through `load`. After that the part renders at once:
- * React's own `lazy` shows its fallback even if the code has loaded, and keeps the fallback for 300 ms.
+ * A part whose code loads when it first renders, or earlier through `load`. After that the part
+ * renders at once: React's own `lazy` shows its fallback even if the code has loaded, and keeps the
+ * fallback for 300 ms.
  */
-export function later<Props extends object>(importer: Importer<Props>): ComponentType<Props> & { load: () => void } {
+export function later<Props extends object>(
+  importer: Importer<Props>,
+): ComponentType<Props> & { load: () => void } {
   let come: ComponentType<Props> | undefined
   const load = async () => {
     const module = await importer()

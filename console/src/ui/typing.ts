@@ -2,7 +2,13 @@
 const typingMs = 250
 let typedAt = -typingMs
 // There is no document in tests of pure functions.
-globalThis.document?.addEventListener('input', () => (typedAt = performance.now()), { capture: true, passive: true })
+globalThis.document?.addEventListener('input', () => (typedAt = performance.now()), {
+  capture: true,
+  passive: true,
+})
 
-/** Milliseconds until work that would delay the next letter may run; 0 or less while the user doesn't type. */
+/**
+ * Milliseconds until work that would delay the next letter may run; 0 or less while the user
+ * doesn't type.
+ */
 export const typingEndsInMs = (): number => typedAt + typingMs - performance.now()

@@ -1,6 +1,7 @@
 /**
- * Changes of a running cluster. Two calls serve every kind of change: `clusterPlan`, which only reads, and `clusterChange`, which starts an operation. A change
- * can wait for a time or for the cluster's maintenance window.
+ * Changes of a running cluster. Two calls serve every kind of change: `clusterPlan`, which only
+ * reads, and `clusterChange`, which starts an operation. A change can wait for a time or for the
+ * cluster's maintenance window.
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
@@ -49,13 +50,16 @@ export type ChangeOf<K extends ChangeKindName> = Extract<ClusterChange, { kind: 
 
 type ChangeOperation = keyof typeof changeTable
 /** The kind of operation that carries out a kind of change. */
-export const changeOperations = Object.fromEntries(Object.entries(changeTable).map(([kind, { change }]) => [change, kind])) as Record<
-  ChangeKindName,
-  ChangeOperation
->
-export const isChange = (kind: OperationKind): kind is ChangeOperation => Object.hasOwn(changeTable, kind)
+export const changeOperations = Object.fromEntries(
+  Object.entries(changeTable).map(([kind, { change }]) => [change, kind]),
+) as Record<ChangeKindName, ChangeOperation>
+export const isChange = (kind: OperationKind): kind is ChangeOperation =>
+  Object.hasOwn(changeTable, kind)
 
-/** The steps on one server, or steps that concern the whole cluster. Groups run one after another. A change can be cancelled between two groups. */
+/**
+ * The steps on one server, or steps that concern the whole cluster. Groups run one after another. A
+ * change can be cancelled between two groups.
+ */
 export const PlanGroup = z.object({
   /** null: the whole cluster. */
   node_id: z.nullable(z.uuid()),
@@ -89,19 +93,32 @@ export const ClusterPlan = z.object({
 })
 export type ClusterPlan = z.infer<typeof ClusterPlan>
 
-/** Whether the change brings patches to servers. These may change anything on a server, so it also needs the scope of `patchCreate`. */
+/**
+ * Whether the change brings patches to servers. These may change anything on a server, so it also
+ * needs the scope of `patchCreate`.
+ */
 export const carriesPatches = (change: ClusterChange): boolean =>
-  change.kind === 'configure' || (change.kind === 'grow' && hasPatches(change.servers)) || (change.kind === 'replace' && hasPatches([change.by]))
+  change.kind === 'configure' ||
+  (change.kind === 'grow' && hasPatches(change.servers)) ||
+  (change.kind === 'replace' && hasPatches([change.by]))
 
-export const clusterPlan = operation('clusterPlan', 'POST /v1/clusters/{id}/plan', 'clusters:write', {
-  summary:
-    'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing. A change with patches also needs servers:write.',
-  body: z.strictObject({ change: ClusterChange }),
-  answer: ClusterPlan,
-  errors: ['cluster_not_ready', 'not_eligible'],
-})
+export const clusterPlan = operation(
+  'clusterPlan',
+  'POST /v1/clusters/{id}/plan',
+  'clusters:write',
+  {
+    summary:
+      'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing. A change with patches also needs servers:write.',
+    body: z.strictObject({ change: ClusterChange }),
+    answer: ClusterPlan,
+    errors: ['cluster_not_ready', 'not_eligible'],
+  },
+)
 
-/** When a change begins. Without both fields it begins at once. With both it begins in the first window after `at`. */
+/**
+ * When a change begins. Without both fields it begins at once. With both it begins in the first
+ * window after `at`.
+ */
 export const ChangeStart = z.strictObject({
   at: z.optional(time),
   /** True: the work on a server starts only while the cluster's maintenance window is open. */
@@ -109,22 +126,45 @@ export const ChangeStart = z.strictObject({
 })
 export type ChangeStart = z.infer<typeof ChangeStart>
 
-export const clusterChange = operation('clusterChange', 'POST /v1/clusters/{id}/changes', 'clusters:write', {
-  summary: 'Change a running cluster: at once, at a given time, or in its maintenance window. A change with patches also needs servers:write.',
-  body: z.strictObject({
-    change: ClusterChange,
-    /** The plan's `seen`. */
-    seen: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the plan that you looked at'))),
-    start: z.optional(ChangeStart),
-    confirmed_disks: ConfirmedDisks,
-  }),
-  answer: begun,
-  errors: ['cluster_not_ready', 'operation_running', 'transition_refused', 'not_eligible', 'server_taken', 'disk_not_confirmed', 'stale'],
-})
+export const clusterChange = operation(
+  'clusterChange',
+  'POST /v1/clusters/{id}/changes',
+  'clusters:write',
+  {
+    summary:
+      'Change a running cluster: at once, at a given time, or in its maintenance window. A change with patches also needs servers:write.',
+    body: z.strictObject({
+      change: ClusterChange,
+      /** The plan's `seen`. */
+      seen: z.optional(
+        z
+          .string()
+          .check(z.regex(/^[0-9a-f]{64}$/, 'Use the `seen` value of the plan that you looked at')),
+      ),
+      start: z.optional(ChangeStart),
+      confirmed_disks: ConfirmedDisks,
+    }),
+    answer: begun,
+    errors: [
+      'cluster_not_ready',
+      'operation_running',
+      'transition_refused',
+      'not_eligible',
+      'server_taken',
+      'disk_not_confirmed',
+      'stale',
+    ],
+  },
+)
 
-export const clusterWindowSet = operation('clusterWindowSet', 'PUT /v1/clusters/{id}/window', 'clusters:write', {
-  summary: "Set or remove the cluster's maintenance window.",
-  body: z.strictObject({ window: z.nullable(MaintenanceWindow) }),
-  answer: Cluster,
-  errors: ['operation_running'],
-})
+export const clusterWindowSet = operation(
+  'clusterWindowSet',
+  'PUT /v1/clusters/{id}/window',
+  'clusters:write',
+  {
+    summary: "Set or remove the cluster's maintenance window.",
+    body: z.strictObject({ window: z.nullable(MaintenanceWindow) }),
+    answer: Cluster,
+    errors: ['operation_running'],
+  },
+)

@@ -8,9 +8,19 @@ const mostPatches = 10
 export const Configure = z.strictObject({
   kind: z.literal('configure'),
   /** Patches that each chosen server gets. A patch of the same name is replaced. */
-  patches: z._default(z.array(NewPatch).check(z.maxLength(mostPatches, `At most ${mostPatches} patches at once`)), []),
+  patches: z._default(
+    z.array(NewPatch).check(z.maxLength(mostPatches, `At most ${mostPatches} patches at once`)),
+    [],
+  ),
   /** Names of patches to remove. A server without such a patch is left as it is. */
-  remove: z._default(z.array(nameOf('Patch')).check(z.maxLength(mostPatches, `At most ${mostPatches} patches at once`)), []),
+  remove: z._default(
+    z
+      .array(nameOf('Patch'))
+      .check(z.maxLength(mostPatches, `At most ${mostPatches} patches at once`)),
+    [],
+  ),
   /** The servers in the order of the change. Default: all servers, workers first. */
-  node_ids: z.optional(z.array(z.uuid()).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500))),
+  node_ids: z.optional(
+    z.array(z.uuid()).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
+  ),
 })

@@ -1,4 +1,7 @@
-/** The workload disks of a server of a running cluster. Workload disks belong to the programs in the cluster, and are wiped when the server leaves it. */
+/**
+ * The workload disks of a server of a running cluster. Workload disks belong to the programs in the
+ * cluster, and are wiped when the server leaves it.
+ */
 import * as z from 'zod/mini'
 import { devicePath } from '../../servers/disks.ts'
 
@@ -6,7 +9,10 @@ const disk = z
   .string()
   .check(
     z.trim(),
-    z.regex(/^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/, 'A disk is given by its id or its device path, such as nvme1n1 or /dev/nvme1n1'),
+    z.regex(
+      /^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/,
+      'A disk is given by its id or its device path, such as nvme1n1 or /dev/nvme1n1',
+    ),
     z.overwrite(devicePath),
   )
 const disks = z._default(z.array(disk).check(z.maxLength(64)), [])

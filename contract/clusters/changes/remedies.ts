@@ -1,8 +1,21 @@
-/** Changes that settle a problem of a cluster: beside a line of its health, and beside a check that refuses another change. */
+/**
+ * Changes that settle a problem of a cluster: beside a line of its health, and beside a check that
+ * refuses another change.
+ */
 import * as z from 'zod/mini'
 
 /** As a remedy, `shrink` removes a server that does not answer, by force. */
-const remedyChanges = ['defragment', 'endpoint', 'grow', 'replace', 'restore', 'shrink', 'snapshot', 'upgradeKubernetes', 'upgradeTalos'] as const
+const remedyChanges = [
+  'defragment',
+  'endpoint',
+  'grow',
+  'replace',
+  'restore',
+  'shrink',
+  'snapshot',
+  'upgradeKubernetes',
+  'upgradeTalos',
+] as const
 
 export const Remedy = z.object({
   /** Kind of the change. */

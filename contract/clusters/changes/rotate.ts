@@ -13,8 +13,14 @@ export const rotatedSecrets = {
 export type RotatedSecret = keyof typeof rotatedSecrets
 export const rotatedSecretNames = Object.keys(rotatedSecrets) as [RotatedSecret, ...RotatedSecret[]]
 
-/** Talos can't replace some of these secrets in a running cluster. A plan for such a secret has a failed check with the reason. */
-export const Rotate = z.strictObject({ kind: z.literal('rotate'), what: z.enum(rotatedSecretNames) })
+/**
+ * Talos can't replace some of these secrets in a running cluster. A plan for such a secret has a
+ * failed check with the reason.
+ */
+export const Rotate = z.strictObject({
+  kind: z.literal('rotate'),
+  what: z.enum(rotatedSecretNames),
+})
 
 type Named = { readonly name: string }
 

@@ -1,6 +1,6 @@
 /**
- * Snapshots of the etcd of clusters, and their schedules. A snapshot is `ready` only after it was read back completely from its store. Its file is encrypted
- * with the key of the key file.
+ * Snapshots of the etcd of clusters, and their schedules. A snapshot is `ready` only after it was
+ * read back completely from its store. Its file is encrypted with the key of the key file.
  */
 import * as z from 'zod/mini'
 import { list } from '../../list.ts'
@@ -10,7 +10,10 @@ import { changed, time, wholeIn } from '../../page.ts'
 import { ClusterServer } from '../clusters.ts'
 import { no, type Verdict, yes } from '../../rule.ts'
 
-/** `taking`: in progress, or waiting for the next attempt. `ready`: read back and verified. `removing`: its file is being removed from the store. */
+/**
+ * `taking`: in progress, or waiting for the next attempt. `ready`: read back and verified.
+ * `removing`: its file is being removed from the store.
+ */
 export const snapshotStatuses = ['taking', 'ready', 'failed', 'removing'] as const
 const makers = ['request', 'schedule', 'import'] as const
 
@@ -56,78 +59,137 @@ const snapshots = list<Snapshot>()({
     etcd_version: { label: 'etcd', value: (s: Snapshot) => s.etcd_version },
     store: { label: 'Store', value: (s: Snapshot) => s.store.name },
     made_by: { label: 'By', kind: 'word', value: (s: Snapshot) => s.made_by },
-    verified_at: { label: 'Verified', help: 'When it was read back from its store', kind: 'time', hidden: true, value: (s: Snapshot) => s.verified_at },
+    verified_at: {
+      label: 'Verified',
+      help: 'When it was read back from its store',
+      kind: 'time',
+      hidden: true,
+      value: (s: Snapshot) => s.verified_at,
+    },
     reason: { label: 'Reason', value: (s: Snapshot) => s.reason },
-    created_at: { label: 'Begun', kind: 'time', sort: true, hidden: true, value: (s: Snapshot) => s.created_at },
+    created_at: {
+      label: 'Begun',
+      kind: 'time',
+      sort: true,
+      hidden: true,
+      value: (s: Snapshot) => s.created_at,
+    },
   },
   filters: {
-    cluster: { label: 'Cluster', help: 'Only snapshots of this cluster, by name or id', placeholder: 'CLUSTER' },
+    cluster: {
+      label: 'Cluster',
+      help: 'Only snapshots of this cluster, by name or id',
+      placeholder: 'CLUSTER',
+    },
     status: { label: 'Status', help: 'Only snapshots with this status', choices: snapshotStatuses },
-    store: { label: 'Store', help: 'Only snapshots in this store, by name or id', placeholder: 'STORE' },
+    store: {
+      label: 'Store',
+      help: 'Only snapshots in this store, by name or id',
+      placeholder: 'STORE',
+    },
   },
   order: '-created_at',
 })
 
-const calls = callsOf('snapshot', '/v1/snapshots', { read: 'clusters:read', write: 'clusters:write' }, Snapshot)
+const calls = callsOf(
+  'snapshot',
+  '/v1/snapshots',
+  { read: 'clusters:read', write: 'clusters:write' },
+  Snapshot,
+)
 export const snapshotList = calls.list(snapshots, 'Snapshots of clusters, newest first.')
 export const snapshotGet = calls.get('One snapshot.')
-export const snapshotRemove = operation('snapshotRemove', 'DELETE /v1/snapshots/{id}', 'clusters:write', {
-  summary: 'Remove a snapshot and its file. A snapshot that is being taken is cancelled.',
-  proof: true,
-  errors: ['stale', 'operation_running'],
-})
-export const snapshotVerify = operation('snapshotVerify', 'POST /v1/snapshots/{id}/verify', 'clusters:write', {
-  summary: 'Read the whole file of a snapshot from its store and check it.',
-  kept: true,
-  answer: Snapshot,
-  errors: ['transition_refused', 'store_refused'],
-})
-export const snapshotDownload = operation('snapshotDownload', 'GET /v1/snapshots/{id}/file', 'secrets:read', {
-  summary:
-    'The snapshot, decrypted, in the format of `etcdctl snapshot save`. If the file can not be read completely, the connection is closed early. The download is audited.',
-  proof: true,
-  answer: z.string(),
-  media: 'application/octet-stream',
-  errors: ['transition_refused', 'store_refused'],
-})
-export const snapshotImport = operation('snapshotImport', 'POST /v1/clusters/{id}/snapshots', 'clusters:write', {
-  summary:
-    'Import a file of `etcdctl snapshot save` from a store as a snapshot of the cluster. The file stays in the store; the snapshot is an encrypted copy.',
-  body: z.strictObject({
-    store_id: z.uuid(),
-    /** Name of the file in the store, without the prefix of the store. */
-    file: z
-      .string()
-      .check(
-        z.trim(),
-        z.maxLength(300),
-        z.regex(
-          /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
-          'A file name can contain letters, digits, dots, hyphens and underscores, and slashes between folders',
+export const snapshotRemove = operation(
+  'snapshotRemove',
+  'DELETE /v1/snapshots/{id}',
+  'clusters:write',
+  {
+    summary: 'Remove a snapshot and its file. A snapshot that is being taken is cancelled.',
+    proof: true,
+    errors: ['stale', 'operation_running'],
+  },
+)
+export const snapshotVerify = operation(
+  'snapshotVerify',
+  'POST /v1/snapshots/{id}/verify',
+  'clusters:write',
+  {
+    summary: 'Read the whole file of a snapshot from its store and check it.',
+    kept: true,
+    answer: Snapshot,
+    errors: ['transition_refused', 'store_refused'],
+  },
+)
+export const snapshotDownload = operation(
+  'snapshotDownload',
+  'GET /v1/snapshots/{id}/file',
+  'secrets:read',
+  {
+    summary:
+      'The snapshot, decrypted, in the format of `etcdctl snapshot save`. If the file can not be read completely, the connection is closed early. The download is audited.',
+    proof: true,
+    answer: z.string(),
+    media: 'application/octet-stream',
+    errors: ['transition_refused', 'store_refused'],
+  },
+)
+export const snapshotImport = operation(
+  'snapshotImport',
+  'POST /v1/clusters/{id}/snapshots',
+  'clusters:write',
+  {
+    summary:
+      'Import a file of `etcdctl snapshot save` from a store as a snapshot of the cluster. The file stays in the store; the snapshot is an encrypted copy.',
+    body: z.strictObject({
+      store_id: z.uuid(),
+      /** Name of the file in the store, without the prefix of the store. */
+      file: z
+        .string()
+        .check(
+          z.trim(),
+          z.maxLength(300),
+          z.regex(
+            /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
+            'A file name can contain letters, digits, dots, hyphens and underscores, and slashes between folders',
+          ),
         ),
-      ),
-  }),
-  answer: Snapshot,
-  status: 201,
-  errors: ['not_found'],
-})
+    }),
+    answer: Snapshot,
+    status: 201,
+    errors: ['not_found'],
+  },
+)
 
 /** Whether a snapshot can be restored, downloaded or verified. */
 export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict => {
   if (s.status === 'ready') return yes
-  if (s.status === 'failed') return no(`The snapshot failed${s.reason === null ? '' : `: ${s.reason}`}`)
-  return no(s.status === 'taking' ? 'The snapshot is still being taken' : 'The snapshot is being removed')
+  if (s.status === 'failed')
+    return no(`The snapshot failed${s.reason === null ? '' : `: ${s.reason}`}`)
+  return no(
+    s.status === 'taking' ? 'The snapshot is still being taken' : 'The snapshot is being removed',
+  )
 }
 
 const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
 
 /**
- * Whether a cluster can read a snapshot of this etcd: etcd reads no data of a newer minor version. An unknown version is accepted; etcd itself refuses it then.
- * `made`: version of the snapshot's data. `runs`: etcd of the cluster's Talos.
+ * Whether a cluster can read a snapshot of this etcd: etcd reads no data of a newer minor version.
+ * An unknown version is accepted; etcd itself refuses it then. `made`: version of the snapshot's
+ * data. `runs`: etcd of the cluster's Talos.
  */
-export const canReadSnapshot = ({ made, runs, talos }: { made: string | null; runs: string | null; talos: string }): Verdict =>
+export const canReadSnapshot = ({
+  made,
+  runs,
+  talos,
+}: {
+  made: string | null
+  runs: string | null
+  talos: string
+}): Verdict =>
   made !== null && runs !== null && minorOf(made) > minorOf(runs)
-    ? no(`The snapshot was made by etcd ${made}, but Talos ${talos} runs etcd ${runs}, which can't read newer data: upgrade Talos first`)
+    ? no(
+        `The snapshot was made by etcd ${made}, but Talos ${talos} runs etcd ${runs}, which can't read newer data: upgrade Talos first`,
+      )
     : yes
 
 const intervals = [1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168] as const
@@ -142,8 +204,13 @@ export const NewSnapshotSchedule = z.strictObject({
   at_hour: z._default(wholeIn(0, 23, 'The hour must be between 0 and 23'), 2),
   /** How many snapshots of the schedule are kept; null: not limited. */
   keep_count: z._default(z.nullable(wholeIn(1, 10_000, 'Keep between 1 and 10,000 snapshots')), 14),
-  /** How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept. */
-  keep_days: z._default(z.nullable(wholeIn(1, 3_650, 'Keep snapshots between 1 and 3,650 days')), null),
+  /**
+   * How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept.
+   */
+  keep_days: z._default(
+    z.nullable(wholeIn(1, 3_650, 'Keep snapshots between 1 and 3,650 days')),
+    null,
+  ),
   paused: z._default(z.boolean(), false),
 })
 export type NewSnapshotSchedule = z.infer<typeof NewSnapshotSchedule>
@@ -166,20 +233,31 @@ export const SnapshotSchedule = z.object({
 })
 export type SnapshotSchedule = z.infer<typeof SnapshotSchedule>
 
-/** Takes a snapshot now. Default store: the one of the cluster's schedule, otherwise the only store. */
-export const TakeSnapshot = z.strictObject({ kind: z.literal('snapshot'), store_id: z.optional(z.uuid()) })
+/**
+ * Takes a snapshot now. Default store: the one of the cluster's schedule, otherwise the only store.
+ */
+export const TakeSnapshot = z.strictObject({
+  kind: z.literal('snapshot'),
+  store_id: z.optional(z.uuid()),
+})
 
-/** Servers get no patches with the restore, because the arguments of an operation hold no secrets. */
+/**
+ * Servers get no patches with the restore, because the arguments of an operation hold no secrets.
+ */
 const NewServer = z.omit(ClusterServer, { patch: true })
 
 /**
- * Restores a cluster from a snapshot: on its own control planes, if their etcd is lost or may be wiped, or on other servers, if all its servers are lost. The
- * cluster keeps its secrets, its name and its endpoint.
+ * Restores a cluster from a snapshot: on its own control planes, if their etcd is lost or may be
+ * wiped, or on other servers, if all its servers are lost. The cluster keeps its secrets, its name
+ * and its endpoint.
  */
 export const RestoreCluster = z.strictObject({
   kind: z.literal('restore'),
   snapshot_id: z.uuid(),
-  /** The control planes whose etcd is wiped. Every control plane that answers and has data of etcd must be named. */
+  /**
+   * The control planes whose etcd is wiped. Every control plane that answers and has data of etcd
+   * must be named.
+   */
   reset: z._default(z.array(z.uuid()).check(z.maxLength(16, 'At most 16 control planes')), []),
   /** Servers in maintenance mode that replace all servers of the cluster. */
   servers: z._default(z.array(NewServer).check(z.maxLength(500)), []),
@@ -188,17 +266,33 @@ export const RestoreCluster = z.strictObject({
 })
 
 const schedulePath = '/v1/clusters/{id}/snapshot-schedule'
-export const snapshotScheduleGet = operation('snapshotScheduleGet', `GET ${schedulePath}`, 'clusters:read', {
-  summary: "The schedule of the cluster's snapshots; null if there is none.",
-  answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
-})
-export const snapshotScheduleSet = operation('snapshotScheduleSet', `PUT ${schedulePath}`, 'clusters:write', {
-  summary: "Set the schedule of the cluster's snapshots. Snapshots that the schedule no longer keeps are removed after the next one is ready.",
-  body: NewSnapshotSchedule,
-  answer: SnapshotSchedule,
-  errors: ['stale'],
-})
-export const snapshotScheduleRemove = operation('snapshotScheduleRemove', `DELETE ${schedulePath}`, 'clusters:write', {
-  summary: "Remove the schedule of the cluster's snapshots. The snapshots stay.",
-  errors: ['stale'],
-})
+export const snapshotScheduleGet = operation(
+  'snapshotScheduleGet',
+  `GET ${schedulePath}`,
+  'clusters:read',
+  {
+    summary: "The schedule of the cluster's snapshots; null if there is none.",
+    answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
+  },
+)
+export const snapshotScheduleSet = operation(
+  'snapshotScheduleSet',
+  `PUT ${schedulePath}`,
+  'clusters:write',
+  {
+    summary:
+      "Set the schedule of the cluster's snapshots. Snapshots that the schedule no longer keeps are removed after the next one is ready.",
+    body: NewSnapshotSchedule,
+    answer: SnapshotSchedule,
+    errors: ['stale'],
+  },
+)
+export const snapshotScheduleRemove = operation(
+  'snapshotScheduleRemove',
+  `DELETE ${schedulePath}`,
+  'clusters:write',
+  {
+    summary: "Remove the schedule of the cluster's snapshots. The snapshots stay.",
+    errors: ['stale'],
+  },
+)

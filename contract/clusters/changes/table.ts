@@ -1,6 +1,7 @@
 /**
- * The kinds of changes of a running cluster, as rows of `operationTable`: each change is an operation. The schemas are in `changes.ts` to avoid a cycle of
- * imports: `clusters.ts` imports `operations.ts`, which imports this file.
+ * The kinds of changes of a running cluster, as rows of `operationTable`: each change is an
+ * operation. The schemas are in `changes.ts` to avoid a cycle of imports: `clusters.ts` imports
+ * `operations.ts`, which imports this file.
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../servers/disks.ts'
@@ -18,7 +19,10 @@ const everyChange = {
   arguments: z.object({ change: z._default(z.unknown(), null), confirmed_disks: ConfirmedDisks }),
 } as const
 
-/** Steps that several kinds have. The key of a step about one server ends with the server's id: `drain/<id>`. */
+/**
+ * Steps that several kinds have. The key of a step about one server ends with the server's id:
+ * `drain/<id>`.
+ */
 export const sharedChangeSteps = {
   drain: (s: Named) => `Move the workload off ${s.name}`,
   uncordon: (s: Named) => `Let ${s.name} run workload again`,
@@ -26,8 +30,15 @@ export const sharedChangeSteps = {
   'etcd-healthy': () => 'Every member of etcd is healthy',
 } as const
 
-/** Steps of a server that leaves. `uncordon` is only for a change that is cancelled before the server has left. */
-const departingSteps = { drain: sharedChangeSteps.drain, ...leavingSteps, uncordon: (s: Named) => `Let ${s.name} run workload again if it stays` } as const
+/**
+ * Steps of a server that leaves. `uncordon` is only for a change that is cancelled before the
+ * server has left.
+ */
+const departingSteps = {
+  drain: sharedChangeSteps.drain,
+  ...leavingSteps,
+  uncordon: (s: Named) => `Let ${s.name} run workload again if it stays`,
+} as const
 /** Steps of a server that gets another configuration. */
 export const sendingSteps = {
   ...sharedChangeSteps,
@@ -53,7 +64,8 @@ export const changeTable = {
     title: 'Restore',
     steps: {
       read: () => 'Read the snapshot back from its store and check it',
-      wipe: (s: { readonly names: string }) => `Wipe the data of etcd on ${s.names}, and wait until etcd can be restored there`,
+      wipe: (s: { readonly names: string }) =>
+        `Wipe the data of etcd on ${s.names}, and wait until etcd can be restored there`,
       ...joiningSteps,
       upload: (s: Named) => `Send the snapshot to ${s.name}`,
       recover: (s: Named) => `Start etcd on ${s.name} from the snapshot`,
@@ -124,7 +136,8 @@ export const changeTable = {
       image: () => 'The image factory has the installer for every server',
       write: (s: Versioned) => `Write Talos ${s.version} to the disk of ${s.name}`,
       upgrade: (s: Versioned) => `${s.name} restarts with Talos ${s.version}`,
-      follow: (s: Versioned) => `The configuration of ${s.name} names the installer of ${s.version}`,
+      follow: (s: Versioned) =>
+        `The configuration of ${s.name} names the installer of ${s.version}`,
     },
     audit: 'cluster.talos_upgrade_requested',
     event: 'An upgrade of Talos was requested',
@@ -153,7 +166,8 @@ export const changeTable = {
       ...sharedChangeSteps,
       image: () => 'Look up what the server ran before',
       upgrade: (s: Versioned) => `${s.name} restarts with Talos ${s.version}, which it ran before`,
-      follow: (s: Versioned) => `The configuration of ${s.name} names the installer of ${s.version}`,
+      follow: (s: Versioned) =>
+        `The configuration of ${s.name} names the installer of ${s.version}`,
     },
     audit: 'cluster.talos_rollback_requested',
     event: 'A rollback of Talos on a server was requested',
@@ -208,12 +222,17 @@ export const changeTable = {
     change: 'disks',
     title: 'Change workload disks of',
     steps: {
-      wipe: (s: Named & { readonly disks: readonly string[] }) => `Wipe ${s.disks.join(', ')} of ${s.name}`,
+      wipe: (s: Named & { readonly disks: readonly string[] }) =>
+        `Wipe ${s.disks.join(', ')} of ${s.name}`,
       disks: (s: Named) => `Record the workload disks of ${s.name}`,
     },
     audit: 'cluster.disks_requested',
     event: 'A change of workload disks was requested',
     command: 'cluster disks',
   },
-  clusterRotate: { ...everyChange, ...rotateRow, steps: { ...sharedChangeSteps, ...rotateRow.steps } },
+  clusterRotate: {
+    ...everyChange,
+    ...rotateRow,
+    steps: { ...sharedChangeSteps, ...rotateRow.steps },
+  },
 } as const

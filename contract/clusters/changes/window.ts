@@ -18,9 +18,19 @@ export const MaintenanceWindow = z.strictObject({
   /** Local time at which the window opens: `02:30`. */
   from: z.string().check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Enter a time such as 02:30')),
   /** How long the window is open. It may end on the next day. */
-  minutes: z.int().check(z.gte(15, 'A window is open for at least 15 minutes'), z.lte(1440, 'A window is open for at most 24 hours')),
+  minutes: z
+    .int()
+    .check(
+      z.gte(15, 'A window is open for at least 15 minutes'),
+      z.lte(1440, 'A window is open for at most 24 hours'),
+    ),
   /** IANA name: `Europe/Warsaw`. */
-  time_zone: z.string().check(z.maxLength(64), z.refine(isTimeZone, { error: 'Enter a time zone such as Europe/Warsaw or UTC' })),
+  time_zone: z
+    .string()
+    .check(
+      z.maxLength(64),
+      z.refine(isTimeZone, { error: 'Enter a time zone such as Europe/Warsaw or UTC' }),
+    ),
 })
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>
 
@@ -28,7 +38,13 @@ const minutesOfWeek = 7 * 1440
 
 /** Minutes since Monday 00:00 at this time in the window's time zone. */
 function minuteOfWeek(at: Date, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).formatToParts(at)
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).formatToParts(at)
   const part = (type: string): string => parts.find((p) => p.type === type)?.value ?? ''
   const day = weekdays.indexOf(part('weekday').toLowerCase() as Weekday)
   return day * 1440 + Number(part('hour')) * 60 + Number(part('minute'))
@@ -46,18 +62,33 @@ export function isOpen(window: MaintenanceWindow, at: Date): boolean {
   return openings(window).some((opening) => ahead(opening, now) < window.minutes)
 }
 
-/** When the window opens next; `at` itself if it is open. If daylight saving time starts or ends in between, the result is an hour off: check `isOpen` at that time. */
+/**
+ * When the window opens next; `at` itself if it is open. If daylight saving time starts or ends in
+ * between, the result is an hour off: check `isOpen` at that time.
+ */
 export function nextOpening(window: MaintenanceWindow, at: Date): Date {
   if (isOpen(window, at)) return at
   const now = minuteOfWeek(at, window.time_zone)
-  const minutes = Math.min(...openings(window).map((opening) => ahead(now, opening) || minutesOfWeek))
+  const minutes = Math.min(
+    ...openings(window).map((opening) => ahead(now, opening) || minutesOfWeek),
+  )
   return new Date(Math.floor(at.getTime() / 60_000) * 60_000 + minutes * 60_000)
 }
 
-const dayNames: Record<Weekday, string> = { mon: 'Mon', tue: 'Tue', wed: 'Wed', thu: 'Thu', fri: 'Fri', sat: 'Sat', sun: 'Sun' }
+const dayNames: Record<Weekday, string> = {
+  mon: 'Mon',
+  tue: 'Tue',
+  wed: 'Wed',
+  thu: 'Thu',
+  fri: 'Fri',
+  sat: 'Sat',
+  sun: 'Sun',
+}
 /** `Sat, Sun 02:30 for 4 h, Europe/Warsaw` */
 export const windowText = ({ days, from, minutes, time_zone }: MaintenanceWindow): string =>
   `${weekdays
     .filter((day) => days.includes(day))
     .map((day) => dayNames[day])
-    .join(', ')} ${from} for ${minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`}, ${time_zone}`
+    .join(
+      ', ',
+    )} ${from} for ${minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`}, ${time_zone}`

@@ -16,13 +16,23 @@ interface Killing {
   readonly confirmed_disks?: z.input<typeof ConfirmedDisks>
 }
 
-/** Restarts the program so that it is killed at `point`, starts the change, and waits for the kill. Returns the next program and the change's operation. */
-export async function killedAt(point: string, { program, start, clusterId, change, confirmed_disks = [] }: Killing) {
+/**
+ * Restarts the program so that it is killed at `point`, starts the change, and waits for the kill.
+ * Returns the next program and the change's operation.
+ */
+export async function killedAt(
+  point: string,
+  { program, start, clusterId, change, confirmed_disks = [] }: Killing,
+) {
   await program.kill()
   const doomed = await start({ FAILPOINT: point })
   const caller: Caller = await signIn(doomed.url)
-  const { operation } = await patiently(() => caller(clusterChange, { params: { id: clusterId }, body: { change, confirmed_disks } }))
-  expect(await Promise.race([doomed.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
+  const { operation } = await patiently(() =>
+    caller(clusterChange, { params: { id: clusterId }, body: { change, confirmed_disks } }),
+  )
+  expect(await Promise.race([doomed.ended, pause(90_000).then(() => 'not reached')])).toBe(
+    'SIGKILL',
+  )
   const next = await start()
   return { program: next, call: await signIn(next.url), operation }
 }

@@ -1,4 +1,7 @@
-/** Kills the program at given points of a cluster's creation. Each kind of point has its own test file and simulated servers, so that kinds run in parallel. */
+/**
+ * Kills the program at given points of a cluster's creation. Each kind of point has its own test
+ * file and simulated servers, so that kinds run in parallel.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type { Caller } from '../../../tools/api-client.ts'

@@ -5,8 +5,15 @@ import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
 import type { Caller } from '../../../tools/api-client.ts'
 
 interface Kubeconfig {
-  readonly clusters: readonly { readonly cluster: { readonly 'certificate-authority-data': string } }[]
-  readonly users: readonly { readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string } }[]
+  readonly clusters: readonly {
+    readonly cluster: { readonly 'certificate-authority-data': string }
+  }[]
+  readonly users: readonly {
+    readonly user: {
+      readonly 'client-certificate-data': string
+      readonly 'client-key-data': string
+    }
+  }[]
 }
 
 export type Body = Readonly<Record<string, unknown>>
@@ -17,8 +24,14 @@ export interface UserKubernetes {
 }
 
 /** Calls the control plane at `address` with a new kubeconfig. */
-export async function kubernetesAt(call: Caller, clusterId: string, address: string): Promise<UserKubernetes> {
-  const { clusters, users } = parse(await call(clusterKubeconfig, { params: { id: clusterId } })) as Kubeconfig
+export async function kubernetesAt(
+  call: Caller,
+  clusterId: string,
+  address: string,
+): Promise<UserKubernetes> {
+  const { clusters, users } = parse(
+    await call(clusterKubeconfig, { params: { id: clusterId } }),
+  ) as Kubeconfig
   const decoded = (text: string) => Buffer.from(text, 'base64').toString()
   const { user } = users[0]!
   const identity = {
@@ -29,11 +42,23 @@ export async function kubernetesAt(call: Caller, clusterId: string, address: str
   const send = (method: string, path: string, body?: Body) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json' }
-      const asked = request({ host: address, port: 6443, method, path, headers, agent: false, timeout: 30_000, ...identity }, (answer) => {
-        let text = ''
-        answer.setEncoding('utf8').on('data', (part: string) => (text += part))
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
-      })
+      const asked = request(
+        {
+          host: address,
+          port: 6443,
+          method,
+          path,
+          headers,
+          agent: false,
+          timeout: 30_000,
+          ...identity,
+        },
+        (answer) => {
+          let text = ''
+          answer.setEncoding('utf8').on('data', (part: string) => (text += part))
+          answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
+        },
+      )
       asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
     })
   return {
@@ -52,7 +77,15 @@ export async function kubernetesAt(call: Caller, clusterId: string, address: str
 
 const namespace = '/api/v1/namespaces/default'
 const workload: readonly (readonly [path: string, Body])[] = [
-  [`${namespace}/configmaps`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ledger', namespace: 'default' }, data: { entries: '4711' } }],
+  [
+    `${namespace}/configmaps`,
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'ledger', namespace: 'default' },
+      data: { entries: '4711' },
+    },
+  ],
   [
     '/apis/apps/v1/namespaces/default/statefulsets',
     {
@@ -63,7 +96,10 @@ const workload: readonly (readonly [path: string, Body])[] = [
         replicas: 3,
         serviceName: 'web',
         selector: { matchLabels: { app: 'web' } },
-        template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] },
+        },
       },
     },
   ],
@@ -82,4 +118,7 @@ const workload: readonly (readonly [path: string, Body])[] = [
 export async function placeWorkload(kubernetes: UserKubernetes): Promise<void> {
   for (const [path, body] of workload) await kubernetes.post(path, body)
 }
-export const workloadPath = { ledger: `${namespace}/configmaps/ledger`, web: '/apis/apps/v1/namespaces/default/statefulsets/web' } as const
+export const workloadPath = {
+  ledger: `${namespace}/configmaps/ledger`,
+  web: '/apis/apps/v1/namespaces/default/statefulsets/web',
+} as const

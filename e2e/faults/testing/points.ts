@@ -1,4 +1,7 @@
-/** Points of a cluster's creation at which the program is killed: around every effect (action outside of the database), and at seeded random times. */
+/**
+ * Points of a cluster's creation at which the program is killed: around every effect (action
+ * outside of the database), and at seeded random times.
+ */
 import type { Server } from '#contract/servers/servers.ts'
 import { longTests } from '../../../tools/testing/length.ts'
 
@@ -9,9 +12,16 @@ export interface KillPoint {
   readonly afterMs: number
 }
 
-const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
+const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({
+  name,
+  failpoint,
+  afterMs: 0,
+})
 
-/** Indexes of the servers whose effects are tested. A creation has five servers: three control planes and two workers. */
+/**
+ * Indexes of the servers whose effects are tested. A creation has five servers: three control
+ * planes and two workers.
+ */
 const killedAt = longTests ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
@@ -19,11 +29,19 @@ const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
     .map((effect) => at(`${when} ${effect}`, () => `${effect}:${when}`))
     .concat(
       ['config', 'apply'].flatMap((effect) =>
-        killedAt.map((i) => at(`${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`, (nodes) => `${effect}/${nodes[i]!.id}:${when}`)),
+        killedAt.map((i) =>
+          at(
+            `${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`,
+            (nodes) => `${effect}/${nodes[i]!.id}:${when}`,
+          ),
+        ),
       ),
     )
 
-/** Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm test`. */
+/**
+ * Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm
+ * test`.
+ */
 export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
 /** Random numbers from 0 to 1. The same seed gives the same numbers (mulberry32). */

@@ -1,5 +1,6 @@
-// Loaded before the program (`NODE_OPTIONS=--import`). Shifts the program's clock by the milliseconds in the file CLOCK_SHIFT_FILE; the clock jumps when the
-// file changes. Timers use the monotonic clock, so they don't jump. The same is true on a real machine whose clock is set.
+// Loaded before the program (`NODE_OPTIONS=--import`). Shifts the program's clock by the
+// milliseconds in the file CLOCK_SHIFT_FILE; the clock jumps when the file changes. Timers use the
+// monotonic clock, so they don't jump. The same is true on a real machine whose clock is set.
 import { readFileSync } from 'node:fs'
 
 const file = process.env.CLOCK_SHIFT_FILE

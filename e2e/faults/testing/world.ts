@@ -1,15 +1,34 @@
-/** A site of simulated servers with the API of the program, and the checks that must pass after every fault. */
+/**
+ * A site of simulated servers with the API of the program, and the checks that must pass after
+ * every fault.
+ */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inject } from 'vitest'
 import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
-import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
+import {
+  type Server,
+  serverAdd,
+  serverConfirm,
+  serverGet,
+  serverList,
+  serverRemove,
+} from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
 import { copyTemplate } from '../../template.ts'
-import { admin, endDatabase, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from '../processes.ts'
+import {
+  admin,
+  endDatabase,
+  type Program,
+  type SimulatorProcess,
+  type SiteOptions,
+  startProgram,
+  startSimulator,
+  temporaryFolder,
+} from '../processes.ts'
 
 /** Retries calls whose connection fails or that get the response "try later". */
 export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
@@ -17,8 +36,10 @@ export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Pr
     try {
       return await ask()
     } catch (error) {
-      const text = error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error)
-      if (Date.now() > end || !/fetch failed|ECONN|: 503 |: 429 |socket|terminated/.test(text)) throw error
+      const text =
+        error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error)
+      if (Date.now() > end || !/fetch failed|ECONN|: 503 |: 429 |socket|terminated/.test(text))
+        throw error
     }
     await pause(50)
   }
@@ -33,14 +54,20 @@ export interface Site {
   readonly folder: string
   readonly simulator: SimulatorProcess
   readonly datacenterId: string
-  /** Adds and confirms the next servers of the site. The program gets only the servers that a case needs, so that it has nothing else to do. */
+  /**
+   * Adds and confirms the next servers of the site. The program gets only the servers that a case
+   * needs, so that it has nothing else to do.
+   */
   take(call: Caller, count: number): Promise<Server[]>
   /** Starts the program on this site's data folder. */
   start(more?: Readonly<Record<string, string>>): Promise<Program>
   stop(): Promise<void>
 }
 
-/** Starts the simulator and copies the data folder of the run, so that each start of the program finds existing data. */
+/**
+ * Starts the simulator and copies the data folder of the run, so that each start of the program
+ * finds existing data.
+ */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
@@ -62,13 +89,25 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       const missing = () => chosen.filter(({ uuid }) => !known.has(uuid.toLowerCase()))
       // On a busy machine a server may miss its time limit. That isn't tested here, so try again.
       for (let tries = 0; tries < 3 && missing().length > 0; tries++) {
-        const { operation } = await call(serverAdd, { body: { addresses: missing().map((m) => m.address), datacenter_id: datacenterId } })
+        const { operation } = await call(serverAdd, {
+          body: { addresses: missing().map((m) => m.address), datacenter_id: datacenterId },
+        })
         await ended(call, operation.id)
-        known = new Map((await call(serverList, { query: { per_page: 1000 } })).items.map((s) => [s.identity.uuid, s]))
+        known = new Map(
+          (await call(serverList, { query: { per_page: 1000 } })).items.map((s) => [
+            s.identity.uuid,
+            s,
+          ]),
+        )
       }
       const found = chosen.map(({ uuid }) => known.get(uuid.toLowerCase())!)
       for (const { id, identity } of found)
-        await patiently(() => call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } }))
+        await patiently(() =>
+          call(serverConfirm, {
+            params: { id },
+            body: { uuid: identity.uuid!, serial: identity.serial! },
+          }),
+        )
       return found
     },
     async start(more) {
@@ -91,14 +130,21 @@ export async function ended(call: Caller, id: string, withinMs = 60_000): Promis
     const operation = await patiently(() => call(operationGet, { params: { id } }))
     if (hasEnded(operation)) return operation
     if (Date.now() > end) {
-      const open = operation.steps.filter((s) => s.status !== 'done').map((s) => `${s.status} ${s.title}: ${s.reason}`)
-      throw new Error(`The operation has not ended within ${withinMs / 1000} s: ${operation.status} ${operation.reason}\n${open.join('\n')}`)
+      const open = operation.steps
+        .filter((s) => s.status !== 'done')
+        .map((s) => `${s.status} ${s.title}: ${s.reason}`)
+      throw new Error(
+        `The operation has not ended within ${withinMs / 1000} s: ${operation.status} ${operation.reason}\n${open.join('\n')}`,
+      )
     }
     await pause(60)
   }
 }
 
-/** Creates a cluster of three control planes, or of one if there are fewer than four servers. The other servers become workers. */
+/**
+ * Creates a cluster of three control planes, or of one if there are fewer than four servers. The
+ * other servers become workers.
+ */
 export async function create(
   call: Caller,
   site: Site,
@@ -107,35 +153,66 @@ export async function create(
   more: Partial<NewClusterInput> = {},
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const controlPlanes = nodes.length < 4 ? 1 : 3
-  const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))
+  const servers = nodes.map(({ id }, i) => ({
+    node_id: id,
+    role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const),
+  }))
   return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers, ...more } })
 }
 
-/** Problems at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and no server was installed twice or lost. */
-export async function findings(call: Caller, site: Site, clusterId: string, nodes: readonly Server[], end: Operation): Promise<string[]> {
+/**
+ * Problems at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and
+ * no server was installed twice or lost.
+ */
+export async function findings(
+  call: Caller,
+  site: Site,
+  clusterId: string,
+  nodes: readonly Server[],
+  end: Operation,
+): Promise<string[]> {
   const wrong: string[] = []
   const cluster = await patiently(() => call(clusterGet, { params: { id: clusterId } }))
   if (end.status !== 'done') wrong.push(`the operation is ${end.status}: ${end.reason}`)
   if (cluster.status !== 'ready') wrong.push(`the cluster is ${cluster.status}: ${cluster.reason}`)
   const counters = await site.simulator.counters()
-  const etcds = counters.clusters.filter((c) => c.name === cluster.name).reduce((n, c) => n + c.etcdMade, 0)
+  const etcds = counters.clusters
+    .filter((c) => c.name === cluster.name)
+    .reduce((n, c) => n + c.etcdMade, 0)
   if (etcds !== 1) wrong.push(`etcd was made ${etcds} times`)
   for (const node of nodes) {
-    const { installs, resets } = counters.servers.find((s) => s.uuid.toLowerCase() === node.identity.uuid)!
+    const { installs, resets } = counters.servers.find(
+      (s) => s.uuid.toLowerCase() === node.identity.uuid,
+    )!
     if (installs !== 1) wrong.push(`${node.name} was installed ${installs} times`)
     if (resets !== 0) wrong.push(`${node.name} was reset`)
     const server = await patiently(() => call(serverGet, { params: { id: node.id } }))
-    if (server.status !== 'ready' || server.cluster?.id !== clusterId || server.operation_id !== null)
-      wrong.push(`${node.name} is ${server.status}, in ${server.cluster?.name}, held by ${server.operation_id}`)
+    if (
+      server.status !== 'ready' ||
+      server.cluster?.id !== clusterId ||
+      server.operation_id !== null
+    )
+      wrong.push(
+        `${node.name} is ${server.status}, in ${server.cluster?.name}, held by ${server.operation_id}`,
+      )
   }
   const open = end.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped')
   if (open.length > 0) wrong.push(`steps not done: ${open.map((s) => s.key).join(', ')}`)
   return wrong
 }
 
-/** Removes the cluster and its servers from the program, so that they don't affect the next case. */
-export async function dismiss(call: Caller, site: Site, clusterId: string, nodes: readonly Server[]): Promise<void> {
-  const { operation } = await patiently(() => call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }))
+/**
+ * Removes the cluster and its servers from the program, so that they don't affect the next case.
+ */
+export async function dismiss(
+  call: Caller,
+  site: Site,
+  clusterId: string,
+  nodes: readonly Server[],
+): Promise<void> {
+  const { operation } = await patiently(() =>
+    call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }),
+  )
   await ended(call, operation.id)
   for (const { id, identity } of nodes) {
     await patiently(() => call(serverRemove, { params: { id }, query: { force: 'true' } }))

@@ -1,6 +1,7 @@
 /**
- * Writes a database file of bbolt, the store behind etcd, in one go: two meta pages, an empty free list, and a B+ tree of pages for each bucket.
- * Source: go.etcd.io/bbolt `internal/common/page.go`, `meta.go`, `bucket.go`, `inode.go` (file format version 2, little endian).
+ * Writes a database file of bbolt, the store behind etcd, in one go: two meta pages, an empty free
+ * list, and a B+ tree of pages for each bucket. Source: go.etcd.io/bbolt `internal/common/page.go`,
+ * `meta.go`, `bucket.go`, `inode.go` (file format version 2, little endian).
  */
 export type Entries = readonly (readonly [key: Buffer, value: Buffer])[]
 
@@ -14,7 +15,10 @@ const FLAG = { branch: 0x01, leaf: 0x02, meta: 0x04, freelist: 0x10 }
 const BUCKET = 1
 const FREELIST_PAGE = 2
 const FIRST_PAGE = 3
-/** Offset of the checksum: after magic, version, page size, flags, root bucket, free list, high water mark and transaction. */
+/**
+ * Offset of the checksum: after magic, version, page size, flags, root bucket, free list, high
+ * water mark and transaction.
+ */
 const CHECKSUM_AT = 56
 
 /** A written page (or several if its content is too large) and its first key. */
@@ -34,13 +38,23 @@ interface Element {
 /** Writes a database with these buckets. Keys must not be empty; they are sorted here. */
 export const boltDatabase = (buckets: Readonly<Record<string, Entries>>): Buffer => {
   const pages = new Pages()
-  const roots = Object.entries(buckets).map(([name, entries]): [Buffer, Buffer] => [Buffer.from(name), bucketHead(pages.tree(leaves(entries, false)))])
+  const roots = Object.entries(buckets).map(([name, entries]): [Buffer, Buffer] => [
+    Buffer.from(name),
+    bucketHead(pages.tree(leaves(entries, false))),
+  ])
   const root = pages.tree(leaves(roots, true))
-  return Buffer.concat([meta(0, root, pages.next), meta(1, root, pages.next), page(FREELIST_PAGE, FLAG.freelist, []), ...pages.written])
+  return Buffer.concat([
+    meta(0, root, pages.next),
+    meta(1, root, pages.next),
+    page(FREELIST_PAGE, FLAG.freelist, []),
+    ...pages.written,
+  ])
 }
 
 const leaves = (entries: Entries, isBucket: boolean): Element[] =>
-  entries.map(([key, value]) => ({ key, value, isBucket, child: 0 })).toSorted((one, other) => Buffer.compare(one.key, other.key))
+  entries
+    .map(([key, value]) => ({ key, value, isBucket, child: 0 }))
+    .toSorted((one, other) => Buffer.compare(one.key, other.key))
 
 /** The value of a bucket: the page of its root, and its sequence, which etcd doesn't use. */
 const bucketHead = (root: number): Buffer => {
@@ -59,7 +73,12 @@ class Pages {
     while (level.length > 1)
       level = this.#level(
         FLAG.branch,
-        level.map(({ page: child, key }) => ({ key, value: Buffer.alloc(0), isBucket: false, child })),
+        level.map(({ page: child, key }) => ({
+          key,
+          value: Buffer.alloc(0),
+          isBucket: false,
+          child,
+        })),
       )
     return level[0]!.page
   }
@@ -69,7 +88,8 @@ class Pages {
     let used = HEADER_BYTES
     for (const element of elements) {
       const size = ELEMENT_BYTES + element.key.length + element.value.length
-      // A branch has at least two children: otherwise a level could have as many pages as the level below, and the loop would never end.
+      // A branch has at least two children: otherwise a level could have as many pages as the level
+      // below, and the loop would never end.
       const least = flag === FLAG.branch ? 2 : 1
       if (used + size > PAGE_BYTES && groups.at(-1)!.length >= least) {
         groups.push([])
@@ -88,9 +108,15 @@ class Pages {
   }
 }
 
-/** Writes a page: its elements, then their keys and values. A large page overflows into the following ones. */
+/**
+ * Writes a page: its elements, then their keys and values. A large page overflows into the
+ * following ones.
+ */
 const page = (number: number, flag: number, elements: readonly Element[]): Buffer => {
-  const content = elements.reduce((sum, { key, value }) => sum + ELEMENT_BYTES + key.length + value.length, HEADER_BYTES)
+  const content = elements.reduce(
+    (sum, { key, value }) => sum + ELEMENT_BYTES + key.length + value.length,
+    HEADER_BYTES,
+  )
   const count = Math.ceil(content / PAGE_BYTES)
   const bytes = Buffer.alloc(count * PAGE_BYTES)
   bytes.writeBigUInt64LE(BigInt(number), 0)
@@ -101,7 +127,10 @@ const page = (number: number, flag: number, elements: readonly Element[]): Buffe
   let data = HEADER_BYTES + elements.length * ELEMENT_BYTES
   for (const { key, value, isBucket, child } of elements) {
     // The position of a key is relative to its own element.
-    const words = flag === FLAG.branch ? [data - at, key.length] : [isBucket ? BUCKET : 0, data - at, key.length, value.length]
+    const words =
+      flag === FLAG.branch
+        ? [data - at, key.length]
+        : [isBucket ? BUCKET : 0, data - at, key.length, value.length]
     words.forEach((word, i) => bytes.writeUInt32LE(word, at + i * 4))
     if (flag === FLAG.branch) bytes.writeBigUInt64LE(BigInt(child), at + 8)
     at += ELEMENT_BYTES
@@ -115,8 +144,11 @@ const meta = (number: number, root: number, highWaterMark: number): Buffer => {
   const bytes = page(number, FLAG.meta, [])
   const body = bytes.subarray(HEADER_BYTES)
   ;[MAGIC, FORMAT_VERSION, PAGE_BYTES, 0].forEach((word, i) => body.writeUInt32LE(word, i * 4))
-  // Root bucket and its sequence, free list, high water mark, transaction. Readers use the meta page with the higher transaction.
-  ;[root, 0, FREELIST_PAGE, highWaterMark, number].forEach((word, i) => body.writeBigUInt64LE(BigInt(word), 16 + i * 8))
+  // Root bucket and its sequence, free list, high water mark, transaction. Readers use the meta
+  // page with the higher transaction.
+  ;[root, 0, FREELIST_PAGE, highWaterMark, number].forEach((word, i) =>
+    body.writeBigUInt64LE(BigInt(word), 16 + i * 8),
+  )
   body.writeBigUInt64LE(fnv1a(body.subarray(0, CHECKSUM_AT)), CHECKSUM_AT)
   return bytes
 }

@@ -7,7 +7,10 @@ import type { Alarm, ClusterCounters, Member, Stored } from './stored.ts'
 const QUOTA_BYTES = 2 * 1024 ** 3
 const EMPTY_BYTES = 2_400_000
 
-/** An etcd cluster and its data. A cluster outlives its members, so the cluster's state has a separate file. */
+/**
+ * An etcd cluster and its data. A cluster outlives its members, so the cluster's state has a
+ * separate file.
+ */
 export class EtcdCluster {
   readonly state: Stored
   readonly #path: string
@@ -53,14 +56,20 @@ export class EtcdCluster {
   /** Whether a member's machine runs etcd with this member's data. */
   isAlive(member: Member): boolean {
     const machine = this.machineOf(member)
-    return machine !== undefined && machine.disk.state.etcd?.member === member.id && machine.services.isRunning('etcd')
+    return (
+      machine !== undefined &&
+      machine.disk.state.etcd?.member === member.id &&
+      machine.services.isRunning('etcd')
+    )
   }
 
   machineOf(member: Member): Machine | undefined {
     return this.#machine(member.machine)
   }
 
-  /** Whether more than half of the voting members run. Consistent reads and writes need a quorum. */
+  /**
+   * Whether more than half of the voting members run. Consistent reads and writes need a quorum.
+   */
   get hasQuorum(): boolean {
     const { voters } = this
     return voters.filter((member) => this.isAlive(member)).length * 2 > voters.length
@@ -75,7 +84,8 @@ export class EtcdCluster {
   }
 
   count(counter: keyof ClusterCounters, to = this.counters[counter] + 1): void {
-    if (to > this.counters[counter]) this.change((state) => (state.counters = { ...this.counters, [counter]: to }))
+    if (to > this.counters[counter])
+      this.change((state) => (state.counters = { ...this.counters, [counter]: to }))
   }
 
   /** Counts a loss of the quorum. Called whenever a member may have started or stopped. */
@@ -94,7 +104,12 @@ export class EtcdCluster {
   /** Disarms all alarms. A member whose database is still too large raises its alarm again. */
   disarm(): Alarm[] {
     const ended = this.state.alarms ?? []
-    this.change((state) => (state.alarms = ended.filter(({ member, alarm }) => alarm === 'nospace' && this.#isFull(member))))
+    this.change(
+      (state) =>
+        (state.alarms = ended.filter(
+          ({ member, alarm }) => alarm === 'nospace' && this.#isFull(member),
+        )),
+    )
     return ended
   }
 
@@ -106,8 +121,12 @@ export class EtcdCluster {
   /** Raises an alarm, and fills the member's database if a size is given. */
   raise(id: string, alarm: Alarm['alarm'], dbBytes?: number): void {
     this.change((state) => {
-      state.alarms = [...(state.alarms ?? []).filter((known) => known.member !== id || known.alarm !== alarm), { member: id, alarm }]
-      for (const member of state.members) if (member.id === id && dbBytes !== undefined) member.dbBytes = dbBytes
+      state.alarms = [
+        ...(state.alarms ?? []).filter((known) => known.member !== id || known.alarm !== alarm),
+        { member: id, alarm },
+      ]
+      for (const member of state.members)
+        if (member.id === id && dbBytes !== undefined) member.dbBytes = dbBytes
     })
   }
 
@@ -121,7 +140,9 @@ export class EtcdCluster {
   refusal(isWrite: boolean): string | null {
     const alarms = this.state.alarms ?? []
     if (alarms.some(({ alarm }) => alarm === 'corrupt')) return 'etcdserver: corrupt cluster'
-    return isWrite && alarms.some(({ alarm }) => alarm === 'nospace') ? 'etcdserver: mvcc: database space exceeded' : null
+    return isWrite && alarms.some(({ alarm }) => alarm === 'nospace')
+      ? 'etcdserver: mvcc: database space exceeded'
+      : null
   }
 
   member(id: string): Member | undefined {
@@ -133,9 +154,17 @@ export class EtcdCluster {
     return this.state.members.every((member) => !member.learner)
   }
 
-  /** Adds a machine as a learner, which can't vote. The member has no name until its first start. */
+  /**
+   * Adds a machine as a learner, which can't vote. The member has no name until its first start.
+   */
   add(machine: Machine): Member {
-    const member = { id: newId(), machine: machine.plan.index, name: '', address: machine.plan.address, learner: true }
+    const member = {
+      id: newId(),
+      machine: machine.plan.index,
+      name: '',
+      address: machine.plan.address,
+      learner: true,
+    }
     this.change((state) => state.members.push(member))
     this.observeQuorum()
     return member

@@ -18,20 +18,27 @@ export class RecoveryError extends Error {
 }
 
 /**
- * The Kubernetes objects of a snapshot (Talos: services/etcd.go, recoverFromSnapshot; etcd: etcdutl/snapshot/v3_snapshot.go). A snapshot that etcd wrote ends
- * with the SHA-256 of the database; a copied database file has none and needs `skipHashCheck`. Objects that aren't stored as JSON are left out. Throws
- * `RecoveryError`.
+ * The Kubernetes objects of a snapshot (Talos: services/etcd.go, recoverFromSnapshot; etcd:
+ * etcdutl/snapshot/v3_snapshot.go). A snapshot that etcd wrote ends with the SHA-256 of the
+ * database; a copied database file has none and needs `skipHashCheck`. Objects that aren't stored
+ * as JSON are left out. Throws `RecoveryError`.
  */
 export const recoveredState = (file: Buffer | null, skipHashCheck: boolean): KubernetesState => {
-  if (file === null) throw new RecoveryError(`error verifying snapshot: stat ${FILE}: no such file or directory`)
+  if (file === null)
+    throw new RecoveryError(`error verifying snapshot: stat ${FILE}: no such file or directory`)
   const hasHash = file.length % SECTOR_BYTES === HASH_BYTES
   const database = hasHash ? file.subarray(0, -HASH_BYTES) : file
   const buckets = verified(database)
-  if (!hasHash && !skipHashCheck) throw new RecoveryError('error recovering from the snapshot: snapshot missing hash but --skip-hash-check=false')
+  if (!hasHash && !skipHashCheck)
+    throw new RecoveryError(
+      'error recovering from the snapshot: snapshot missing hash but --skip-hash-check=false',
+    )
   const found = createHash('sha256').update(database).digest()
   const wanted = file.subarray(-HASH_BYTES)
   if (hasHash && !skipHashCheck && !found.equals(wanted))
-    throw new RecoveryError(`error recovering from the snapshot: expected sha256 [${[...wanted].join(' ')}], got [${[...found].join(' ')}]`)
+    throw new RecoveryError(
+      `error recovering from the snapshot: expected sha256 [${[...wanted].join(' ')}], got [${[...found].join(' ')}]`,
+    )
   const version =
     buckets
       .get('meta')
@@ -39,7 +46,9 @@ export const recoveredState = (file: Buffer | null, skipHashCheck: boolean): Kub
       .toString() ?? ''
   // etcd refuses a data folder of a newer minor when it starts.
   if (Number(version.split('.')[1] ?? 0) > STORAGE_MINOR)
-    throw new RecoveryError('Error running Containerd(etcd), going to restart forever: task "etcd" failed: exit code 1')
+    throw new RecoveryError(
+      'Error running Containerd(etcd), going to restart forever: task "etcd" failed: exit code 1',
+    )
   return stateOf(buckets.get('key') ?? [])
 }
 
@@ -60,14 +69,18 @@ const stateOf = (entries: readonly (readonly [Buffer, Buffer])[]): KubernetesSta
     const pair = keyValueOf(bytes)
     const isDeleted = revisionKey.length > REVISION_BYTES
     last = Math.max(last, revision)
-    if ((newest.get(pair.key)?.revision ?? -1) <= revision) newest.set(pair.key, { revision, value: isDeleted ? null : pair.value })
+    if ((newest.get(pair.key)?.revision ?? -1) <= revision)
+      newest.set(pair.key, { revision, value: isDeleted ? null : pair.value })
   }
   const objects: Record<string, StoredObject> = {}
   for (const [key, { revision, value }] of newest) {
     const body = value && jsonOf(value)
     const storageKey = body && storageKeyOf(key, body)
     if (!storageKey) continue
-    objects[storageKey] = { body: { ...body, metadata: { ...object(body.metadata), resourceVersion: String(revision) } }, managers: {} }
+    objects[storageKey] = {
+      body: { ...body, metadata: { ...object(body.metadata), resourceVersion: String(revision) } },
+      managers: {},
+    }
   }
   return { resourceVersion: last, objects }
 }
@@ -113,9 +126,15 @@ const jsonOf = (value: Buffer): Record<string, unknown> | null => {
 /** The simulated server's key of an object. Keys of custom kinds contain their group. */
 const storageKeyOf = (key: string, body: Record<string, unknown>): string | null => {
   const { namespace, name } = object(body.metadata)
-  const [group, version] = text(body.apiVersion).includes('/') ? text(body.apiVersion).split('/') : ['', text(body.apiVersion)]
-  const known = BUILT_IN.find((candidate) => candidate.group === group && candidate.version === version && candidate.kind === body.kind)
-  if (known) return `${group}/${known.plural}/${known.namespaced ? `${text(namespace)}/` : ''}${text(name)}`
+  const [group, version] = text(body.apiVersion).includes('/')
+    ? text(body.apiVersion).split('/')
+    : ['', text(body.apiVersion)]
+  const known = BUILT_IN.find(
+    (candidate) =>
+      candidate.group === group && candidate.version === version && candidate.kind === body.kind,
+  )
+  if (known)
+    return `${group}/${known.plural}/${known.namespaced ? `${text(namespace)}/` : ''}${text(name)}`
   const [, registry, first, ...rest] = key.split('/')
   return registry === 'registry' && first === group ? `${first}/${rest.join('/')}` : null
 }

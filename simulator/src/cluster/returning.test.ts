@@ -11,18 +11,24 @@ test('a removed member that returns with its old configuration does not join aga
   const etcd = first!.etcdCluster!
   const old = dead!.disk.state.etcd!.member
   await dead!.lifecycle.powerOff()
-  const calls = async (host: string) => createClient(MachineService, await rawTransport(host, bundle))
+  const calls = async (host: string) =>
+    createClient(MachineService, await rawTransport(host, bundle))
   await (await calls(first!.plan.address)).etcdRemoveMemberByID({ memberId: BigInt(`0x${old}`) })
   dead!.lifecycle.powerOn()
   await until('etcd refuses to start', () => dead!.services.get('etcd')?.state === 'Failed')
-  expect(dead!.services.get('etcd')!.events.at(-1)!.message).toContain('the member has been permanently removed from the cluster')
+  expect(dead!.services.get('etcd')!.events.at(-1)!.message).toContain(
+    'the member has been permanently removed from the cluster',
+  )
   expect(dead!.stage.ready).toBe(false)
   expect(etcd.state.members.map(({ id }) => id)).not.toContain(old)
 
   await (await calls(dead!.plan.address)).reset({ graceful: false, reboot: true })
   await until('the server is in maintenance', () => dead!.stage.stage === 'maintenance')
   await give(dead!, configFor(bundle, dead!, 'control_plane', first!.plan.address))
-  await until('it is a voter again', () => dead!.stage.stage === 'running' && dead!.stage.ready && etcd.voters.length === 3)
+  await until(
+    'it is a voter again',
+    () => dead!.stage.stage === 'running' && dead!.stage.ready && etcd.voters.length === 3,
+  )
   expect(dead!.disk.state.etcd!.member).not.toBe(old)
   expect(etcd.counters.quorumLosses).toBe(0)
 })

@@ -4,24 +4,49 @@ import { boltDatabase, type Entries } from './bolt.ts'
 import { clientUrl, peerUrl, type EtcdCluster } from './etcd.ts'
 import type { Member } from './stored.ts'
 
-/** Storage keys of kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
-const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }
+/**
+ * Storage keys of kinds whose key isn't their plural name (Kubernetes:
+ * pkg/registry/core/rest/storage_core.go).
+ */
+const FOLDERS: Readonly<Record<string, string>> = {
+  nodes: 'minions',
+  services: 'services/specs',
+  endpoints: 'services/endpoints',
+}
 /** Groups whose name is not part of the storage key. Keys of custom kinds contain the group. */
-const BUILT_IN_GROUPS = new Set(['', 'apps', 'batch', 'rbac.authorization.k8s.io', 'networking.k8s.io', 'coordination.k8s.io', 'policy', 'storage.k8s.io'])
+const BUILT_IN_GROUPS = new Set([
+  '',
+  'apps',
+  'batch',
+  'rbac.authorization.k8s.io',
+  'networking.k8s.io',
+  'coordination.k8s.io',
+  'policy',
+  'storage.k8s.io',
+])
 const STORAGE_VERSION = '3.6.0'
 
 /**
- * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database followed by its SHA-256. Kubernetes objects are stored as JSON
- * (`--storage-media-type=application/json`), with only the newest revision of each key, as after a compaction. Source of the buckets: etcd `server/storage/schema`.
+ * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database followed by
+ * its SHA-256. Kubernetes objects are stored as JSON (`--storage-media-type=application/json`),
+ * with only the newest revision of each key, as after a compaction. Source of the buckets: etcd
+ * `server/storage/schema`.
  */
 export const snapshotOf = (cluster: EtcdCluster): Buffer => {
   const { state } = cluster
   const index = state.kubernetes.resourceVersion + 100
   const database = boltDatabase({
-    ...Object.fromEntries('alarm auth authRoles authUsers lease members_removed'.split(' ').map((name) => [name, []])),
-    cluster: entries({ clusterVersion: STORAGE_VERSION, downgrade: JSON.stringify({ 'target-version': '', enabled: false }) }),
+    ...Object.fromEntries(
+      'alarm auth authRoles authUsers lease members_removed'.split(' ').map((name) => [name, []]),
+    ),
+    cluster: entries({
+      clusterVersion: STORAGE_VERSION,
+      downgrade: JSON.stringify({ 'target-version': '', enabled: false }),
+    }),
     key: Object.entries(state.kubernetes.objects).map(([key, { body }]) => keyValue(key, body)),
-    members: entries(Object.fromEntries(state.members.map((member) => [member.id, memberText(member)]))),
+    members: entries(
+      Object.fromEntries(state.members.map((member) => [member.id, memberText(member)])),
+    ),
     meta: [
       ...entries({ confState: confState(state.members), storageVersion: STORAGE_VERSION }),
       [Buffer.from('consistent_index'), bigEndian(index)],
@@ -31,7 +56,8 @@ export const snapshotOf = (cluster: EtcdCluster): Buffer => {
   return Buffer.concat([database, createHash('sha256').update(database).digest()])
 }
 
-const entries = (texts: Readonly<Record<string, string>>): Entries => Object.entries(texts).map(([key, value]) => [Buffer.from(key), Buffer.from(value)])
+const entries = (texts: Readonly<Record<string, string>>): Entries =>
+  Object.entries(texts).map(([key, value]) => [Buffer.from(key), Buffer.from(value)])
 
 const bigEndian = (value: number): Buffer => {
   const bytes = Buffer.alloc(8)
@@ -50,11 +76,19 @@ const confState = (members: readonly Member[]): string => {
 }
 
 const memberText = (member: Member): string => {
-  const rest = JSON.stringify({ peerURLs: [peerUrl(member)], ...(member.learner && { isLearner: true }), name: member.name, clientURLs: [clientUrl(member)] })
+  const rest = JSON.stringify({
+    peerURLs: [peerUrl(member)],
+    ...(member.learner && { isLearner: true }),
+    name: member.name,
+    clientURLs: [clientUrl(member)],
+  })
   return `{"id":${BigInt(`0x${member.id}`)},${rest.slice(1)}`
 }
 
-/** An entry of etcd: its revision (`main_sub`) and its `mvccpb.KeyValue`. The revision is the object's resource version, which is unique. */
+/**
+ * An entry of etcd: its revision (`main_sub`) and its `mvccpb.KeyValue`. The revision is the
+ * object's resource version, which is unique.
+ */
 const keyValue = (storageKey: string, body: Body): [Buffer, Buffer] => {
   const revision = Number(text(object(body.metadata).resourceVersion))
   const key = Buffer.concat([bigEndian(revision), Buffer.from('_'), bigEndian(0)])
@@ -81,5 +115,7 @@ const varint = (value: number): Buffer => {
   return Buffer.from([...bytes, rest])
 }
 
-const numberField = (field: number, value: number): Buffer => Buffer.concat([varint(field << 3), varint(value)])
-const bytesField = (field: number, value: Buffer): Buffer => Buffer.concat([varint((field << 3) | 2), varint(value.length), value])
+const numberField = (field: number, value: number): Buffer =>
+  Buffer.concat([varint(field << 3), varint(value)])
+const bytesField = (field: number, value: Buffer): Buffer =>
+  Buffer.concat([varint((field << 3) | 2), varint(value.length), value])

@@ -5,7 +5,9 @@ import type { LoadBalancer } from '../kubernetes/balancing/definitions.ts'
 export interface Member {
   /** 64 bits as hexadecimal. */
   id: string
-  /** Number of the machine in the fleet. A machine that was wiped and joined again is a new member. */
+  /**
+   * Number of the machine in the fleet. A machine that was wiped and joined again is a new member.
+   */
   machine: number
   name: string
   address: string
@@ -37,7 +39,10 @@ export interface StoredObject {
   body: Record<string, unknown>
   /** Fields by field manager, for server-side apply. */
   managers: Record<string, string[]>
-  /** The key with which the API server has encrypted the object: its kind and a hash of it. Undefined: not encrypted. */
+  /**
+   * The key with which the API server has encrypted the object: its kind and a hash of it.
+   * Undefined: not encrypted.
+   */
   key?: string
 }
 
@@ -67,7 +72,9 @@ export interface Alarm {
 export interface ClusterCounters {
   /** How often etcd lost its quorum. */
   quorumLosses: number
-  /** How often a PodDisruptionBudget had fewer healthy pods than it requires, after it had enough. */
+  /**
+   * How often a PodDisruptionBudget had fewer healthy pods than it requires, after it had enough.
+   */
   budgetBreaches: number
   /** Largest number of nodes that were not ready at the same time, after they had been ready. */
   mostUnready: number

@@ -8,7 +8,8 @@ import { keepsAddress, readNodeConfig } from './node-config.ts'
 import { rebootReasons } from './reboot.ts'
 import { imageTag, kubernetesRange, minorOf } from './versions.ts'
 
-const PEM = (what: string): string => Buffer.from(`-----BEGIN ${what}-----\nMA==\n-----END ${what}-----\n`).toString('base64')
+const PEM = (what: string): string =>
+  Buffer.from(`-----BEGIN ${what}-----\nMA==\n-----END ${what}-----\n`).toString('base64')
 const PAIR = `{crt: ${PEM('CERTIFICATE')}, key: ${PEM('PRIVATE KEY')}}`
 
 /** The minimal configuration that a control plane accepts, written by hand. */
@@ -44,7 +45,9 @@ test('a valid configuration is parsed without errors', () => {
     install: { disk: '/dev/sda' },
     cluster: { name: 'blue', discovery: true, apiServerVersion: 'v1.36.3' },
   })
-  expect(readNodeConfig(loaded('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'))).toBeNull()
+  expect(
+    readNodeConfig(loaded('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n')),
+  ).toBeNull()
 })
 
 describe("loading, with the error messages of Talos's loader", () => {
@@ -52,20 +55,36 @@ describe("loading, with the error messages of Talos's loader", () => {
   const HOSTNAME = 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'
   test.each([
     ['no document', '', 'config not found'],
-    ['two main documents', `${MAIN}---\n${MAIN}`, 'duplicate document /v1alpha1/ is not allowed (line 3)'],
-    ['a document twice', `${MAIN}---\n${HOSTNAME}---\n# again\n${HOSTNAME}`, 'duplicate document v1alpha1/HostnameConfig/ is not allowed (line 8)'],
+    [
+      'two main documents',
+      `${MAIN}---\n${MAIN}`,
+      'duplicate document /v1alpha1/ is not allowed (line 3)',
+    ],
+    [
+      'a document twice',
+      `${MAIN}---\n${HOSTNAME}---\n# again\n${HOSTNAME}`,
+      'duplicate document v1alpha1/HostnameConfig/ is not allowed (line 8)',
+    ],
     [
       'two kinds for one link',
       'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: DummyLinkConfig\nname: a\n',
       'conflicting documents: LinkConfig/a and DummyLinkConfig/a',
     ],
-    ['no document of a kind', 'version: v1alpha1\n', 'error decoding document /v1alpha1/ (line 1): missing kind'],
+    [
+      'no document of a kind',
+      'version: v1alpha1\n',
+      'error decoding document /v1alpha1/ (line 1): missing kind',
+    ],
     [
       'a document without a kind',
       'apiVersion: v1alpha1\n',
       'error decoding document v1alpha1/v1alpha1/ (line 1): unknown keys found during decoding:\napiVersion: v1alpha1\n',
     ],
-    ['a document without a version', 'kind: LinkConfig\n', 'error decoding document /LinkConfig/ (line 1): missing apiVersion'],
+    [
+      'a document without a version',
+      'kind: LinkConfig\n',
+      'error decoding document /LinkConfig/ (line 1): missing apiVersion',
+    ],
     [
       'an unknown kind',
       '\napiVersion: v1alpha1\nkind: FooConfig\nname: x\n',
@@ -104,12 +123,16 @@ describe("loading, with the error messages of Talos's loader", () => {
       'error decoding document /v1alpha1/ (line 1): yaml: document contains excessive aliasing',
     ],
   ])('loading refuses %s', (_, text, reason) => {
-    expect(() => loaded(text)).toThrow(expect.objectContaining({ name: 'ConfigError', message: reason }))
+    expect(() => loaded(text)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', message: reason }),
+    )
   })
 
   test('invalid YAML is refused with a decode error', () => {
     expect(() => loaded('a: [\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
-    expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
+    expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(
+      /^decode error: yaml: .* at line \d+$/,
+    )
   })
 
   test('a document kind that Talos 1.13 added is refused for 1.12', () => {
@@ -122,17 +145,52 @@ describe("loading, with the error messages of Talos's loader", () => {
 describe('validation', () => {
   const document = (text: string): string => `${CONTROL}---\napiVersion: v1alpha1\n${text}`
   test.each([
-    ['no machine', CONTROL.replace(/machine:[\s\S]*cluster:/, 'cluster:'), 'machine instructions are required'],
-    ['no endpoint', CONTROL.replace('{endpoint: https://10.0.0.10:6443}', '{}'), 'endpoint is required'],
-    ['a bare host as endpoint', CONTROL.replace('https://10.0.0.10:6443', '10.0.0.10'), 'invalid controlplane endpoint: hostname must not be blank'],
-    ['an unknown type', CONTROL.replace('type: controlplane', 'type: manager'), 'unknown machine type'],
-    ['a control plane without its key', CONTROL.replace(`ca: ${PAIR}`, `ca: {crt: ${PEM('CERTIFICATE')}}`), 'key is required for controlplane nodes'],
-    ['a worker with keys and etcd', CONTROL.replace('type: controlplane', 'type: worker'), 'etcd config is only allowed on control plane machines'],
-    ['nowhere to install', CONTROL.replace('disk: /dev/sda, ', ''), 'either install disk or diskSelector'],
-    ['a selector that finds nothing', CONTROL.replace('disk: /dev/sda,', 'diskSelector: {model: "Nope*"},'), 'no disks matched the expression'],
+    [
+      'no machine',
+      CONTROL.replace(/machine:[\s\S]*cluster:/, 'cluster:'),
+      'machine instructions are required',
+    ],
+    [
+      'no endpoint',
+      CONTROL.replace('{endpoint: https://10.0.0.10:6443}', '{}'),
+      'endpoint is required',
+    ],
+    [
+      'a bare host as endpoint',
+      CONTROL.replace('https://10.0.0.10:6443', '10.0.0.10'),
+      'invalid controlplane endpoint: hostname must not be blank',
+    ],
+    [
+      'an unknown type',
+      CONTROL.replace('type: controlplane', 'type: manager'),
+      'unknown machine type',
+    ],
+    [
+      'a control plane without its key',
+      CONTROL.replace(`ca: ${PAIR}`, `ca: {crt: ${PEM('CERTIFICATE')}}`),
+      'key is required for controlplane nodes',
+    ],
+    [
+      'a worker with keys and etcd',
+      CONTROL.replace('type: controlplane', 'type: worker'),
+      'etcd config is only allowed on control plane machines',
+    ],
+    [
+      'nowhere to install',
+      CONTROL.replace('disk: /dev/sda, ', ''),
+      'either install disk or diskSelector',
+    ],
+    [
+      'a selector that finds nothing',
+      CONTROL.replace('disk: /dev/sda,', 'diskSelector: {model: "Nope*"},'),
+      'no disks matched the expression',
+    ],
     [
       'kernel arguments beside a UKI',
-      CONTROL.replace('disk: /dev/sda,', 'disk: /dev/sda, extraKernelArgs: [a], grubUseUKICmdline: true,'),
+      CONTROL.replace(
+        'disk: /dev/sda,',
+        'disk: /dev/sda, extraKernelArgs: [a], grubUseUKICmdline: true,',
+      ),
       "can't be used together",
     ],
     [
@@ -150,23 +208,56 @@ describe('validation', () => {
       CONTROL.replace(':v1.36.3', ''),
       'kubelet image is not valid: failed to parse Kubernetes version from image reference "ghcr.io/siderolabs/kubelet": invalid image reference',
     ],
-    ['discovery without an id', CONTROL.replace('  id: aWQ=\n', ''), 'cluster discovery service requires .cluster.id'],
-    ['a wrong CNI', CONTROL.replace('dnsDomain: cluster.local', 'cni: {name: nope}'), 'cni name should be one of'],
+    [
+      'discovery without an id',
+      CONTROL.replace('  id: aWQ=\n', ''),
+      'cluster discovery service requires .cluster.id',
+    ],
+    [
+      'a wrong CNI',
+      CONTROL.replace('dnsDomain: cluster.local', 'cni: {name: nope}'),
+      'cni name should be one of',
+    ],
     ['an empty host name document', document('kind: HostnameConfig\n'), 'must be set'],
-    ['a host name that is both', document('kind: HostnameConfig\nauto: stable\nhostname: a\n'), 'at the same time'],
-    ['a VLAN out of range', document('kind: VLANConfig\nname: a.1\nvlanID: 4095\nparent: a\n'), 'between 1 and 4094'],
-    ['a nameless document of a kind with names', document('kind: LinkConfig\n'), 'LinkConfig/: name must be specified'],
-    ['a virtual address without a link', document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'), 'Layer2VIPConfig/10.0.0.5: link must be specified'],
+    [
+      'a host name that is both',
+      document('kind: HostnameConfig\nauto: stable\nhostname: a\n'),
+      'at the same time',
+    ],
+    [
+      'a VLAN out of range',
+      document('kind: VLANConfig\nname: a.1\nvlanID: 4095\nparent: a\n'),
+      'between 1 and 4094',
+    ],
+    [
+      'a nameless document of a kind with names',
+      document('kind: LinkConfig\n'),
+      'LinkConfig/: name must be specified',
+    ],
+    [
+      'a virtual address without a link',
+      document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'),
+      'Layer2VIPConfig/10.0.0.5: link must be specified',
+    ],
   ])('validation refuses %s', (_, text, reason) => {
     expect(judged(text).join('\n')).toContain(reason)
   })
 
   test('the errors of the main document are combined into one error; those of every further document are listed one per line', () => {
-    const text = document('kind: HostnameConfig\nhostname: a\nauto: stable\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: x\n')
-    const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
-    const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })
+    const text = document(
+      'kind: HostnameConfig\nhostname: a\nauto: stable\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: x\n',
+    )
+    const worker = text
+      .replace('type: controlplane', 'type: worker')
+      .replace('dnsDomain: cluster.local', 'dnsDomain: a b')
+    const { errors, by } = judgeConfig(loaded(worker), {
+      talosVersion: 'v1.13.9',
+      installed: false,
+      disks,
+    })
     expect(by).toBe('validation')
-    // The expected text is the output of Talos's own code (pkg/machinery 1.13.9: configloader and Validate).
+    // The expected text is the output of Talos's own code (pkg/machinery 1.13.9: configloader and
+    // Validate).
     expect(multiError(errors)).toBe(
       [
         '3 errors occurred:',
@@ -190,7 +281,9 @@ describe('validation', () => {
 
   test('a configuration without an install disk is accepted if Talos is installed', () => {
     expect(judged(CONTROL.replace('disk: /dev/sda, ', ''), 'v1.13.9', true)).toEqual([])
-    expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
+    expect(
+      judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n')),
+    ).toEqual([])
   })
 
   test('Talos 1.12 refuses Kubernetes 1.36, which Talos 1.13 accepts, and accepts 1.35', () => {
@@ -202,14 +295,31 @@ describe('validation', () => {
 
 describe('whether a server keeps its address', () => {
   const link = { name: 'enp1s0f0', mac: '94:6d:ae:00:00:01' }
-  const keeps = (text: string): boolean => keepsAddress(loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`), link, '10.0.0.5')
+  const keeps = (text: string): boolean =>
+    keepsAddress(
+      loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`),
+      link,
+      '10.0.0.5',
+    )
   test.each([
     ['without a word about links', '', true],
-    ['with a VLAN on it alone', 'kind: VLANConfig\nname: enp1s0f0.7\nvlanID: 7\nparent: enp1s0f0\n', false],
+    [
+      'with a VLAN on it alone',
+      'kind: VLANConfig\nname: enp1s0f0.7\nvlanID: 7\nparent: enp1s0f0\n',
+      false,
+    ],
     ['with DHCP on it', 'kind: DHCPv4Config\nname: enp1s0f0\n', true],
     ['with DHCP on another', 'kind: DHCPv4Config\nname: enp1s0f1\n', false],
-    ['with the address written down', 'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.5/24}]\n', true],
-    ['with another address', 'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.6/24}]\n', false],
+    [
+      'with the address written down',
+      'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.5/24}]\n',
+      true,
+    ],
+    [
+      'with another address',
+      'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.6/24}]\n',
+      false,
+    ],
     [
       'by an alias',
       'kind: LinkAliasConfig\nname: net0\nselector: {match: mac(link.permanent_addr) == "94:6d:ae:00:00:01"}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: net0\n',
@@ -226,8 +336,12 @@ test('the changed fields that need a reboot are listed', () => {
   expect(reasons(CONTROL.replace('clusterName: blue', 'clusterName: red'))).toEqual([])
   expect(reasons(CONTROL.replace('  type:', '  sysctls: {a: b}\n  type:'))).toEqual([])
   expect(reasons(CONTROL.replace('  type:', '  env: {a: b}\n  type:'))).toEqual(['.machine.env'])
-  expect(reasons(CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: false'))).toEqual(['.machine.features.diskQuotaSupport'])
-  expect(reasons(`${CONTROL}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: b\n`)).toEqual([])
+  expect(reasons(CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: false'))).toEqual([
+    '.machine.features.diskQuotaSupport',
+  ])
+  expect(
+    reasons(`${CONTROL}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: b\n`),
+  ).toEqual([])
 })
 
 test('a disk matches a selector only if it matches every field', () => {

@@ -1,6 +1,7 @@
 /**
- * A unified diff as in Talos's dry run (Talos: pkg/machinery/textdiff): a header, then hunks that begin with `@@ -line,count +line,count @@` and have three
- * lines of context. Empty if nothing has changed.
+ * A unified diff as in Talos's dry run (Talos: pkg/machinery/textdiff): a header, then hunks that
+ * begin with `@@ -line,count +line,count @@` and have three lines of context. Empty if nothing has
+ * changed.
  */
 export const lineDiff = (before: string, after: string): string => {
   if (before === after) return ''
@@ -24,7 +25,11 @@ const editsOf = (a: readonly string[], b: readonly string[]): Edit[] => {
       edits.push(` ${a[i]!}`)
       i++
       j++
-    } else if (i < a.length && (j >= b.length || (rows[i + 1]?.[j] ?? 0) >= (rows[i]?.[j + 1] ?? 0))) edits.push(`-${a[i++]!}`)
+    } else if (
+      i < a.length &&
+      (j >= b.length || (rows[i + 1]?.[j] ?? 0) >= (rows[i]?.[j + 1] ?? 0))
+    )
+      edits.push(`-${a[i++]!}`)
     else edits.push(`+${b[j++]!}`)
   }
   return edits
@@ -55,7 +60,8 @@ const longestCommon = (a: readonly string[], b: readonly string[]): Uint32Array[
   for (let i = a.length - 1; i >= 0; i--) {
     const row = rows[i]!
     const below = rows[i + 1]!
-    for (let j = b.length - 1; j >= 0; j--) row[j] = a[i] === b[j] ? below[j + 1]! + 1 : Math.max(below[j]!, row[j + 1]!)
+    for (let j = b.length - 1; j >= 0; j--)
+      row[j] = a[i] === b[j] ? below[j + 1]! + 1 : Math.max(below[j]!, row[j + 1]!)
   }
   return rows
 }

@@ -2,8 +2,8 @@ import type { Disk } from '../fleet/hardware.ts'
 import { text } from './shape.ts'
 
 /**
- * Whether a disk matches every field of `machine.install.diskSelector`. Text fields may contain `*` and `?` (Talos:
- * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, InstallDiskSelector).
+ * Whether a disk matches every field of `machine.install.diskSelector`. Text fields may contain `*`
+ * and `?` (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, InstallDiskSelector).
  */
 export const matchDisk = (selector: Record<string, unknown>, disk: Disk): boolean =>
   Object.entries(selector).every(([field, wanted]) => {
@@ -16,7 +16,8 @@ export const matchDisk = (selector: Record<string, unknown>, disk: Disk): boolea
     return glob(value).test(own[field] ?? '')
   })
 
-const typeOf = (disk: Disk): string => (disk.transport === 'nvme' ? 'nvme' : disk.rotational ? 'hdd' : 'ssd')
+const typeOf = (disk: Disk): string =>
+  disk.transport === 'nvme' ? 'nvme' : disk.rotational ? 'hdd' : 'ssd'
 
 const glob = (pattern: string): RegExp =>
   new RegExp(
@@ -26,7 +27,18 @@ const glob = (pattern: string): RegExp =>
       .replaceAll('?', '.')}$`,
   )
 
-const UNITS: Record<string, number> = { '': 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 }
+const UNITS: Record<string, number> = {
+  '': 1,
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+}
 
 const matchSize = (expression: string, bytes: number): boolean => {
   const match = /^(<=|>=|==|<|>)?\s*([\d.]+)\s*([A-Za-z]*)$/.exec(expression.trim())

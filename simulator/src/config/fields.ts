@@ -1,6 +1,9 @@
 import { fields, type Fields } from './shape.ts'
 
-/** Fields of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and the packages of the other documents). */
+/**
+ * Fields of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and
+ * the packages of the other documents).
+ */
 
 const PAIR = '{crt key}'
 const ROUTES = 'routes[]{network gateway source metric# mtu#}'
@@ -30,11 +33,15 @@ const CLUSTER = `id secret controlPlane{endpoint localAPIServerPort#} clusterNam
   etcd{image ca${PAIR} extraArgs* subnet advertisedSubnets[] listenSubnets[]} coreDNS{disabled! image} externalCloudProvider{enabled! manifests[]} extraManifests[] extraManifestHeaders* inlineManifests[]{name contents}
   adminKubeconfig{certLifetime} allowSchedulingOnMasters! allowSchedulingOnControlPlanes!`
 
-export const V1ALPHA1: Fields = fields(`version debug! persist! machine{${MACHINE}} cluster{${CLUSTER}}`)
+export const V1ALPHA1: Fields = fields(
+  `version debug! persist! machine{${MACHINE}} cluster{${CLUSTER}}`,
+)
 
-const LINK = 'up! mtu# addresses[]{address routePriority#} routes[]{destination gateway source metric# mtu# table} multicast!'
+const LINK =
+  'up! mtu# addresses[]{address routePriority#} routes[]{destination gateway source metric# mtu# table} multicast!'
 const PROVISIONING = 'provisioning{diskSelector{match} grow! minSize* maxSize*}'
-const ENCRYPTION = 'encryption{provider keys[]{slot# static{passphrase} nodeID* kms{endpoint} tpm* lockToState!} cipher keySize# blockSize# options[]}'
+const ENCRYPTION =
+  'encryption{provider keys[]{slot# static{passphrase} nodeID* kms{endpoint} tpm* lockToState!} cipher keySize# blockSize# options[]}'
 
 export interface DocumentKind {
   fields: Fields
@@ -44,8 +51,16 @@ export interface DocumentKind {
   since: number
 }
 
-const named = (text: string, since = 12): DocumentKind => ({ fields: fields(`apiVersion kind name ${text}`), named: true, since })
-const single = (text: string, since = 12): DocumentKind => ({ fields: fields(`apiVersion kind ${text}`), named: false, since })
+const named = (text: string, since = 12): DocumentKind => ({
+  fields: fields(`apiVersion kind name ${text}`),
+  named: true,
+  since,
+})
+const single = (text: string, since = 12): DocumentKind => ({
+  fields: fields(`apiVersion kind ${text}`),
+  named: false,
+  since,
+})
 
 export const DOCUMENTS: ReadonlyMap<string, DocumentKind> = new Map([
   ['HostnameConfig', single('auto hostname')],
@@ -59,7 +74,12 @@ export const DOCUMENTS: ReadonlyMap<string, DocumentKind> = new Map([
   ],
   ['BridgeConfig', named(`links[] stp{enabled!} vlan{filtering!} hardwareAddr ${LINK}`)],
   ['DummyLinkConfig', named(`hardwareAddr ${LINK}`)],
-  ['WireguardConfig', named(`privateKey listenPort# firewallMark# peers[]{publicKey presharedKey endpoint persistentKeepaliveInterval allowedIPs[]} ${LINK}`)],
+  [
+    'WireguardConfig',
+    named(
+      `privateKey listenPort# firewallMark# peers[]{publicKey presharedKey endpoint persistentKeepaliveInterval allowedIPs[]} ${LINK}`,
+    ),
+  ],
   ['VRFConfig', named(`links[] table ${LINK}`, 13)],
   ['DHCPv4Config', named('routeMetric# ignoreHostname! clientIdentifier duidRaw')],
   ['DHCPv6Config', named('routeMetric# ignoreHostname! clientIdentifier duidRaw')],
@@ -77,15 +97,26 @@ export const DOCUMENTS: ReadonlyMap<string, DocumentKind> = new Map([
   ],
   [
     'KubeSpanConfig',
-    single('enabled! advertiseKubernetesNetworks! allowDownPeerBypass! harvestExtraEndpoints! mtu# filters{endpoints[] excludeAdvertisedNetworks[]}', 13),
+    single(
+      'enabled! advertiseKubernetesNetworks! allowDownPeerBypass! harvestExtraEndpoints! mtu# filters{endpoints[] excludeAdvertisedNetworks[]}',
+      13,
+    ),
   ],
   ['KubeSpanEndpointsConfig', single('extraAnnouncedEndpoints[]')],
   ['NetworkDefaultActionConfig', single('ingress')],
   ['NetworkRuleConfig', named('portSelector{ports[] protocol} ingress[]{subnet except}')],
   ['VolumeConfig', named(`${PROVISIONING} ${ENCRYPTION} mount{secure!}`)],
-  ['UserVolumeConfig', named(`volumeType ${PROVISIONING} filesystem{type projectQuotaSupport!} ${ENCRYPTION} mount{secure! disableAccessTime!}`)],
+  [
+    'UserVolumeConfig',
+    named(
+      `volumeType ${PROVISIONING} filesystem{type projectQuotaSupport!} ${ENCRYPTION} mount{secure! disableAccessTime!}`,
+    ),
+  ],
   ['RawVolumeConfig', named(`${PROVISIONING} ${ENCRYPTION}`)],
-  ['ExistingVolumeConfig', named('discovery{volumeSelector{match}} mount{readOnly! secure! disableAccessTime!}')],
+  [
+    'ExistingVolumeConfig',
+    named('discovery{volumeSelector{match}} mount{readOnly! secure! disableAccessTime!}'),
+  ],
   ['ExternalVolumeConfig', named('filesystemType mount*', 13)],
   ['SwapVolumeConfig', named(`${PROVISIONING} ${ENCRYPTION}`)],
   ['ZswapConfig', single('maxPoolPercent# shrinkerEnabled!')],

@@ -17,7 +17,10 @@ const repositoryOf = (reference: string): string => {
   return tag === null ? reference : reference.slice(0, reference.lastIndexOf(`:${tag}`))
 }
 
-/** Whether a registry has an image. The registry's host isn't considered, because mirrors may have any name. */
+/**
+ * Whether a registry has an image. The registry's host isn't considered, because mirrors may have
+ * any name.
+ */
 export const imageExists = (reference: string): boolean => {
   const tag = imageTag(reference)
   const repository = repositoryOf(reference)
@@ -28,9 +31,17 @@ export const imageExists = (reference: string): boolean => {
 
 const isKubernetesVersion = (tag: string): boolean => {
   const [, minor = '', patch = ''] = /^v1\.(\d+)\.(\d+)(?:-[a-z]+)?$/.exec(tag) ?? []
-  return minor !== '' && Number(minor) >= KUBERNETES_MINORS.first && Number(minor) <= KUBERNETES_MINORS.last && Number(patch) <= MOST_PATCHES
+  return (
+    minor !== '' &&
+    Number(minor) >= KUBERNETES_MINORS.first &&
+    Number(minor) <= KUBERNETES_MINORS.last &&
+    Number(patch) <= MOST_PATCHES
+  )
 }
 
-/** The error of containerd's client for a missing image, as Talos passes it on (Talos: internal/pkg/containers/image/image.go). */
+/**
+ * The error of containerd's client for a missing image, as Talos passes it on (Talos:
+ * internal/pkg/containers/image/image.go).
+ */
 export const notFoundMessage = (reference: string): string =>
   `failed to pull image "${reference}": failed to resolve reference "${reference}": ${reference}: not found`

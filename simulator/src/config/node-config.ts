@@ -17,7 +17,8 @@ export const STATIC_PODS = ['kube-apiserver', 'kube-controller-manager', 'kube-s
 export type StaticPodName = (typeof STATIC_PODS)[number]
 
 const texts = (value: unknown): string[] => list(value).map(text)
-const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
+const textMap = (value: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
 
 /** Decodes a PEM text, which configurations contain in base64. Null if absent. */
 export const pem = (value: unknown): string | null => {
@@ -43,11 +44,19 @@ export const readNodeConfig = (loaded: Loaded) => {
   const kubelet = object(machine.kubelet)
   const controlPlane = object(cluster.controlPlane)
   const apiServerVersion = imageTag(text(apiServer.image)) ?? imageTag(text(kubelet.image)) ?? ''
-  const staticPod = (name: StaticPodName, section: Record<string, unknown>): { image: string; spec: string } => {
+  const staticPod = (
+    name: StaticPodName,
+    section: Record<string, unknown>,
+  ): { image: string; spec: string } => {
     const { certSANs: _, image, ...spec } = section
-    return { image: text(image) || `registry.k8s.io/${name}:${apiServerVersion}`, spec: JSON.stringify(spec) }
+    return {
+      image: text(image) || `registry.k8s.io/${name}:${apiServerVersion}`,
+      spec: JSON.stringify(spec),
+    }
   }
-  const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type)) ? 'controlplane' : 'worker'
+  const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type))
+    ? 'controlplane'
+    : 'worker'
   return {
     role,
     token: text(machine.token),
@@ -57,7 +66,10 @@ export const readNodeConfig = (loaded: Loaded) => {
     hostname: hostnameOf(loaded),
     kubeletImage: text(kubelet.image),
     kubeletVersion: imageTag(text(kubelet.image)) ?? '',
-    /** Whether programs on the machine reach the API servers through a local load balancer instead of the cluster's endpoint. */
+    /**
+     * Whether programs on the machine reach the API servers through a local load balancer instead
+     * of the cluster's endpoint.
+     */
     kubePrism: object(object(machine.features).kubePrism).enabled === true,
     nodeLabels: textMap(machine.nodeLabels),
     nodeTaints: textMap(machine.nodeTaints),
@@ -88,14 +100,19 @@ export const readNodeConfig = (loaded: Loaded) => {
       /** Image of each static pod, and its other settings as text. */
       staticPods: {
         'kube-apiserver': staticPod('kube-apiserver', apiServer),
-        'kube-controller-manager': staticPod('kube-controller-manager', object(cluster.controllerManager)),
+        'kube-controller-manager': staticPod(
+          'kube-controller-manager',
+          object(cluster.controllerManager),
+        ),
         'kube-scheduler': staticPod('kube-scheduler', object(cluster.scheduler)),
       } satisfies Record<StaticPodName, object>,
       apiServerSans: texts(apiServer.certSANs),
       apiServerPort: Number(controlPlane.localAPIServerPort ?? 6443),
       serviceSubnet: texts(network.serviceSubnets)[0] ?? '10.96.0.0/12',
       podSubnet: texts(network.podSubnets)[0] ?? '10.244.0.0/16',
-      scheduleOnControlPlanes: cluster.allowSchedulingOnControlPlanes === true || cluster.allowSchedulingOnMasters === true,
+      scheduleOnControlPlanes:
+        cluster.allowSchedulingOnControlPlanes === true ||
+        cluster.allowSchedulingOnMasters === true,
     },
     virtualAddresses: virtualAddressesOf(loaded),
   }
@@ -103,45 +120,76 @@ export const readNodeConfig = (loaded: Loaded) => {
 
 const hostnameOf = (loaded: Loaded): string | null => {
   const named = loaded.documents.find((document) => document.kind === 'HostnameConfig')
-  const own = text(named?.body.hostname) || text(object(object(loaded.v1alpha1?.machine).network).hostname)
+  const own =
+    text(named?.body.hostname) || text(object(object(loaded.v1alpha1?.machine).network).hostname)
   return own === '' ? null : own
 }
 
 const virtualAddressesOf = (loaded: Loaded): { address: string; link: string }[] => [
-  ...loaded.documents.filter(({ kind }) => kind === 'Layer2VIPConfig').map(({ name, body }) => ({ address: name, link: text(body.link) })),
+  ...loaded.documents
+    .filter(({ kind }) => kind === 'Layer2VIPConfig')
+    .map(({ name, body }) => ({ address: name, link: text(body.link) })),
   ...interfacesOf(loaded).flatMap((item) => {
     const address = text(object(item.vip).ip)
     return address === '' ? [] : [{ address, link: text(item.interface) }]
   }),
 ]
 
-export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] => list(object(object(loaded.v1alpha1?.machine).network).interfaces).map(object)
+export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] =>
+  list(object(object(loaded.v1alpha1?.machine).network).interfaces).map(object)
 
 /**
- * Documents that configure a link. If there is any such document, Talos no longer runs DHCP on every physical link (Talos:
- * internal/app/machined/pkg/controllers/network/operator_config.go).
+ * Documents that configure a link. If there is any such document, Talos no longer runs DHCP on
+ * every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go).
  */
 const LINK_KINDS = /^(?:Link|VLAN|Bond|Bridge|DummyLink|Wireguard|VRF|DHCPv4|DHCPv6)Config$/
 
-/** Whether a server with this configuration keeps its link's address, which the simulated network assigns by DHCP. */
-export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }, address: string): boolean => {
+/**
+ * Whether a server with this configuration keeps its link's address, which the simulated network
+ * assigns by DHCP.
+ */
+export const keepsAddress = (
+  loaded: Loaded,
+  link: { name: string; mac: string },
+  address: string,
+): boolean => {
   const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.test(kind))
   const interfaces = interfacesOf(loaded)
   if (documents.length === 0 && interfaces.length === 0) return true
 
   const names = new Set([link.name])
   for (const { kind, name, body } of loaded.documents)
-    if (kind === 'LinkAliasConfig' && text(object(body.selector).match).toLowerCase().includes(link.mac)) names.add(name)
+    if (
+      kind === 'LinkAliasConfig' &&
+      text(object(body.selector).match).toLowerCase().includes(link.mac)
+    )
+      names.add(name)
   // A bond or bridge takes over the addresses of its members.
   for (const { kind, name, body } of documents)
-    if ((kind === 'BondConfig' || kind === 'BridgeConfig') && list(body.links).some((member) => names.has(text(member)))) names.add(name)
+    if (
+      (kind === 'BondConfig' || kind === 'BridgeConfig') &&
+      list(body.links).some((member) => names.has(text(member)))
+    )
+      names.add(name)
 
-  const holds = (item: unknown): boolean => text(typeof item === 'object' ? object(item).address : item).split('/')[0] === address
+  const holds = (item: unknown): boolean =>
+    text(typeof item === 'object' ? object(item).address : item).split('/')[0] === address
   return (
-    documents.some(({ kind, name, body }) => names.has(name) && (kind === 'DHCPv4Config' || list(body.addresses).some(holds))) ||
+    documents.some(
+      ({ kind, name, body }) =>
+        names.has(name) && (kind === 'DHCPv4Config' || list(body.addresses).some(holds)),
+    ) ||
     interfaces.some((item) => {
-      const selected = names.has(text(item.interface)) || text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac
-      return selected && item.ignore !== true && (item.dhcp === true || list(item.addresses).some(holds) || text(item.cidr).split('/')[0] === address)
+      const selected =
+        names.has(text(item.interface)) ||
+        text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac
+      return (
+        selected &&
+        item.ignore !== true &&
+        (item.dhcp === true ||
+          list(item.addresses).some(holds) ||
+          text(item.cidr).split('/')[0] === address)
+      )
     })
   )
 }

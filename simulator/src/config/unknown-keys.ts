@@ -6,8 +6,9 @@ type Path = readonly (string | number)[]
 type Tree = Map<string | number, Tree | string>
 
 /**
- * Lists unknown keys as Talos does (siderolabs/gen: xyaml.CheckUnknownKeys): YAML with an indent of four, with only the unknown keys and their parents,
- * sorted. `nodeAt` returns the node at a path of the document.
+ * Lists unknown keys as Talos does (siderolabs/gen: xyaml.CheckUnknownKeys): YAML with an indent of
+ * four, with only the unknown keys and their parents, sorted. `nodeAt` returns the node at a path
+ * of the document.
  */
 export const unknownKeys = (paths: readonly Path[], nodeAt: (path: Path) => unknown): string => {
   const root: Tree = new Map()
@@ -40,8 +41,15 @@ const byKeys = (a: Path, b: Path): number => {
 const treeOf = (node: Node): Tree | string => {
   if (isCollection(node) && !node.flow && node.items.length > 0) {
     const tree: Tree = new Map()
-    if (isMap(node)) for (const { key, value } of node.items) tree.set(isScalar(key) ? String(key.value) : inline(key), isNode(value) ? treeOf(value) : 'null')
-    if (isSeq(node)) for (const [index, item] of node.items.entries()) tree.set(index, isNode(item) ? treeOf(item) : 'null')
+    if (isMap(node))
+      for (const { key, value } of node.items)
+        tree.set(
+          isScalar(key) ? String(key.value) : inline(key),
+          isNode(value) ? treeOf(value) : 'null',
+        )
+    if (isSeq(node))
+      for (const [index, item] of node.items.entries())
+        tree.set(index, isNode(item) ? treeOf(item) : 'null')
     return tree
   }
   return inline(node)
@@ -55,7 +63,10 @@ const inline = (value: unknown): string => {
 const written = (tree: Tree, indent: string): string =>
   [...tree]
     .map(([key, value]) => {
-      if (typeof key === 'number') return `${indent}- ${typeof value === 'string' ? `${value}\n` : written(value, `${indent}  `).trimStart()}`
-      return typeof value === 'string' ? `${indent}${key}: ${value}\n` : `${indent}${key}:\n${written(value, `${indent}    `)}`
+      if (typeof key === 'number')
+        return `${indent}- ${typeof value === 'string' ? `${value}\n` : written(value, `${indent}  `).trimStart()}`
+      return typeof value === 'string'
+        ? `${indent}${key}: ${value}\n`
+        : `${indent}${key}:\n${written(value, `${indent}    `)}`
     })
     .join('')

@@ -2,7 +2,10 @@ import { currentFingerprint } from '../wire/apid.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
 
-/** What a client needs to add a server by address. Unlike `presentServer` it doesn't work out the server's hardware, which takes more than a second for ten thousand. */
+/**
+ * What a client needs to add a server by address. Unlike `presentServer` it doesn't work out the
+ * server's hardware, which takes more than a second for ten thousand.
+ */
 export const presentAddress = ({ plan, disk }: Machine) => ({
   simulated: true,
   uuid: disk.identity.uuid,
@@ -44,13 +47,31 @@ export const presentBooted = (machine: Machine): object => ({
   schematic: machine.plan.schematic,
 })
 
-/** Counters of every server, and the number of etcd clusters per Talos cluster id, which must be one. */
+/**
+ * Counters of every server, and the number of etcd clusters per Talos cluster id, which must be
+ * one.
+ */
 export const presentCounters = (world: World): object => {
-  const nothing = { etcdMade: 0, recoveries: 0, members: 0, quorumLosses: 0, budgetBreaches: 0, mostUnready: 0 }
-  const clusters = new Map<string, { id: string; name: string; bootstrapCalls: number } & typeof nothing>()
+  const nothing = {
+    etcdMade: 0,
+    recoveries: 0,
+    members: 0,
+    quorumLosses: 0,
+    budgetBreaches: 0,
+    mostUnready: 0,
+  }
+  const clusters = new Map<
+    string,
+    { id: string; name: string; bootstrapCalls: number } & typeof nothing
+  >()
   for (const { state, counters } of world.etcd.all) {
     const { talosId: id, name } = state
-    const entry = clusters.get(id) ?? { id, name, bootstrapCalls: world.etcd.callsOf(id), ...nothing }
+    const entry = clusters.get(id) ?? {
+      id,
+      name,
+      bootstrapCalls: world.etcd.callsOf(id),
+      ...nothing,
+    }
     entry[state.isRecovered ? 'recoveries' : 'etcdMade']++
     entry.members += state.members.length
     entry.quorumLosses += counters.quorumLosses
@@ -60,7 +81,11 @@ export const presentCounters = (world: World): object => {
   }
   return {
     simulated: true,
-    servers: world.machines.map(({ plan, disk }) => ({ name: plan.name, uuid: disk.identity.uuid, ...disk.state.counters })),
+    servers: world.machines.map(({ plan, disk }) => ({
+      name: plan.name,
+      uuid: disk.identity.uuid,
+      ...disk.state.counters,
+    })),
     clusters: [...clusters.values()],
   }
 }

@@ -29,22 +29,39 @@ const platformOf = (given: string): Omit<Asset, 'kind'> => {
   if (at === -1) throw new Invalid(`invalid platform-arch: ${JSON.stringify(text)}`)
   const platform = text.slice(0, at)
   const arch = archOf(text.slice(at + 1))
-  if (!PLATFORMS.includes(platform)) throw new Invalid(`invalid platform: ${JSON.stringify(platform)}`)
+  if (!PLATFORMS.includes(platform))
+    throw new Invalid(`invalid platform: ${JSON.stringify(platform)}`)
   return { platform, arch, secureboot }
 }
 
-const FORMS: [pattern: RegExp, kind: Asset['kind'], read: (text: string) => Omit<Asset, 'kind'>][] = [
-  [/^kernel-(.*)$/, 'kernel', (arch) => ({ platform: 'metal', arch: archOf(arch), secureboot: false })],
-  [/^cmdline-(.*)$/, 'cmdline', platformOf],
-  [/^initramfs-(.*)\.xz$/, 'initramfs', (arch) => ({ platform: 'metal', arch: archOf(arch), secureboot: false })],
-  [/^(.*)\.iso$/, 'iso', platformOf],
-  [/^(.*)-uki\.efi$/, 'uki', platformOf],
-  [/^installer-(.*)\.tar$/, 'installer', (text) => platformOf(`metal-${text}`)],
-  [/^((?:(?!-installer-).)*-installer-.*)\.tar$/, 'installer', (text) => platformOf(text.replace('-installer-', '-'))],
-  [/^(.*)\.(?:raw|qcow2|vhd|ova)(?:\.tar\.gz|\.gz|\.xz|\.zst)?$/, 'disk image', platformOf],
-]
+const FORMS: [pattern: RegExp, kind: Asset['kind'], read: (text: string) => Omit<Asset, 'kind'>][] =
+  [
+    [
+      /^kernel-(.*)$/,
+      'kernel',
+      (arch) => ({ platform: 'metal', arch: archOf(arch), secureboot: false }),
+    ],
+    [/^cmdline-(.*)$/, 'cmdline', platformOf],
+    [
+      /^initramfs-(.*)\.xz$/,
+      'initramfs',
+      (arch) => ({ platform: 'metal', arch: archOf(arch), secureboot: false }),
+    ],
+    [/^(.*)\.iso$/, 'iso', platformOf],
+    [/^(.*)-uki\.efi$/, 'uki', platformOf],
+    [/^installer-(.*)\.tar$/, 'installer', (text) => platformOf(`metal-${text}`)],
+    [
+      /^((?:(?!-installer-).)*-installer-.*)\.tar$/,
+      'installer',
+      (text) => platformOf(text.replace('-installer-', '-')),
+    ],
+    [/^(.*)\.(?:raw|qcow2|vhd|ova)(?:\.tar\.gz|\.gz|\.xz|\.zst)?$/, 'disk image', platformOf],
+  ]
 
-/** Parses the name of a factory file (image-factory: internal/profile/profile.go). @throws Invalid for any other name */
+/**
+ * Parses the name of a factory file (image-factory: internal/profile/profile.go). @throws Invalid
+ * for any other name
+ */
 export const assetOf = (path: string): Asset => {
   for (const [pattern, kind, read] of FORMS) {
     const match = pattern.exec(path)
@@ -60,14 +77,19 @@ const REPLACED = new Set(['console', 'talos.platform'])
 const nameOf = (argument: string): string => argument.split('=')[0] ?? ''
 
 /**
- * The kernel arguments of an image: Talos's own, then the schematic's. A minus before an argument removes that argument, with all its values if no value is
- * given (Talos: pkg/imager/imager.go).
+ * The kernel arguments of an image: Talos's own, then the schematic's. A minus before an argument
+ * removes that argument, with all its values if no value is given (Talos: pkg/imager/imager.go).
  */
 export const kernelCommandLine = (
   asset: Pick<Asset, 'platform' | 'arch' | 'secureboot'> & { kind?: Asset['kind'] },
   { extraKernelArgs }: Pick<Schematic, 'extraKernelArgs'>,
 ): string => {
-  const consoles = asset.platform !== 'metal' ? [] : asset.arch === 'arm64' ? ['console=ttyAMA0', 'console=tty0'] : ['console=tty0']
+  const consoles =
+    asset.platform !== 'metal'
+      ? []
+      : asset.arch === 'arm64'
+        ? ['console=ttyAMA0', 'console=tty0']
+        : ['console=tty0']
   const replaced = new Set(extraKernelArgs.map(nameOf).filter((name) => REPLACED.has(name)))
   const own = [
     `talos.platform=${asset.platform}`,
@@ -79,14 +101,16 @@ export const kernelCommandLine = (
   let line = own.filter((argument) => !replaced.has(nameOf(argument)))
   for (const argument of extraKernelArgs) {
     const gone = argument.slice(1)
-    if (argument.startsWith('-')) line = line.filter((kept) => kept !== gone && nameOf(kept) !== gone)
+    if (argument.startsWith('-'))
+      line = line.filter((kept) => kept !== gone && nameOf(kept) !== gone)
     else line.push(argument)
   }
   return line.join(' ')
 }
 
 /**
- * The content of a file: a text that explains that the file is no image. Only its kernel command line is real.
+ * The content of a file: a text that explains that the file is no image. Only its kernel command
+ * line is real.
  * @throws Invalid if an extension doesn't exist for this version
  */
 export const contentOf = (asset: Asset, schematic: Schematic, version: string): string => {
@@ -115,10 +139,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.qcow2': 'application/x-qemu-disk',
   '.tar': 'application/x-tar',
 }
-export const contentType = (path: string): string => TYPES[extname(path)] ?? 'application/octet-stream'
+export const contentType = (path: string): string =>
+  TYPES[extname(path)] ?? 'application/octet-stream'
 
 /** The iPXE script of an image. */
-export const pxeScript = (base: string, asset: Asset, schematic: Schematic, version: string): string => {
+export const pxeScript = (
+  base: string,
+  asset: Asset,
+  schematic: Schematic,
+  version: string,
+): string => {
   const files = `${base}/image/${schematic.id}/${version}`
   const line = kernelCommandLine(asset, schematic)
   return asset.secureboot

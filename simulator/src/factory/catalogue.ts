@@ -7,8 +7,9 @@ export class Missing extends Error {
 }
 
 /**
- * Talos versions that the factory builds, oldest first: more than Steelyard supports, and prereleases of the newest minor only, like the real one
- * (image-factory: internal/artifacts/versions.go).
+ * Talos versions that the factory builds, oldest first: more than Steelyard supports, and
+ * prereleases of the newest minor only, like the real one (image-factory:
+ * internal/artifacts/versions.go).
  */
 export const VERSIONS: readonly string[] = [
   ...numbered('v1.10', 10),
@@ -26,10 +27,17 @@ function numbered(minor: string, count: number): string[] {
   return Array.from({ length: count }, (_, patch) => `${minor}.${patch}`)
 }
 
-/** Parses a version in a path, with or without the `v`. @throws Error (500) if the text is no version, `Missing` if the version doesn't exist */
+/**
+ * Parses a version in a path, with or without the `v`. @throws Error (500) if the text is no
+ * version, `Missing` if the version doesn't exist
+ */
 export const versionOf = (text: string): string => {
   const version = text.startsWith('v') ? text : `v${text}`
-  if (!/^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(version))
+  if (
+    !/^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(
+      version,
+    )
+  )
     throw new Error(`error parsing version: Invalid character(s) found in "${version.slice(1)}"`)
   if (!VERSIONS.includes(version)) throw new Missing(`version ${version.slice(1)} is not available`)
   return version
@@ -47,7 +55,10 @@ const OF_TALOS = ''
 const NVIDIA_LTS = '580.159.03'
 const NVIDIA = '595.58.03'
 
-/** Names and tiers are those of siderolabs/extensions, release-1.12 to release-1.14; the descriptions are the simulation's own. */
+/**
+ * Names and tiers are those of siderolabs/extensions, release-1.12 to release-1.14; the
+ * descriptions are the simulation's own.
+ */
 const EXTENSIONS: Readonly<Record<string, ReturnType<typeof core>>> = {
   'amazon-ena': core('2.16.1', 'Driver of the Elastic Network Adapter.'),
   'amd-ucode': core('20260810', 'Microcode updates for AMD processors.'),
@@ -71,7 +82,11 @@ const EXTENSIONS: Readonly<Record<string, ReturnType<typeof core>>> = {
   gvisor: core('20260810.0', 'The gVisor sandbox as a runtime of containerd.'),
   'gvisor-debug': extra('v1.0.0', 'Debug logs of gVisor.'),
   hailort: extra('4.23.0', 'Driver and firmware for Hailo accelerators.'),
-  'harbor-credential-provider': extra('v0.2.0', 'Credentials of a Harbor registry for kubelet.', 14),
+  'harbor-credential-provider': extra(
+    'v0.2.0',
+    'Credentials of a Harbor registry for kubelet.',
+    14,
+  ),
   'hyperv-guest-agent': extra(OF_TALOS, 'Guest agent for Hyper-V.', 14),
   i915: core('20260810', 'Firmware and kernel module for Intel graphics.'),
   'intel-ice-firmware': core('20260810', 'Firmware for Intel E800 network cards.'),
@@ -79,7 +94,10 @@ const EXTENSIONS: Readonly<Record<string, ReturnType<typeof core>>> = {
   'intel-ucode': core('20260512', 'Microcode updates for Intel processors.'),
   'iscsi-tools': core('v0.2.0', 'iSCSI initiator, as Longhorn and others need it.'),
   joydev: extra(OF_TALOS, 'Kernel module for joysticks.', 13),
-  'kata-containers': extra('3.26.0', 'Containers in virtual machines of their own, as a runtime of containerd.'),
+  'kata-containers': extra(
+    '3.26.0',
+    'Containers in virtual machines of their own, as a runtime of containerd.',
+  ),
   'kata-containers-snp': extra('3.26.0', 'Kata Containers with AMD SEV-SNP.', 14),
   lldpd: extra('1.0.21', 'Announces the server and finds its neighbours by LLDP.'),
   mdadm: contrib('4.5', 'Tools for software RAID.'),
@@ -93,16 +111,37 @@ const EXTENSIONS: Readonly<Record<string, ReturnType<typeof core>>> = {
   'nfs-utils': contrib('2.8.4', 'Locking for NFS mounts.'),
   nfsd: extra(OF_TALOS, 'Kernel module of the NFS server.'),
   nfsrahead: contrib('2.8.4', 'Read-ahead of NFS mounts.'),
-  'nonfree-kmod-nvidia-lts': core(NVIDIA_LTS, 'Proprietary kernel modules of NVIDIA, long-term branch.'),
-  'nonfree-kmod-nvidia-production': core(NVIDIA, 'Proprietary kernel modules of NVIDIA, production branch.'),
-  'nut-client': contrib('2.8.4', 'Client of Network UPS Tools: shuts down when the battery is low.'),
-  'nvidia-container-toolkit-lts': core(`${NVIDIA_LTS}-v1.19.0`, 'Container toolkit of NVIDIA, long-term branch.'),
-  'nvidia-container-toolkit-production': core(`${NVIDIA}-v1.19.0`, 'Container toolkit of NVIDIA, production branch.'),
+  'nonfree-kmod-nvidia-lts': core(
+    NVIDIA_LTS,
+    'Proprietary kernel modules of NVIDIA, long-term branch.',
+  ),
+  'nonfree-kmod-nvidia-production': core(
+    NVIDIA,
+    'Proprietary kernel modules of NVIDIA, production branch.',
+  ),
+  'nut-client': contrib(
+    '2.8.4',
+    'Client of Network UPS Tools: shuts down when the battery is low.',
+  ),
+  'nvidia-container-toolkit-lts': core(
+    `${NVIDIA_LTS}-v1.19.0`,
+    'Container toolkit of NVIDIA, long-term branch.',
+  ),
+  'nvidia-container-toolkit-production': core(
+    `${NVIDIA}-v1.19.0`,
+    'Container toolkit of NVIDIA, production branch.',
+  ),
   'nvidia-fabricmanager-lts': core(NVIDIA_LTS, 'Fabric manager for NVLink, long-term branch.'),
   'nvidia-fabricmanager-production': core(NVIDIA, 'Fabric manager for NVLink, production branch.'),
   'nvidia-gdrdrv-device': extra('v2.5.1', 'Device node of GPUDirect RDMA copies.'),
-  'nvidia-open-gpu-kernel-modules-lts': core(NVIDIA_LTS, 'Open kernel modules of NVIDIA, long-term branch.'),
-  'nvidia-open-gpu-kernel-modules-production': core(NVIDIA, 'Open kernel modules of NVIDIA, production branch.'),
+  'nvidia-open-gpu-kernel-modules-lts': core(
+    NVIDIA_LTS,
+    'Open kernel modules of NVIDIA, long-term branch.',
+  ),
+  'nvidia-open-gpu-kernel-modules-production': core(
+    NVIDIA,
+    'Open kernel modules of NVIDIA, production branch.',
+  ),
   'nvme-cli': contrib('2.16', 'Command line for NVMe disks.'),
   panfrost: contrib(OF_TALOS, 'Kernel module for ARM Mali graphics.'),
   'px-fuse': extra('3.2.0', 'Kernel module of Portworx.', 13),
@@ -150,7 +189,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   'amdgpu-firmware': 'amdgpu',
 }
 
-/** The extensions of a version, as `GET /version/<v>/extensions/official` returns them. The digests are hashes of name and version. */
+/**
+ * The extensions of a version, as `GET /version/<v>/extensions/official` returns them. The digests
+ * are hashes of name and version.
+ */
 export const extensionsOf = (version: string) => {
   const minor = Number(version.split('.')[1])
   return Object.entries(EXTENSIONS)
@@ -167,13 +209,25 @@ export const extensionsOf = (version: string) => {
     })
 }
 
-/** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos version lacks one of them */
+/**
+ * The extensions of a schematic with their current names and versions. @throws Invalid if this
+ * Talos version lacks one of them
+ */
 export const resolveExtensions = (names: readonly string[], version: string) => {
   const known = names.length === 0 ? [] : extensionsOf(version)
   return names.map((name) => {
     const short = name.replace(/^siderolabs\//, '')
-    const found = known.find((extension) => extension.name === name || extension.name === `siderolabs/${ALIASES[short]}`)
-    if (!found) throw new Invalid(`official extension ${JSON.stringify(name)} is not available for Talos version ${version}`)
-    return { name: found.name.replace(/^siderolabs\//, ''), version: found.ref.split(':')[1] ?? '', description: found.description.trim() }
+    const found = known.find(
+      (extension) => extension.name === name || extension.name === `siderolabs/${ALIASES[short]}`,
+    )
+    if (!found)
+      throw new Invalid(
+        `official extension ${JSON.stringify(name)} is not available for Talos version ${version}`,
+      )
+    return {
+      name: found.name.replace(/^siderolabs\//, ''),
+      version: found.ref.split(':')[1] ?? '',
+      description: found.description.trim(),
+    }
   })
 }

@@ -13,16 +13,36 @@ const factory = async (options: Parameters<typeof startFactory>[0] = {}): Promis
 }
 
 const post = (url: string, body: string): Promise<Response> =>
-  fetch(`${url}/schematics`, { method: 'POST', headers: { 'content-type': 'application/yaml' }, body })
+  fetch(`${url}/schematics`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/yaml' },
+    body,
+  })
 
 const PLAIN = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
 test.each([
   ['nothing', '{}', PLAIN],
-  ['kernel arguments', 'customization:\n  extraKernelArgs: [noapic, nolapic]', '9cba8e32753f91a16c1837ab8abf356af021706ef284aef07380780177d9a06c'],
-  ['META', '{"customization": {"meta": [{"key": 10, "value": "foo"}]}}', 'd308a2a5ee2277bed5fbaa104fcbc8d59122abfa737df987a95b4ca763459a7f'],
-  ['secure boot', 'customization: {secureboot: {includeWellKnownCertificates: true}}', 'fa8e05f142a851d3ee568eb0a8e5841eaf6b0ebc8df9a63df16ac5ed2c04f3e6'],
-  ['an overlay', 'overlay: {name: rpi_generic, image: siderolabs/sbc-raspberrypi}', 'ee21ef4a5ef808a9b7484cc0dda0f25075021691c8c09a276591eedb638ea1f9'],
+  [
+    'kernel arguments',
+    'customization:\n  extraKernelArgs: [noapic, nolapic]',
+    '9cba8e32753f91a16c1837ab8abf356af021706ef284aef07380780177d9a06c',
+  ],
+  [
+    'META',
+    '{"customization": {"meta": [{"key": 10, "value": "foo"}]}}',
+    'd308a2a5ee2277bed5fbaa104fcbc8d59122abfa737df987a95b4ca763459a7f',
+  ],
+  [
+    'secure boot',
+    'customization: {secureboot: {includeWellKnownCertificates: true}}',
+    'fa8e05f142a851d3ee568eb0a8e5841eaf6b0ebc8df9a63df16ac5ed2c04f3e6',
+  ],
+  [
+    'an overlay',
+    'overlay: {name: rpi_generic, image: siderolabs/sbc-raspberrypi}',
+    'ee21ef4a5ef808a9b7484cc0dda0f25075021691c8c09a276591eedb638ea1f9',
+  ],
   [
     'extensions',
     'customization: {systemExtensions: {officialExtensions: [siderolabs/iscsi-tools, siderolabs/util-linux-tools]}}',
@@ -76,13 +96,18 @@ test("ambiguous YAML strings are quoted as in Steelyard's own schematics", () =>
     '=',
     '<<',
   ]
-  for (const argument of [...awkward.filter((text) => text !== '' && !/\s/.test(text)), 'ip=10.0.0.2::10.0.0.1:255.255.255.0::eth0:off'])
-    expect([argument, readSchematic(JSON.stringify({ customization: { extraKernelArgs: [argument] } })).id]).toEqual([
+  for (const argument of [
+    ...awkward.filter((text) => text !== '' && !/\s/.test(text)),
+    'ip=10.0.0.2::10.0.0.1:255.255.255.0::eth0:off',
+  ])
+    expect([
       argument,
-      schematicId({ extraKernelArgs: [argument] }),
-    ])
+      readSchematic(JSON.stringify({ customization: { extraKernelArgs: [argument] } })).id,
+    ]).toEqual([argument, schematicId({ extraKernelArgs: [argument] })])
   for (const value of awkward)
-    expect(readSchematic(JSON.stringify({ customization: { meta: [{ key: 10, value }] } })).text).toBe(schematicText({ meta: [{ key: 10, value }] }))
+    expect(
+      readSchematic(JSON.stringify({ customization: { meta: [{ key: 10, value }] } })).text,
+    ).toBe(schematicText({ meta: [{ key: 10, value }] }))
 })
 
 test("invalid schematics are refused with the real factory's reasons", async () => {
@@ -94,7 +119,9 @@ test("invalid schematics are refused with the real factory's reasons", async () 
   expect(await refused('customization:\n  kernelArgs: [a]\n')).toBe(
     '400 yaml: construct errors:\n  line 2: field kernelArgs not found in type schematic.Customization',
   )
-  expect(await refused('customization:\n  extraKernelArgs: quiet\n')).toContain('400 yaml: construct errors:')
+  expect(await refused('customization:\n  extraKernelArgs: quiet\n')).toContain(
+    '400 yaml: construct errors:',
+  )
   expect(await refused('customization: {meta: [{key: 256, value: x}]}')).toContain('into uint8')
   expect(await refused('owner: me')).toContain('400 owner field is only supported')
   expect(await refused('')).toBe('400 EOF')
@@ -117,28 +144,47 @@ test("invalid schematics are refused with the real factory's reasons", async () 
 test('the factory lists versions and extensions, and refuses images with an extension that the version lacks', async () => {
   const { url } = await factory()
   const versions = (await (await fetch(`${url}/versions`)).json()) as string[]
-  expect(versions).toEqual(expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.0-rc.1', 'v1.11.0']))
+  expect(versions).toEqual(
+    expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.0-rc.1', 'v1.11.0']),
+  )
   const names = async (version: string): Promise<Map<string, string>> =>
     new Map(
-      ((await (await fetch(`${url}/version/${version}/extensions/official`)).json()) as { name: string; description: string }[]).map((e) => [
-        e.name,
-        e.description,
-      ]),
+      (
+        (await (await fetch(`${url}/version/${version}/extensions/official`)).json()) as {
+          name: string
+          description: string
+        }[]
+      ).map((e) => [e.name, e.description]),
     )
   const newer = await names('1.13.9')
   expect(newer.get('siderolabs/gvisor')).toMatch(/^\[core\] /)
   expect(newer.has('siderolabs/intel-npu')).toBe(true)
   expect((await names('v1.12.11')).has('siderolabs/intel-npu')).toBe(false)
-  const { id } = (await (await post(url, 'customization: {systemExtensions: {officialExtensions: [siderolabs/intel-npu]}}')).json()) as { id: string }
+  const { id } = (await (
+    await post(
+      url,
+      'customization: {systemExtensions: {officialExtensions: [siderolabs/intel-npu]}}',
+    )
+  ).json()) as { id: string }
   expect((await fetch(`${url}/image/${id}/v1.13.9/metal-amd64.iso`)).status).toBe(200)
   const lacking = await fetch(`${url}/image/${id}/v1.12.11/metal-amd64.iso`)
-  expect([lacking.status, await lacking.text()]).toEqual([400, 'official extension "siderolabs/intel-npu" is not available for Talos version v1.12.11\n'])
+  expect([lacking.status, await lacking.text()]).toEqual([
+    400,
+    'official extension "siderolabs/intel-npu" is not available for Talos version v1.12.11\n',
+  ])
 })
 
 test('downloaded files state that they are simulated, and scripts contain the kernel arguments', async () => {
   const { url } = await factory()
   const argument = 'talos.config=http://10.0.0.5:8080/join/x?uuid=${uuid}'
-  const { id } = (await (await post(url, JSON.stringify({ customization: { extraKernelArgs: [argument, '-console', '-selinux=1', '-pti=off'] } }))).json()) as {
+  const { id } = (await (
+    await post(
+      url,
+      JSON.stringify({
+        customization: { extraKernelArgs: [argument, '-console', '-selinux=1', '-pti=off'] },
+      }),
+    )
+  ).json()) as {
     id: string
   }
   for (const file of [
@@ -150,7 +196,11 @@ test('downloaded files state that they are simulated, and scripts contain the ke
     'initramfs-arm64.xz',
   ]) {
     const answer = await fetch(`${url}/image/${id}/v1.13.9/${file}`)
-    expect([file, answer.status, answer.headers.get('x-simulated')]).toEqual([file, 200, 'steelyard-simulator'])
+    expect([file, answer.status, answer.headers.get('x-simulated')]).toEqual([
+      file,
+      200,
+      'steelyard-simulator',
+    ])
     expect(await answer.text()).toContain('SIMULATED')
     const head = await fetch(`${url}/image/${id}/v1.13.9/${file}`, { method: 'HEAD' })
     expect(head.status).toBe(200)
@@ -164,7 +214,9 @@ test('downloaded files state that they are simulated, and scripts contain the ke
   expect(await (await fetch(`${url}/pxe/${id}/v1.13.9/metal-amd64`)).text()).toBe(
     `#!ipxe\n\nimgfree\nkernel ${url}/image/${id}/v1.13.9/kernel-amd64 ${line}\ninitrd ${url}/image/${id}/v1.13.9/initramfs-amd64.xz\nboot\n`,
   )
-  expect(await (await fetch(`${url}/pxe/${id}/v1.13.9/metal-amd64-secureboot`)).text()).toContain('secureboot-uki.efi')
+  expect(await (await fetch(`${url}/pxe/${id}/v1.13.9/metal-amd64-secureboot`)).text()).toContain(
+    'secureboot-uki.efi',
+  )
 })
 
 test('faults apply until they are cleared', async () => {
@@ -185,7 +237,9 @@ test('faults apply until they are cleared', async () => {
   for (let read = 0; read < 1_000_000;) read += (await reader.read()).value!.length
   await reader.cancel()
   await started.fault({ kind: 'slow', ms: 60_000 })
-  await expect(fetch(`${url}/versions`, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: 'TimeoutError' })
+  await expect(fetch(`${url}/versions`, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(
+    { name: 'TimeoutError' },
+  )
   await started.fault(null)
   expect((await fetch(`${url}/versions`)).status).toBe(200)
 })
@@ -195,7 +249,9 @@ test('the factory keeps its port and schematics across a restart', async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'factory.json')
   const first = await factory({ file })
-  const { id } = (await (await post(first.url, 'customization: {extraKernelArgs: [quiet]}')).json()) as { id: string }
+  const { id } = (await (
+    await post(first.url, 'customization: {extraKernelArgs: [quiet]}')
+  ).json()) as { id: string }
   await first.stop()
   const second = await factory({ file })
   expect(second.url).toBe(first.url)

@@ -27,8 +27,8 @@ interface Field {
 }
 
 /**
- * Fields in the factory's order (image-factory: pkg/schematic/schematic.go). Deliberately independent of the code in
- * `talos/schematic`, so that tests notice a mistake in either of them.
+ * Fields in the factory's order (image-factory: pkg/schematic/schematic.go). Deliberately
+ * independent of the code in `talos/schematic`, so that tests notice a mistake in either of them.
  */
 const SCHEMATIC: Field[] = [
   { key: 'owner', kind: 'text' },
@@ -57,7 +57,11 @@ const SCHEMATIC: Field[] = [
           { key: 'value', kind: 'text', always: true },
         ],
       },
-      { key: 'systemExtensions', type: 'SystemExtensions', kind: [{ key: 'officialExtensions', kind: 'texts' }] },
+      {
+        key: 'systemExtensions',
+        type: 'SystemExtensions',
+        kind: [{ key: 'officialExtensions', kind: 'texts' }],
+      },
       { key: 'bootloader', kind: 'text' },
       {
         key: 'secureboot',
@@ -67,32 +71,47 @@ const SCHEMATIC: Field[] = [
           { key: 'includeWellKnownCertificates', kind: 'flag' },
         ],
       },
-      { key: 'diskImage', type: 'DiskImageCustomization', kind: [{ key: 'sectorSize', kind: 'number' }] },
+      {
+        key: 'diskImage',
+        type: 'DiskImageCustomization',
+        kind: [{ key: 'sectorSize', kind: 'number' }],
+      },
     ],
   },
 ]
 const BOOTLOADERS = new Set(['none', 'dual-boot', 'sd-boot', 'grub'])
 
-/** Reads a schematic as the factory does, YAML or JSON, and writes its canonical form. Throws `Invalid` with the factory's reason. */
+/**
+ * Reads a schematic as the factory does, YAML or JSON, and writes its canonical form. Throws
+ * `Invalid` with the factory's reason.
+ */
 export const readSchematic = (source: string): Schematic => {
   const document = parseDocument(source, { version: '1.2', uniqueKeys: true })
   const [error] = document.errors
   if (error) throw new Invalid(`yaml: ${error.message.split('\n')[0]}`)
   if (document.contents === null) throw new Invalid('EOF')
   const problems: string[] = []
-  const at = (node: unknown): number => source.slice(0, (node as Node).range?.[0] ?? 0).split('\n').length
+  const at = (node: unknown): number =>
+    source.slice(0, (node as Node).range?.[0] ?? 0).split('\n').length
   const value = object(document.contents, SCHEMATIC, 'Schematic', problems, at)
-  if (problems.length > 0) throw new Invalid(`yaml: construct errors:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
-  if (value.owner !== undefined) throw new Invalid('owner field is only supported in Enterprise edition')
+  if (problems.length > 0)
+    throw new Invalid(
+      `yaml: construct errors:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    )
+  if (value.owner !== undefined)
+    throw new Invalid('owner field is only supported in Enterprise edition')
   const customization = isObject(value.customization) ? value.customization : {}
   const bootloader = text(customization.bootloader)
-  if (bootloader !== '' && !BOOTLOADERS.has(bootloader)) throw new Invalid(`${bootloader} does not belong to BootloaderKind values`)
+  if (bootloader !== '' && !BOOTLOADERS.has(bootloader))
+    throw new Invalid(`${bootloader} does not belong to BootloaderKind values`)
   if (bootloader === 'none') delete customization.bootloader
   const canonical = write(value, SCHEMATIC, 0)
   return {
     id: createHash('sha256').update(canonical).digest('hex'),
     text: canonical,
-    extensions: isObject(customization.systemExtensions) ? ((customization.systemExtensions.officialExtensions as string[] | undefined) ?? []) : [],
+    extensions: isObject(customization.systemExtensions)
+      ? ((customization.systemExtensions.officialExtensions as string[] | undefined) ?? [])
+      : [],
     extraKernelArgs: (customization.extraKernelArgs as string[] | undefined) ?? [],
   }
 }
@@ -100,7 +119,13 @@ export const readSchematic = (source: string): Schematic => {
 type Place = (node: unknown) => number
 type Value = Record<string, unknown>
 
-const object = (node: unknown, fields: Field[], type: string, problems: string[], at: Place): Value => {
+const object = (
+  node: unknown,
+  fields: Field[],
+  type: string,
+  problems: string[],
+  at: Place,
+): Value => {
   const value: Value = {}
   if (isScalar(node) && node.value === null) return value
   if (!isMap(node)) {
@@ -111,7 +136,8 @@ const object = (node: unknown, fields: Field[], type: string, problems: string[]
     const name = isScalar(key) ? String(key.value) : ''
     const field = fields.find((candidate) => candidate.key === name)
     if (!field) problems.push(`line ${at(key)}: field ${name} not found in type schematic.${type}`)
-    else if (child !== null && !(isScalar(child) && child.value === null)) value[name] = one(child, field, problems, at)
+    else if (child !== null && !(isScalar(child) && child.value === null))
+      value[name] = one(child, field, problems, at)
   }
   // Go omits empty values.
   for (const { key, kind } of fields) if (isEmpty(value[key], kind)) delete value[key]
@@ -127,22 +153,31 @@ const isEmpty = (value: unknown, kind: Kind): boolean =>
   (isObject(value) && (Array.isArray(kind) || kind === 'any') && Object.keys(value).length === 0)
 
 const one = (node: unknown, field: Field, problems: string[], at: Place): unknown => {
-  const wrong = (into: string): undefined => void problems.push(`line ${at(node)}: cannot construct ${tagOf(node)} into ${into}`)
-  const each = (into: string, act: (item: unknown) => unknown): unknown => (isSeq(node) ? node.items.map(act) : wrong(into))
+  const wrong = (into: string): undefined =>
+    void problems.push(`line ${at(node)}: cannot construct ${tagOf(node)} into ${into}`)
+  const each = (into: string, act: (item: unknown) => unknown): unknown =>
+    isSeq(node) ? node.items.map(act) : wrong(into)
   const { kind } = field
   if (Array.isArray(kind))
     return field.list
       ? each(`[]schematic.${field.type}`, (item) => object(item, kind, field.type!, problems, at))
       : object(node, kind, field.type!, problems, at)
   // Any scalar is accepted as text.
-  const plain = (item: unknown): unknown => (isScalar(item) ? (typeof item.value === 'string' ? item.value : (item.source ?? '')) : wrong('string'))
+  const plain = (item: unknown): unknown =>
+    isScalar(item)
+      ? typeof item.value === 'string'
+        ? item.value
+        : (item.source ?? '')
+      : wrong('string')
   if (kind === 'texts') return each('[]string', plain)
   if (kind === 'text') return plain(node)
   if (kind === 'any') return isMap(node) ? node.toJSON() : wrong('map[string]interface {}')
   const value = isScalar(node) ? node.value : undefined
   if (kind === 'flag') return typeof value === 'boolean' ? value : wrong('bool')
   const most = kind === 'byte' ? 255 : Number.MAX_SAFE_INTEGER
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most ? value : wrong(kind === 'byte' ? 'uint8' : 'uint')
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
+    ? value
+    : wrong(kind === 'byte' ? 'uint8' : 'uint')
 }
 
 const tagOf = (node: unknown): string => {
@@ -161,7 +196,8 @@ const write = (value: Value, fields: Field[], depth: number): string => {
   for (const { key, kind, always } of fields) {
     const child = value[key]
     if (child === undefined) {
-      if (always) written += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
+      if (always)
+        written += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
     } else if (Array.isArray(kind) && Array.isArray(child)) {
       // The first key of an item is on the line of the dash.
       const items = child.map((item) =>
@@ -171,7 +207,8 @@ const write = (value: Value, fields: Field[], depth: number): string => {
           .join(`\n${pad(depth + 1)}  `),
       )
       written += `${pad(depth)}${key}:\n${items.map((item) => `${pad(depth + 1)}- ${item}\n`).join('')}`
-    } else if (Array.isArray(kind)) written += `${pad(depth)}${key}:\n${write(child as Value, kind, depth + 1)}`
+    } else if (Array.isArray(kind))
+      written += `${pad(depth)}${key}:\n${write(child as Value, kind, depth + 1)}`
     else written += `${pad(depth)}${key}:${writeAny(child, depth)}`
   }
   return written
@@ -183,12 +220,18 @@ const writeAny = (value: unknown, depth: number): string => {
     if (value.length === 0) return ' []\n'
     return `\n${value.map((item) => `${pad(depth + 1)}-${isObject(item) ? ` ${writeAny(item, depth + 1).trimStart()}` : writeAny(item, depth + 1)}`).join('')}`
   }
-  if (!isObject(value)) return ` ${typeof value === 'string' ? scalar(value, depth) : String(value)}\n`
+  if (!isObject(value))
+    return ` ${typeof value === 'string' ? scalar(value, depth) : String(value)}\n`
   const keys = Object.keys(value).toSorted()
-  return keys.length === 0 ? ' {}\n' : `\n${keys.map((key) => `${pad(depth + 1)}${scalar(key, 0)}:${writeAny(value[key], depth + 1)}`).join('')}`
+  return keys.length === 0
+    ? ' {}\n'
+    : `\n${keys.map((key) => `${pad(depth + 1)}${scalar(key, 0)}:${writeAny(value[key], depth + 1)}`).join('')}`
 }
 
-/** A string as go-yaml writes it: plain if possible, in double quotes if plain text would have another type, in single quotes if it contains YAML syntax. */
+/**
+ * A string as go-yaml writes it: plain if possible, in double quotes if plain text would have
+ * another type, in single quotes if it contains YAML syntax.
+ */
 const scalar = (value: string, depth: number): string => {
   if (value.includes('\n') && !/[\t\r\0]/.test(value) && !/ \n| $/.test(value)) {
     const lines = value.replace(/\n$/, '').split('\n')

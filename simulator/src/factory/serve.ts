@@ -9,14 +9,24 @@ import { extensionsOf, Missing, VERSIONS, versionOf } from './catalogue.ts'
 import { Invalid, readSchematic, type Schematic } from './schematic.ts'
 
 /**
- * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every response is delayed. `nonsense`: the factory answers, but
- * with an HTML page, half a JSON text, the id of another schematic, or an endless body. `refuse`: every call gets the given status with a line of text.
+ * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every response is delayed.
+ * `nonsense`: the factory answers, but with an HTML page, half a JSON text, the id of another
+ * schematic, or an endless body. `refuse`: every call gets the given status with a line of text.
  */
 export const factoryFaultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('down') }),
-  z.strictObject({ kind: z.literal('slow'), ms: z._default(z.int().check(z.minimum(1), z.maximum(3_600_000)), 30_000) }),
-  z.strictObject({ kind: z.literal('nonsense'), what: z._default(z.enum(['page', 'half', 'other-id', 'endless']), 'page') }),
-  z.strictObject({ kind: z.literal('refuse'), status: z._default(z.int().check(z.minimum(400), z.maximum(599)), 403) }),
+  z.strictObject({
+    kind: z.literal('slow'),
+    ms: z._default(z.int().check(z.minimum(1), z.maximum(3_600_000)), 30_000),
+  }),
+  z.strictObject({
+    kind: z.literal('nonsense'),
+    what: z._default(z.enum(['page', 'half', 'other-id', 'endless']), 'page'),
+  }),
+  z.strictObject({
+    kind: z.literal('refuse'),
+    status: z._default(z.int().check(z.minimum(400), z.maximum(599)), 403),
+  }),
 ])
 export type FactoryFault = z.infer<typeof factoryFaultSchema>
 
@@ -30,10 +40,13 @@ const MAX_BODY_BYTES = 1024 * 1024
 const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
 
 /**
- * Starts an image factory on 127.0.0.1. `file` stores the schematics and the port; without a file both are lost on stop.
- * The factory reuses its port on the next start, so that links keep working. Rejects if a requested port is in use.
+ * Starts an image factory on 127.0.0.1. `file` stores the schematics and the port; without a file
+ * both are lost on stop. The factory reuses its port on the next start, so that links keep working.
+ * Rejects if a requested port is in use.
  */
-export const startFactory = async (options: { file?: string; port?: number } = {}): Promise<Factory> => {
+export const startFactory = async (
+  options: { file?: string; port?: number } = {},
+): Promise<Factory> => {
   const kept = options.file === undefined ? null : (readState(options.file) as Kept | null)
   const factory = new Factory(options.file, kept?.schematics ?? [])
   await factory.start(options.port ?? kept?.port ?? 0, options.port !== undefined)
@@ -118,7 +131,10 @@ export class Factory {
 
   #write(): void {
     if (this.#file !== undefined)
-      writeState(this.#file, { port: this.#port, schematics: [...this.#schematics.values()].map(({ text }) => text) } satisfies Kept)
+      writeState(this.#file, {
+        port: this.#port,
+        schematics: [...this.#schematics.values()].map(({ text }) => text),
+      } satisfies Kept)
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -135,7 +151,8 @@ export class Factory {
 
   async #answer(request: IncomingMessage): Promise<Answer> {
     const fault = this.faulty
-    if (fault?.kind === 'refuse') return plain(fault.status, 'the simulated image factory refuses because of a fault')
+    if (fault?.kind === 'refuse')
+      return plain(fault.status, 'the simulated image factory refuses because of a fault')
     if (fault?.kind === 'nonsense' && fault.what !== 'other-id') return nonsense(fault.what)
     try {
       return await this.#route(request)
@@ -150,22 +167,45 @@ export class Factory {
     const [, noun = '', ...rest] = pathname.split('/').map(decodeURIComponent)
     const reads = request.method === 'GET'
     if (noun === 'schematics' && rest.length === 0)
-      return request.method === 'POST' ? this.#create(await wholeBody(request, MAX_BODY_BYTES, () => new Invalid('the schematic is too large'))) : notAllowed
-    if (noun === 'image' && rest.length === 3) return reads || request.method === 'HEAD' ? this.#image(rest, searchParams.get('filename')) : notAllowed
+      return request.method === 'POST'
+        ? this.#create(
+            await wholeBody(
+              request,
+              MAX_BODY_BYTES,
+              () => new Invalid('the schematic is too large'),
+            ),
+          )
+        : notAllowed
+    if (noun === 'image' && rest.length === 3)
+      return reads || request.method === 'HEAD'
+        ? this.#image(rest, searchParams.get('filename'))
+        : notAllowed
     if (!ROUTES.test(pathname)) return plain(404, '404 page not found')
     if (!reads) return notAllowed
     if (noun === 'healthz') return plain(200, '')
     if (noun === 'versions') return json(200, searchParams.get('broken') === 'true' ? [] : VERSIONS)
     if (noun === 'schematics') {
       const found = this.#schematics.get(rest[0] ?? '')
-      return found ? { status: 200, type: 'application/yaml', body: found.text } : plain(404, 'schematic not found')
+      return found
+        ? { status: 200, type: 'application/yaml', body: found.text }
+        : plain(404, 'schematic not found')
     }
-    if (noun === 'version') return json(200, rest[1] === 'extensions' ? extensionsOf(versionOf(rest[0] ?? '')) : versionOf(rest[0] ?? '') && [])
+    if (noun === 'version')
+      return json(
+        200,
+        rest[1] === 'extensions'
+          ? extensionsOf(versionOf(rest[0] ?? ''))
+          : versionOf(rest[0] ?? '') && [],
+      )
     const [id = '', version = '', path = ''] = rest
     const schematic = this.#known(id)
     const tag = versionOf(version)
     const asset = assetOf(`cmdline-${path}`)
-    return { status: 200, type: 'text/plain; charset=utf-8', body: pxeScript(this.url, asset, schematic, tag) }
+    return {
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      body: pxeScript(this.url, asset, schematic, tag),
+    }
   }
 
   #known(id: string): Schematic {
@@ -180,20 +220,30 @@ export class Factory {
     this.counters.schematics++
     this.#write()
     const isLying = this.faulty?.kind === 'nonsense'
-    return json(201, { id: isLying ? schematic.id.split('').toReversed().join('') : schematic.id, schematic: schematic.text })
+    return json(201, {
+      id: isLying ? schematic.id.split('').toReversed().join('') : schematic.id,
+      schematic: schematic.text,
+    })
   }
 
   #image([id = '', version = '', path = '']: string[], filename: string | null): Answer {
-    if (/\.sha(?:256|512)$/.test(path)) return plain(402, 'enterprise not enabled: checksum endpoint is not available')
+    if (/\.sha(?:256|512)$/.test(path))
+      return plain(402, 'enterprise not enabled: checksum endpoint is not available')
     const schematic = this.#known(id)
     const tag = versionOf(version)
     const body = contentOf(assetOf(path), schematic, tag)
     const name = (filename ?? path).replaceAll(/[^\w.-]/g, '_')
-    return { status: 200, type: contentType(path), body, headers: { 'content-disposition': `attachment; filename="${name}"` } }
+    return {
+      status: 200,
+      type: contentType(path),
+      body,
+      headers: { 'content-disposition': `attachment; filename="${name}"` },
+    }
   }
 }
 
-const ROUTES = /^\/(?:healthz|versions|schematics\/[^/]+|version\/[^/]+\/(?:extensions|overlays)\/official|pxe\/[^/]+\/[^/]+\/[^/]+)$/
+const ROUTES =
+  /^\/(?:healthz|versions|schematics\/[^/]+|version\/[^/]+\/(?:extensions|overlays)\/official|pxe\/[^/]+\/[^/]+\/[^/]+)$/
 
 interface Answer {
   status: number
@@ -203,16 +253,32 @@ interface Answer {
   endless?: boolean
 }
 
-const plain = (status: number, text: string): Answer => ({ status, type: 'text/plain; charset=utf-8', body: text === '' ? '' : `${text}\n` })
-const json = (status: number, value: unknown): Answer => ({ status, type: 'application/json', body: `${JSON.stringify(value)}\n` })
+const plain = (status: number, text: string): Answer => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body: text === '' ? '' : `${text}\n`,
+})
+const json = (status: number, value: unknown): Answer => ({
+  status,
+  type: 'application/json',
+  body: `${JSON.stringify(value)}\n`,
+})
 const notAllowed = plain(405, 'Method Not Allowed')
 
 const nonsense = (what: 'page' | 'half' | 'endless'): Answer =>
   what === 'page'
-    ? { status: 200, type: 'text/html', body: '<!doctype html><title>Simulated</title><p>This is not an image factory.</p>\n' }
+    ? {
+        status: 200,
+        type: 'text/html',
+        body: '<!doctype html><title>Simulated</title><p>This is not an image factory.</p>\n',
+      }
     : { status: 200, type: 'application/json', body: '{"id":"3765', endless: what === 'endless' }
 
-const send = (request: IncomingMessage, response: ServerResponse, { status, type, body, headers, endless }: Answer): void => {
+const send = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body, headers, endless }: Answer,
+): void => {
   if (response.destroyed) return
   const length = endless === true ? {} : { 'content-length': Buffer.byteLength(body) }
   response.writeHead(status, { ...HEADERS, 'content-type': type, ...length, ...headers })

@@ -10,19 +10,27 @@ import { PLACES } from './places.ts'
 import { placeCode, schematicId, talosVersion } from './scenario.ts'
 
 const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
-const uuid = z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
+const uuid = z
+  .string()
+  .check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
 
 /** Options for booting new machines. */
 export const bootSchema = z.strictObject({
   /** The full kernel command line, as an image or a network boot has it. */
   kernel_command_line: z.string().check(
     z.maxLength(4096, 'a kernel command line has at most 4096 characters'),
-    z.refine((line) => kernelArgument(line, 'talos.platform') === 'metal', 'Talos boots here with talos.platform=metal only'),
+    z.refine(
+      (line) => kernelArgument(line, 'talos.platform') === 'metal',
+      'Talos boots here with talos.platform=metal only',
+    ),
   ),
   count: z._default(z.int().check(z.minimum(1), z.maximum(5000)), 1),
   datacenter: z.optional(placeCode),
   talos: z._default(talosVersion, TALOS.at(-1)!),
-  /** The image's schematic. Default: the newest one in the simulated factory whose kernel arguments occur in the command line. */
+  /**
+   * The image's schematic. Default: the newest one in the simulated factory whose kernel arguments
+   * occur in the command line.
+   */
   schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),
   slowness: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 1),
@@ -30,7 +38,10 @@ export const bootSchema = z.strictObject({
   uuid: z.optional(uuid),
   serial: z.optional(word),
   /** Wrong values that the machines send in place of their own when they announce themselves. */
-  announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
+  announce: z._default(
+    z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }),
+    {},
+  ),
   faults: z._default(z.array(faultSchema), []),
 })
 export type BootOptions = z.infer<typeof bootSchema>
@@ -75,13 +86,25 @@ export class BootedFleet {
   }
 
   /** Adds and stores a machine for each free address in `spots`. */
-  add(wish: BootOptions, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
+  add(
+    wish: BootOptions,
+    schematic: string | null,
+    spots: readonly Spot[],
+    defaultPlace: string,
+  ): ServerPlan[] {
     const { count: _, ...each } = wish
     let number = Math.max(0, ...this.#records.map((record) => record.number))
     const made = spots.map((spot): Record => {
       number++
       const model = wish.hardware ?? seeded(`${this.#seed}/booted/${number}`).pick(MODEL_NAMES)
-      return { number, spot, place: wish.datacenter ?? defaultPlace, model, wish: each, schematic: wish.schematic ?? schematic ?? PLAIN_SCHEMATIC }
+      return {
+        number,
+        spot,
+        place: wish.datacenter ?? defaultPlace,
+        model,
+        wish: each,
+        schematic: wish.schematic ?? schematic ?? PLAIN_SCHEMATIC,
+      }
     })
     this.#records = [...this.#records, ...made]
     writeState(this.#path, this.#records)
@@ -109,7 +132,12 @@ export class BootedFleet {
       power: 'on',
       installed: null,
       faults: wish.faults,
-      boot: { kernelCommandLine: wish.kernel_command_line, uuid: wish.uuid ?? null, serial: wish.serial ?? null, announce: wish.announce },
+      boot: {
+        kernelCommandLine: wish.kernel_command_line,
+        uuid: wish.uuid ?? null,
+        serial: wish.serial ?? null,
+        announce: wish.announce,
+      },
     }
   }
 }

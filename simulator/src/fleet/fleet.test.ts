@@ -7,7 +7,8 @@ import { hardwareOf, identityOf, MODEL_NAMES } from './hardware.ts'
 import { planFleet } from './plan.ts'
 import { parseScenario, readScenario } from './scenario.ts'
 
-const plan = (scenario: unknown = {}): ReturnType<typeof planFleet> => planFleet(parseScenario(scenario))
+const plan = (scenario: unknown = {}): ReturnType<typeof planFleet> =>
+  planFleet(parseScenario(scenario))
 
 describe('fleet', () => {
   test('a fleet of twelve servers has two datacenters, one server without disks, one that fails its first install, and a slow one', () => {
@@ -15,18 +16,28 @@ describe('fleet', () => {
     expect(plans).toHaveLength(12)
     expect(new Set(plans.map(({ place }) => place.code))).toEqual(new Set(['PL-POZ-1', 'DE-FRA-1']))
     expect(plans.filter(({ missingDisks }) => missingDisks)).toHaveLength(1)
-    expect(plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'fail-install'))).toHaveLength(1)
+    expect(
+      plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'fail-install')),
+    ).toHaveLength(1)
     expect(plans.filter(({ slowness }) => slowness > 1)).toHaveLength(1)
-    expect(new Set(plans.map(({ talosVersion }) => talosVersion))).toEqual(new Set(['v1.13.9', 'v1.12.11']))
+    expect(new Set(plans.map(({ talosVersion }) => talosVersion))).toEqual(
+      new Set(['v1.13.9', 'v1.12.11']),
+    )
     const healthy = plans.filter(
-      ({ place, missingDisks, faults, talosVersion }) => place.cityCode === 'POZ' && !missingDisks && faults.length === 0 && talosVersion === 'v1.13.9',
+      ({ place, missingDisks, faults, talosVersion }) =>
+        place.cityCode === 'POZ' &&
+        !missingDisks &&
+        faults.length === 0 &&
+        talosVersion === 'v1.13.9',
     )
     expect(healthy.length).toBeGreaterThanOrEqual(5)
   })
 
   test('the same seed gives the same fleet', () => {
     expect(plan({ seed: 'a' })).toEqual(plan({ seed: 'a' }))
-    expect(plan({ seed: 'a' }).map(({ model }) => model)).not.toEqual(plan({ seed: 'b' }).map(({ model }) => model))
+    expect(plan({ seed: 'a' }).map(({ model }) => model)).not.toEqual(
+      plan({ seed: 'b' }).map(({ model }) => model),
+    )
     expect(identityOf('a', 0, 'dell-r650')).toEqual(identityOf('a', 0, 'dell-r650'))
     expect(identityOf('a', 0, 'dell-r650')).not.toEqual(identityOf('a', 1, 'dell-r650'))
   })
@@ -35,7 +46,10 @@ describe('fleet', () => {
     const plans = plan({ servers: 20_000 })
     expect(new Set(plans.map(({ address }) => address)).size).toBe(20_000)
     expect(new Set(plans.map(({ name }) => name)).size).toBe(20_000)
-    expect(new Set(plans.slice(0, 5000).map(({ index, model }) => identityOf('s', index, model).uuid)).size).toBe(5000)
+    expect(
+      new Set(plans.slice(0, 5000).map(({ index, model }) => identityOf('s', index, model).uuid))
+        .size,
+    ).toBe(5000)
   })
 
   test('the scenario decides datacenter, Talos version, hardware and faults of each server', () => {
@@ -43,10 +57,24 @@ describe('fleet', () => {
       servers: 3,
       datacenters: ['FI-HEL-1'],
       talos: ['v1.12.3', 'v1.13.0'],
-      special: { 2: { hardware: 'dell-r760', talos: 'v1.13.5', slowness: 3, power: 'off', faults: [{ kind: 'hang' }] } },
+      special: {
+        2: {
+          hardware: 'dell-r760',
+          talos: 'v1.13.5',
+          slowness: 3,
+          power: 'off',
+          faults: [{ kind: 'hang' }],
+        },
+      },
     })
     expect(plans.map(({ talosVersion }) => talosVersion)).toEqual(['v1.12.3', 'v1.13.5', 'v1.12.3'])
-    expect(plans[1]).toMatchObject({ name: 'hel-02', model: 'dell-r760', slowness: 3, power: 'off', faults: [{ kind: 'hang' }] })
+    expect(plans[1]).toMatchObject({
+      name: 'hel-02',
+      model: 'dell-r760',
+      slowness: 3,
+      power: 'off',
+      faults: [{ kind: 'hang' }],
+    })
   })
 })
 
@@ -64,15 +92,20 @@ describe('hardware', () => {
     expect(unique(hardware.links.map(({ mac }) => mac))).toBe(true)
     expect(unique(hardware.memory.map(({ locator, bank }) => `${locator} ${bank}`))).toBe(true)
     for (const { mac } of hardware.links) expect(mac).toMatch(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
-    for (const { wwid } of hardware.disks) expect(wwid).toMatch(/^(eui\.[0-9a-f]{32}|naa\.[0-9a-f]{16})$/)
+    for (const { wwid } of hardware.disks)
+      expect(wwid).toMatch(/^(eui\.[0-9a-f]{32}|naa\.[0-9a-f]{16})$/)
   })
 
   test('the hardware models cover both vendors, both memory generations, both kinds of disks, and 25 and 100 GbE', () => {
     const all = MODEL_NAMES.map((model) => hardwareOf('seed', 0, model))
-    const processors = all.flatMap(({ sockets }) => sockets.map(({ processor }) => processor.product)).join()
+    const processors = all
+      .flatMap(({ sockets }) => sockets.map(({ processor }) => processor.product))
+      .join()
     expect(processors).toContain('EPYC')
     expect(processors).toContain('Xeon')
-    expect(new Set(all.flatMap(({ disks }) => disks.map(({ transport }) => transport)))).toEqual(new Set(['nvme', 'sata']))
+    expect(new Set(all.flatMap(({ disks }) => disks.map(({ transport }) => transport)))).toEqual(
+      new Set(['nvme', 'sata']),
+    )
     const speeds = new Set(all.flatMap(({ links }) => links.map(({ nic }) => nic.speedMegabits)))
     expect(speeds).toContain(25_000)
     expect(speeds).toContain(100_000)
@@ -98,7 +131,10 @@ describe('scenario', () => {
   test('a scenario is read from YAML and from JSON', () => {
     const folder = dataFolder()
     writeFileSync(join(folder, 'a.yaml'), 'servers: 3\nspecial:\n  2:\n    missing_disks: true\n')
-    writeFileSync(join(folder, 'b.json'), '{"servers": 3, "special": {"2": {"missing_disks": true}}}')
+    writeFileSync(
+      join(folder, 'b.json'),
+      '{"servers": 3, "special": {"2": {"missing_disks": true}}}',
+    )
     writeFileSync(join(folder, 'c.yaml'), 'servers: [')
     expect(readScenario(join(folder, 'a.yaml'))).toEqual(readScenario(join(folder, 'b.json')))
     expect(() => readScenario(join(folder, 'c.yaml'))).toThrow('is no YAML')

@@ -26,7 +26,12 @@ interface Model {
   processor: Processor
   sockets: number
   socketName: (index: number) => string
-  memory: { module: MemoryKind; slots: number; filled: number; locator: (slot: number) => [locator: string, bank: string] }
+  memory: {
+    module: MemoryKind
+    slots: number
+    filled: number
+    locator: (slot: number) => [locator: string, bank: string]
+  }
   /** Number of disks by kind. */
   disks: Partial<Record<keyof typeof DISK, number>>
   nics: readonly NicKind[]
@@ -37,11 +42,21 @@ const letter = (index: number): string => String.fromCodePoint(65 + index)
 const amdSlot = (slot: number): [string, string] => ['DIMM 0', `P0 CHANNEL ${letter(slot)}`]
 const amdPairSlot =
   (perSocket: number) =>
-  (slot: number): [string, string] => ['DIMM 0', `P${Math.floor(slot / perSocket)} CHANNEL ${letter(slot % perSocket)}`]
-const intelSlot = (slot: number): [string, string] => [`${slot < 16 ? 'A' : 'B'}${(slot % 16) + 1}`, '']
-const code = (random: Random, length: number): string => Array.from({ length }, () => '0123456789BCDFGHJKLMNPQRSTVWXYZ'.charAt(random.int(0, 30))).join('')
+  (slot: number): [string, string] => [
+    'DIMM 0',
+    `P${Math.floor(slot / perSocket)} CHANNEL ${letter(slot % perSocket)}`,
+  ]
+const intelSlot = (slot: number): [string, string] => [
+  `${slot < 16 ? 'A' : 'B'}${(slot % 16) + 1}`,
+  '',
+]
+const code = (random: Random, length: number): string =>
+  Array.from({ length }, () => '0123456789BCDFGHJKLMNPQRSTVWXYZ'.charAt(random.int(0, 30))).join('')
 
-/** The machines of the catalogue: EPYC and Xeon, DDR4 and DDR5, NVMe and SATA, 25 and 100 GbE; the ASRock Rack one has no management controller. */
+/**
+ * The machines of the catalogue: EPYC and Xeon, DDR4 and DDR5, NVMe and SATA, 25 and 100 GbE; the
+ * ASRock Rack one has no management controller.
+ */
 const MODELS = {
   'supermicro-as-1115cs': {
     manufacturer: 'Supermicro',
@@ -74,7 +89,12 @@ const MODELS = {
     processor: CPU.epyc9124,
     sockets: 2,
     socketName: (i) => `Proc ${i + 1}`,
-    memory: { module: DIMM.micronDdr5x16, slots: 24, filled: 24, locator: (slot) => [`PROC ${Math.floor(slot / 12) + 1} DIMM ${(slot % 12) + 1}`, ''] },
+    memory: {
+      module: DIMM.micronDdr5x16,
+      slots: 24,
+      filled: 24,
+      locator: (slot) => [`PROC ${Math.floor(slot / 12) + 1} DIMM ${(slot % 12) + 1}`, ''],
+    },
     disks: { pm9a3: 2, micron7450: 1 },
     nics: [NIC.bcm57414],
     serial: (r) => `CZ2${r.int(10, 49)}${code(r, 5)}`,
@@ -86,7 +106,12 @@ const MODELS = {
     processor: CPU.xeon4314,
     sockets: 2,
     socketName: (i) => `CPU ${i + 1}`,
-    memory: { module: DIMM.hynixDdr4x16, slots: 32, filled: 16, locator: (slot) => [`DIMM ${slot + 1}`, `Bank ${slot + 1}`] },
+    memory: {
+      module: DIMM.hynixDdr4x16,
+      slots: 32,
+      filled: 16,
+      locator: (slot) => [`DIMM ${slot + 1}`, `Bank ${slot + 1}`],
+    },
     disks: { microns5300: 2, exos16: 2 },
     nics: [NIC.connectx5, NIC.i350],
     serial: (r) => `J30${code(r, 5)}`,
@@ -98,7 +123,12 @@ const MODELS = {
     processor: CPU.epyc7543,
     sockets: 1,
     socketName: () => 'P0',
-    memory: { module: DIMM.samsungDdr4x64, slots: 16, filled: 8, locator: (slot) => [`DIMM_P0_${letter(Math.floor(slot / 2))}${slot % 2}`, `BANK ${slot}`] },
+    memory: {
+      module: DIMM.samsungDdr4x64,
+      slots: 16,
+      filled: 8,
+      locator: (slot) => [`DIMM_P0_${letter(Math.floor(slot / 2))}${slot % 2}`, `BANK ${slot}`],
+    },
     disks: { solidigmP5520: 2 },
     nics: [NIC.connectx6dx],
     serial: (r) => `GJH6N${r.int(1000, 9999)}A${r.int(1000, 9999)}`,
@@ -134,7 +164,12 @@ const MODELS = {
     processor: CPU.epyc4464p,
     sockets: 1,
     socketName: () => 'AM5',
-    memory: { module: DIMM.kingstonDdr5x32, slots: 4, filled: 4, locator: (slot) => [`DIMM ${slot % 2}`, `P0 CHANNEL ${letter(Math.floor(slot / 2))}`] },
+    memory: {
+      module: DIMM.kingstonDdr5x32,
+      slots: 4,
+      filled: 4,
+      locator: (slot) => [`DIMM ${slot % 2}`, `P0 CHANNEL ${letter(Math.floor(slot / 2))}`],
+    },
     disks: { pm9a3: 2 },
     nics: [NIC.bcm57414],
     serial: (r) => `M80-GC0${r.int(10_000, 99_999)}`,
@@ -145,9 +180,13 @@ export type ModelName = keyof typeof MODELS
 export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
 
 /** Maker and product, without generating the parts. */
-export const modelName = (name: ModelName): string => `${MODELS[name].manufacturer} ${MODELS[name].product}`
+export const modelName = (name: ModelName): string =>
+  `${MODELS[name].manufacturer} ${MODELS[name].product}`
 
-/** UUID (version 4) and serial number of a server, derived from the seed only, so that this needs none of the other hardware. */
+/**
+ * UUID (version 4) and serial number of a server, derived from the seed only, so that this needs
+ * none of the other hardware.
+ */
 export const identityOf = (seed: string, index: number, model: ModelName, salt = '') => {
   const random = seeded(`${seed}/identity/${index}/${salt}`)
   const hex = random.hex(32)
@@ -156,7 +195,12 @@ export const identityOf = (seed: string, index: number, model: ModelName, salt =
 }
 
 /** The hardware of a server. `missingDisks` leaves the bays empty, so Talos can't be installed. */
-export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {}) => {
+export const hardwareOf = (
+  seed: string,
+  index: number,
+  name: ModelName,
+  options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {},
+) => {
   const model: Model = MODELS[name]
   const random = seeded(`${seed}/hardware/${index}`)
   const sockets = Array.from({ length: model.sockets }, (_, socket) => ({
@@ -166,9 +210,17 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
   }))
   const memory = Array.from({ length: model.memory.slots }, (_, slot) => {
     const [locator, bank] = model.memory.locator(slot)
-    // On half-filled boards every second slot of a channel is empty. Talos reports such slots as modules without fields.
-    const filled = model.memory.filled === model.memory.slots || slot % Math.round(model.memory.slots / model.memory.filled) === 0
-    return { locator, bank, module: filled ? model.memory.module : null, serial: filled ? random.hex(8).toUpperCase() : '' }
+    // On half-filled boards every second slot of a channel is empty. Talos reports such slots as
+    // modules without fields.
+    const filled =
+      model.memory.filled === model.memory.slots ||
+      slot % Math.round(model.memory.slots / model.memory.filled) === 0
+    return {
+      locator,
+      bank,
+      module: filled ? model.memory.module : null,
+      serial: filled ? random.hex(8).toUpperCase() : '',
+    }
   })
   return {
     model: name,
@@ -177,12 +229,18 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
     sku: model.sku,
     sockets,
     memory,
-    disks: [...(options.missingDisks ? [] : disksOf(model, random)), ...(options.media ?? []).map((kind, slot) => mediaDisk(kind, slot, index))],
+    disks: [
+      ...(options.missingDisks ? [] : disksOf(model, random)),
+      ...(options.media ?? []).map((kind, slot) => mediaDisk(kind, slot, index)),
+    ],
     links: linksOf(model, random),
   }
 }
 
-/** The same hardware with the names of two disks exchanged, as a boot may do (`swapped`), or without its last disk (`lost`). */
+/**
+ * The same hardware with the names of two disks exchanged, as a boot may do (`swapped`), or without
+ * its last disk (`lost`).
+ */
 export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefined): Hardware => {
   const { disks } = hardware
   if (what === undefined || disks.length < 2) return hardware
@@ -193,7 +251,10 @@ export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefi
     [first.name, second.name],
     [second.name, first.name],
   ])
-  return { ...hardware, disks: disks.map((disk) => ({ ...disk, name: names.get(disk.name) ?? disk.name })) }
+  return {
+    ...hardware,
+    disks: disks.map((disk) => ({ ...disk, name: names.get(disk.name) ?? disk.name })),
+  }
 }
 
 const disksOf = (model: Model, random: Random): Disk[] => {
@@ -231,7 +292,8 @@ const linksOf = (model: Model, random: Random) => {
         name: `enp${bus}s0f${port}${nic.driver === 'mlx5_core' || nic.driver === 'bnxt_en' ? 'np' + port : ''}`,
         index: index++,
         mac: `${nic.oui}:${tail.slice(0, 2)}:${tail.slice(2, 4)}:${tail.slice(4)}`,
-        // The first port of the first card is connected to the management network. The second port is cabled only in some racks.
+        // The first port of the first card is connected to the management network. The second port
+        // is cabled only in some racks.
         up: card === 0 && (port === 0 || random.next() < 0.5),
         nic,
         busPath: `0000:${bus.toString(16)}:00.${port}`,

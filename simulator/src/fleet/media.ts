@@ -1,7 +1,20 @@
 /** Initial content of disks, and additional removable or remote disks. */
 import type { Disk } from './hardware.ts'
 
-export const DISK_CONTENTS = ['ext4', 'xfs', 'system', 'raid', 'lvm', 'ceph', 'zfs', 'swap', 'luks', 'talos', 'table', 'unreadable'] as const
+export const DISK_CONTENTS = [
+  'ext4',
+  'xfs',
+  'system',
+  'raid',
+  'lvm',
+  'ceph',
+  'zfs',
+  'swap',
+  'luks',
+  'talos',
+  'table',
+  'unreadable',
+] as const
 export type DiskContent = (typeof DISK_CONTENTS)[number]
 
 export const MEDIA_KINDS = ['usb', 'sd', 'virtual', 'readonly', 'iscsi', 'virtio'] as const
@@ -20,10 +33,18 @@ const kinds: Record<MediaKind, Pick<Disk, 'model' | 'sizeBytes' | 'transport'>> 
 
 /** An additional disk, with a name that a model's own disks never have. */
 export const mediaDisk = (kind: MediaKind, slot: number, server: number): Disk => {
-  const serial = kind === 'virtual' ? 'AAAABBBBCCCC3' : `${kind.toUpperCase()}${String(server + 1).padStart(6, '0')}${slot}`
+  const serial =
+    kind === 'virtual'
+      ? 'AAAABBBBCCCC3'
+      : `${kind.toUpperCase()}${String(server + 1).padStart(6, '0')}${slot}`
   return {
     ...kinds[kind],
-    name: kind === 'sd' ? `mmcblk${slot}` : kind === 'virtio' ? `vd${String.fromCodePoint(0x61 + slot)}` : `sd${String.fromCodePoint(0x75 + (slot % 6))}`,
+    name:
+      kind === 'sd'
+        ? `mmcblk${slot}`
+        : kind === 'virtio'
+          ? `vd${String.fromCodePoint(0x61 + slot)}`
+          : `sd${String.fromCodePoint(0x75 + (slot % 6))}`,
     serial,
     wwid: kind === 'readonly' || kind === 'iscsi' ? `naa.5${serial.toLowerCase()}` : '',
     rotational: false,

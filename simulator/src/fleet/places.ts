@@ -1,4 +1,7 @@
-/** Location of a simulated datacenter. Country codes are from ISO 3166-1, city codes are the place part of UN/LOCODE. The coordinates are the city's. */
+/**
+ * Location of a simulated datacenter. Country codes are from ISO 3166-1, city codes are the place
+ * part of UN/LOCODE. The coordinates are the city's.
+ */
 export type Place = ReturnType<typeof place>
 
 const place = (
@@ -10,11 +13,31 @@ const place = (
   certifications: string[],
   latitude: number,
   longitude: number,
-) => ({ code: `${countryCode}-${cityCode}-1`, countryCode, country, cityCode, city, index: 1, tier, certifications, latitude, longitude })
+) => ({
+  code: `${countryCode}-${cityCode}-1`,
+  countryCode,
+  country,
+  cityCode,
+  city,
+  index: 1,
+  tier,
+  certifications,
+  latitude,
+  longitude,
+})
 
 export const PLACES: readonly Place[] = [
   place('PL', 'Poland', 'POZ', 'Poznań', 3, ['ISO 27001', 'EN 50600'], 52.406374, 16.925168),
-  place('DE', 'Germany', 'FRA', 'Frankfurt am Main', 4, ['ISO 27001', 'ISO 50001', 'SOC 2 Type II'], 50.110924, 8.682127),
+  place(
+    'DE',
+    'Germany',
+    'FRA',
+    'Frankfurt am Main',
+    4,
+    ['ISO 27001', 'ISO 50001', 'SOC 2 Type II'],
+    50.110924,
+    8.682127,
+  ),
   place('FI', 'Finland', 'HEL', 'Helsinki', 3, ['ISO 27001'], 60.169857, 24.938379),
   place('NL', 'Netherlands', 'AMS', 'Amsterdam', 3, ['ISO 27001', 'PCI DSS'], 52.367573, 4.904139),
   place('FR', 'France', 'PAR', 'Paris', 3, ['ISO 27001', 'HDS'], 48.856613, 2.352222),

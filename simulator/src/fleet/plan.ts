@@ -7,7 +7,10 @@ import type { DiskContent, MediaKind } from './media.ts'
 import { PLACES, type Place } from './places.ts'
 import type { Scenario, ServerOptions } from './scenario.ts'
 
-/** An address in 127.20.0.0/16, stored relative to this simulation's first block, because that block may change between starts. */
+/**
+ * An address in 127.20.0.0/16, stored relative to this simulation's first block, because that block
+ * may change between starts.
+ */
 export interface Spot {
   block: number
   host: number
@@ -16,27 +19,45 @@ export interface Spot {
 const HOSTS_PER_BLOCK = 250
 const LAST_BLOCK = 255
 
-export const addressAt = ({ block, host }: Spot, offset: number): string => `127.20.${block + offset}.${host}`
+export const addressAt = ({ block, host }: Spot, offset: number): string =>
+  `127.20.${block + offset}.${host}`
 
 /** Converts an address to a spot; null outside of 127.20.0.0/16 and for reserved addresses. */
 export const spotOf = (address: string, offset: number): Spot | null => {
   const match = /^127\.20\.(\d{1,3})\.(\d{1,3})$/.exec(address)
   const [third, host] = [Number(match?.[1]), Number(match?.[2])]
-  if (!match || third < 1 || third > LAST_BLOCK || host < 1 || host > 254 || `127.20.${third}.${host}` !== address) return null
+  if (
+    !match ||
+    third < 1 ||
+    third > LAST_BLOCK ||
+    host < 1 ||
+    host > 254 ||
+    `127.20.${third}.${host}` !== address
+  )
+    return null
   return { block: third - offset, host }
 }
 
 /**
- * Free spots for more servers: first in the blocks of the datacenter, if one is given, then in new blocks after all existing ones, up to the end of
- * the network.
+ * Free spots for more servers: first in the blocks of the datacenter, if one is given, then in new
+ * blocks after all existing ones, up to the end of the network.
  */
-export function* spots(plans: readonly ServerPlan[], offset: number, place: string | null): Generator<Spot> {
+export function* spots(
+  plans: readonly ServerPlan[],
+  offset: number,
+  place: string | null,
+): Generator<Spot> {
   const blockOf = ({ address }: ServerPlan): number => Number(address.split('.')[2]) - offset
   const planned = plans.filter(({ boot }) => boot === null)
-  const near = place === null ? [] : [...new Set(planned.filter((plan) => plan.place.code === place).map(blockOf))]
+  const near =
+    place === null
+      ? []
+      : [...new Set(planned.filter((plan) => plan.place.code === place).map(blockOf))]
   const first = Math.max(0, ...planned.map(blockOf)) + 1
-  for (const block of near) for (let host = 1; host <= HOSTS_PER_BLOCK; host++) yield { block, host }
-  for (let block = first; block + offset <= LAST_BLOCK; block++) for (let host = 1; host <= HOSTS_PER_BLOCK; host++) yield { block, host }
+  for (const block of near)
+    for (let host = 1; host <= HOSTS_PER_BLOCK; host++) yield { block, host }
+  for (let block = first; block + offset <= LAST_BLOCK; block++)
+    for (let host = 1; host <= HOSTS_PER_BLOCK; host++) yield { block, host }
 }
 
 /** A server as the scenario defines it. */
@@ -65,10 +86,15 @@ export interface ServerPlan {
 /** Talos versions for new servers, oldest first. */
 export const TALOS = Object.values(RELEASES).map(({ talos }) => talos)
 
-/** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */
+/**
+ * The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`).
+ */
 export const PLAIN_SCHEMATIC = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
-/** Plans a scenario: datacenter, address and hardware of each server. The first datacenter gets two thirds of the servers. */
+/**
+ * Plans a scenario: datacenter, address and hardware of each server. The first datacenter gets two
+ * thirds of the servers.
+ */
 export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] => {
   const random = seeded(`${scenario.seed}/plan`)
   const places = scenario.datacenters.map((code) => PLACES.find((place) => place.code === code)!)
@@ -88,7 +114,9 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         index,
         name: `${place.cityCode.toLowerCase()}-${String(within + 1).padStart(count > 99 ? 4 : 2, '0')}`,
         address: `127.20.${third}.${(within % HOSTS_PER_BLOCK) + 1}`,
-        place: options.datacenter ? (PLACES.find(({ code }) => code === options.datacenter) ?? place) : place,
+        place: options.datacenter
+          ? (PLACES.find(({ code }) => code === options.datacenter) ?? place)
+          : place,
         model: options.hardware ?? shuffled[index % shuffled.length] ?? MODEL_NAMES[0],
         talosVersion: options.talos ?? versionOf(scenario, turn, within, count),
         schematic: options.schematic ?? PLAIN_SCHEMATIC,
@@ -111,7 +139,13 @@ const share = (servers: number, places: number): number[] => {
   if (places === 1) return [servers]
   const first = Math.ceil((servers * 2) / 3)
   const rest = servers - first
-  return [first, ...Array.from({ length: places - 1 }, (_, index) => Math.floor(rest / (places - 1)) + (index < rest % (places - 1) ? 1 : 0))]
+  return [
+    first,
+    ...Array.from(
+      { length: places - 1 },
+      (_, index) => Math.floor(rest / (places - 1)) + (index < rest % (places - 1) ? 1 : 0),
+    ),
+  ]
 }
 
 const versionOf = (scenario: Scenario, turn: number, within: number, count: number): string => {
@@ -119,7 +153,10 @@ const versionOf = (scenario: Scenario, turn: number, within: number, count: numb
   return turn === 0 || within === count - 1 ? TALOS.at(-1)! : TALOS.at(-2)!
 }
 
-/** Default faulty servers of larger fleets: the last two of the first datacenter and the last of the second. */
+/**
+ * Default faulty servers of larger fleets: the last two of the first datacenter and the last of the
+ * second.
+ */
 const ownSpecials = (counts: readonly number[]): Record<string, ServerOptions> => {
   const [first = 0, second = 0] = counts
   if (first + second < 12) return {}

@@ -12,11 +12,22 @@ import { PLACES } from './places.ts'
 const MAX_SERVERS = 20_000
 
 const MINORS = Object.keys(RELEASES).map((minor) => `v1.${minor}`)
-export const talosVersion = z.string().check(z.refine(isTalosVersion, `a Talos version from ${MINORS.join(' or ')}, for example v1.13.9`))
+export const talosVersion = z
+  .string()
+  .check(
+    z.refine(isTalosVersion, `a Talos version from ${MINORS.join(' or ')}, for example v1.13.9`),
+  )
 export const placeCode = z
   .string()
-  .check(z.refine((code) => PLACES.some((place) => place.code === code), `one of ${PLACES.map((place) => place.code).join(', ')}`))
-export const schematicId = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
+  .check(
+    z.refine(
+      (code) => PLACES.some((place) => place.code === code),
+      `one of ${PLACES.map((place) => place.code).join(', ')}`,
+    ),
+  )
+export const schematicId = z
+  .string()
+  .check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
 
 const serverSchema = z.strictObject({
   datacenter: z.optional(placeCode),
@@ -27,7 +38,12 @@ const serverSchema = z.strictObject({
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
   /** Content by disk (`sda`); other disks are empty. */
-  contents: z.optional(z.record(z.string().check(z.regex(/^[a-z][a-z0-9]*$/, 'the name of a disk, for example sda')), z.enum(DISK_CONTENTS))),
+  contents: z.optional(
+    z.record(
+      z.string().check(z.regex(/^[a-z][a-z0-9]*$/, 'the name of a disk, for example sda')),
+      z.enum(DISK_CONTENTS),
+    ),
+  ),
   /** Additional disks. */
   media: z.optional(z.array(z.enum(MEDIA_KINDS)).check(z.maxLength(6))),
   power: z.optional(z.enum(['on', 'off'])),
@@ -42,15 +58,20 @@ const scenarioSchema = z.strictObject({
   servers: z._default(z.int().check(z.minimum(1), z.maximum(MAX_SERVERS)), 12),
   speed: z._default(z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)), 1),
   datacenters: z._default(z.array(placeCode).check(z.minLength(1)), ['PL-POZ-1', 'DE-FRA-1']),
-  /** Talos versions, assigned to servers in turn within each datacenter. By default the first datacenter runs the newest version and the others a mix. */
+  /**
+   * Talos versions, assigned to servers in turn within each datacenter. By default the first
+   * datacenter runs the newest version and the others a mix.
+   */
   talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
   /** Load balancer of new clusters. */
   load_balancer: z._default(z.enum(LOAD_BALANCERS), 'cilium'),
   /**
-   * Special properties by server number, from 1. By default a fleet of twelve or more has one server without disks, one that fails its first install,
-   * and one that is slow.
+   * Special properties by server number, from 1. By default a fleet of twelve or more has one
+   * server without disks, one that fails its first install, and one that is slow.
    */
-  special: z.optional(z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema)),
+  special: z.optional(
+    z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema),
+  ),
 })
 export type Scenario = z.infer<typeof scenarioSchema>
 
@@ -82,6 +103,9 @@ export const readScenario = (path: string): Scenario => {
     return parseScenario(parse(text) ?? {})
   } catch (cause) {
     if (cause instanceof ScenarioError) throw cause
-    throw new ScenarioError(`The scenario ${path} is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`, { cause })
+    throw new ScenarioError(
+      `The scenario ${path} is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`,
+      { cause },
+    )
   }
 }

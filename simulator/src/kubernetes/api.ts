@@ -27,14 +27,27 @@ export interface Request {
   body: Buffer
 }
 
-export type Answer = { status: number; json: unknown } | { status: number; plain: string } | { watch: Watch }
+export type Answer =
+  | { status: number; json: unknown }
+  | { status: number; plain: string }
+  | { watch: Watch }
 
 const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' }
 
-const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
+const notAllowed = (): Refusal =>
+  new Refusal(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+  )
 
 /** Answers a call of the Kubernetes API. Throws a `Refusal` for every failure. */
-export const answer = (machine: Machine, cluster: EtcdCluster, user: User, request: Request): Answer => {
+export const answer = (
+  machine: Machine,
+  cluster: EtcdCluster,
+  user: User,
+  request: Request,
+): Answer => {
   const { method } = request
   const { pathname, searchParams: query } = request.url
   const objects = new Objects(cluster, machine.world.clock.now, keysOf(machine))
@@ -45,7 +58,13 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   }
   const plain = about(machine, cluster, objects, pathname)
   if (plain) {
-    authorize(objects, user, { verb: 'get', group: '', resource: '', namespace: '', path: pathname })
+    authorize(objects, user, {
+      verb: 'get',
+      group: '',
+      resource: '',
+      namespace: '',
+      path: pathname,
+    })
     if (method !== 'GET') throw notAllowed()
     return { status: 200, ...plain }
   }
@@ -66,7 +85,10 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   const observe = isNode ? () => observeNodes(machine.world, cluster, objects) : null
   observe?.()
   // All versions of a kind share the same objects.
-  const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
+  const shown = (body: Body): Body => ({
+    ...(isNode ? presentNode(machine.world, body) : body),
+    apiVersion: apiVersionOf(place.kind),
+  })
   const source = withReported(objects, machine.world, place.kind)
   const forms = formsOf(machine, objects, source, place, request, shown)
   if (isWatch) return { watch: watch(cluster, source, place, query, forms.event(), observe) }
@@ -86,9 +108,22 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   if (method === 'GET') return { status: status.ok, json: forms.one(source.get(place)) }
   if (place.sub !== '') throw notAllowed()
   if (method === 'POST' && place.name === '')
-    return { status: status.created, json: forms.one(objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun)) }
-  if (method === 'PUT') return { status: status.ok, json: forms.one(objects.replace(place, read(request), manager || 'unknown', dryRun)) }
-  if (method === 'DELETE') return { status: status.ok, json: removed(objects, place, request, machine.world.clock.now(), dryRun) }
+    return {
+      status: status.created,
+      json: forms.one(
+        objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun),
+      ),
+    }
+  if (method === 'PUT')
+    return {
+      status: status.ok,
+      json: forms.one(objects.replace(place, read(request), manager || 'unknown', dryRun)),
+    }
+  if (method === 'DELETE')
+    return {
+      status: status.ok,
+      json: removed(objects, place, request, machine.world.clock.now(), dryRun),
+    }
   if (method !== 'PATCH') throw notAllowed()
   const { body, isNew } = patch(objects, place, request, manager, dryRun)
   return { status: isNew ? status.created : status.ok, json: forms.one(body) }
@@ -101,15 +136,33 @@ const verbOf = (method: string, name: string): string => {
 }
 
 /** Formats a response in the form that the caller accepts. */
-const formsOf = (machine: Machine, objects: Objects, source: Source, place: Place, request: Request, shown: (body: Body) => Body) => {
+const formsOf = (
+  machine: Machine,
+  objects: Objects,
+  source: Source,
+  place: Place,
+  request: Request,
+  shown: (body: Body) => Body,
+) => {
   const { searchParams: query } = request.url
   const form = formOf(request.accept)
-  const columns = form === 'table' ? columnsOf(place.kind, objects.definitionOf(place.kind), place.kind.version) : []
+  const columns =
+    form === 'table'
+      ? columnsOf(place.kind, objects.definitionOf(place.kind), place.kind.version)
+      : []
   const table = (bodies: readonly Body[], metadata: Body, withHeaders = true): object =>
-    tableOf(columns, bodies, metadata, { include: query.get('includeObject') ?? 'Metadata', now: machine.world.clock.now(), withHeaders })
+    tableOf(columns, bodies, metadata, {
+      include: query.get('includeObject') ?? 'Metadata',
+      now: machine.world.clock.now(),
+      withHeaders,
+    })
   const one = (stored: Body, withHeaders = true): object => {
     const body = shown(stored)
-    return form === 'table' ? table([body], listMetadata(body), withHeaders) : form === 'metadata' ? metadataOf(body) : body
+    return form === 'table'
+      ? table([body], listMetadata(body), withHeaders)
+      : form === 'metadata'
+        ? metadataOf(body)
+        : body
   }
   return {
     one: (body: Body) => one(body),
@@ -117,10 +170,23 @@ const formsOf = (machine: Machine, objects: Objects, source: Source, place: Plac
       const { metadata, items } = pageOf(source, place, query)
       const bodies = items.map(shown)
       if (form === 'table') return table(bodies, metadata)
-      if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }
-      return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items: bodies }
+      if (form === 'metadata')
+        return {
+          kind: 'PartialObjectMetadataList',
+          apiVersion: 'meta.k8s.io/v1',
+          metadata,
+          items: bodies.map(metadataOf),
+        }
+      return {
+        kind: `${place.kind.kind}List`,
+        apiVersion: apiVersionOf(place.kind),
+        metadata,
+        items: bodies,
+      }
     },
-    /** Creates a formatter for the events of one watch. Only the first table of a watch has headers. */
+    /**
+     * Creates a formatter for the events of one watch. Only the first table of a watch has headers.
+     */
     event: () => {
       let isFirst = true
       return (body: Body): object => {
@@ -142,21 +208,39 @@ const readAny = ({ contentType, body }: Pick<Request, 'contentType' | 'body'>): 
   if (contentType.startsWith(PROTOBUF)) return readProtobuf(body)
   try {
     const content = body.toString('utf8')
-    return contentType.includes('yaml') ? parse(content, { maxAliasCount: 100 }) : JSON.parse(content)
+    return contentType.includes('yaml')
+      ? parse(content, { maxAliasCount: 100 })
+      : JSON.parse(content)
   } catch {
     throw badRequest(`the body can't be read as ${contentType || 'JSON'}`)
   }
 }
 
-const removed = (objects: Objects, place: Place, request: Request, now: number, dryRun: boolean): object => {
+const removed = (
+  objects: Objects,
+  place: Place,
+  request: Request,
+  now: number,
+  dryRun: boolean,
+): object => {
   const metadata = object(objects.get(place).metadata)
   const options = request.body.length === 0 ? {} : read(request)
   for (const [field, wanted] of Object.entries(object(options.preconditions)))
     if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
-      throw conflict(`Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`)
+      throw conflict(
+        `Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`,
+      )
   if (place.kind === PODS && !dryRun) return deletePod(objects, place, options, now)
   objects.remove(place, dryRun)
-  return { ...SUCCESS, details: { name: place.name, group: place.kind.group, kind: place.kind.plural, uid: metadata.uid } }
+  return {
+    ...SUCCESS,
+    details: {
+      name: place.name,
+      group: place.kind.group,
+      kind: place.kind.plural,
+      uid: metadata.uid,
+    },
+  }
 }
 
 const removedAll = (objects: Objects, place: Place, query: URLSearchParams): object => {
@@ -164,21 +248,44 @@ const removedAll = (objects: Objects, place: Place, query: URLSearchParams): obj
   objects.together(() => {
     for (const body of items) {
       const { namespace, name } = object(body.metadata)
-      objects.remove({ kind: place.kind, namespace: text(namespace), name: text(name) }, query.get('dryRun') === 'All')
+      objects.remove(
+        { kind: place.kind, namespace: text(namespace), name: text(name) },
+        query.get('dryRun') === 'All',
+      )
     }
   })
   return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items }
 }
 
-const patch = (objects: Objects, place: Place, request: Request, manager: string, dryRun: boolean): { body: Body; isNew: boolean } => {
+const patch = (
+  objects: Objects,
+  place: Place,
+  request: Request,
+  manager: string,
+  dryRun: boolean,
+): { body: Body; isNew: boolean } => {
   const [type = ''] = request.contentType.split(';')
   if (type === 'application/apply-patch+yaml') {
-    if (manager === '') throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch')
-    const { body, created } = objects.apply(place, read(request), manager, request.url.searchParams.get('force') === 'true', dryRun)
+    if (manager === '')
+      throw badRequest(
+        'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      )
+    const { body, created } = objects.apply(
+      place,
+      read(request),
+      manager,
+      request.url.searchParams.get('force') === 'true',
+      dryRun,
+    )
     return { body, isNew: created }
   }
   const isCustom = !BUILT_IN.some(({ group }) => group === place.kind.group)
-  const next = patched(objects.get(place), type, readAny({ ...request, contentType: 'application/json' }), isCustom)
+  const next = patched(
+    objects.get(place),
+    type,
+    readAny({ ...request, contentType: 'application/json' }),
+    isCustom,
+  )
   return { body: objects.replace(place, next, manager || 'unknown', dryRun), isNew: false }
 }
 
@@ -187,9 +294,13 @@ interface Place extends Target {
   sub: string
 }
 
-const absent = (): Refusal => new Refusal(404, 'NotFound', 'the server could not find the requested resource')
+const absent = (): Refusal =>
+  new Refusal(404, 'NotFound', 'the server could not find the requested resource')
 
-/** Parses a path of objects: all objects of a kind if the path has no name. Throws a `Refusal` for an unknown kind or subresource. */
+/**
+ * Parses a path of objects: all objects of a kind if the path has no name. Throws a `Refusal` for
+ * an unknown kind or subresource.
+ */
 const locate = (objects: Objects, path: string): Place => {
   const parts = path.split('/').slice(1).map(decode)
   const isCore = parts[0] === 'api'
@@ -200,9 +311,15 @@ const locate = (objects: Objects, path: string): Place => {
   const isInside = rest[0] === 'namespaces' && rest.length > 2
   const namespace = isInside ? (rest[1] ?? '') : ''
   const [plural = '', name = '', sub = '', ...more] = isInside ? rest.slice(2) : rest
-  const kind = objects.kinds.find((candidate) => candidate.group === group && candidate.version === version && candidate.plural === plural)
+  const kind = objects.kinds.find(
+    (candidate) =>
+      candidate.group === group && candidate.version === version && candidate.plural === plural,
+  )
   if (!kind || more.length > 0) throw absent()
-  const isKnown = sub === '' || (sub === 'status' && kind.hasStatus) || (sub === 'eviction' && kind.plural === 'pods' && kind.group === '')
+  const isKnown =
+    sub === '' ||
+    (sub === 'status' && kind.hasStatus) ||
+    (sub === 'eviction' && kind.plural === 'pods' && kind.group === '')
   if (!isKnown) throw absent()
   if (kind.namespaced && namespace === '' && name !== '') throw notFound(plural, name)
   return { kind, namespace, name, sub }

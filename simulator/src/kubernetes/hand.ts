@@ -5,7 +5,12 @@ import { type Body, list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
 import { mergePatch } from './changing/patch.ts'
 import { setLoadBalancer } from './balancing/controller.ts'
-import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
+import {
+  CILIUM_POOLS,
+  type LoadBalancer,
+  METALLB_NAMESPACE,
+  METALLB_POOLS,
+} from './balancing/definitions.ts'
 import { formatAddress } from './balancing/ranges.ts'
 import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
 import { builtIn } from './kinds.ts'
@@ -13,17 +18,25 @@ import { Objects, type Target } from './objects.ts'
 import { addCounting, type CountingWish, showCounting } from './workloads/counting.ts'
 import { notFound, Refusal } from './refusal.ts'
 
-/** Makes changes in a simulated cluster as another person would: adds and removes Services, changes and deletes objects. */
+/**
+ * Makes changes in a simulated cluster as another person would: adds and removes Services, changes
+ * and deletes objects.
+ */
 export type Hand = ReturnType<typeof handOf>
 
-export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
+export const clustersOf = (world: World): Hand[] =>
+  world.etcd.all
+    .filter(({ state }) => state.members.length > 0)
+    .map((cluster) => handOf(world, cluster))
 
 /**
- * The cluster with this name or Talos id, preferably one with quorum; undefined if no cluster matches. The methods of the result throw `Refusal` if Kubernetes
- * refuses or etcd has no leader.
+ * The cluster with this name or Talos id, preferably one with quorum; undefined if no cluster
+ * matches. The methods of the result throw `Refusal` if Kubernetes refuses or etcd has no leader.
  */
 export const handOn = (world: World, which: string): Hand | undefined => {
-  const found = world.etcd.all.filter(({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0)
+  const found = world.etcd.all.filter(
+    ({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0,
+  )
   const cluster = found.find(({ hasQuorum }) => hasQuorum) ?? found.at(-1)
   return cluster && handOf(world, cluster)
 }
@@ -42,13 +55,21 @@ const handOf = (world: World, cluster: EtcdCluster) => {
     show: () => show(cluster, new Objects(cluster, world.clock.now)),
     setLoadBalancer: (wanted: LoadBalancer) => setLoadBalancer(cluster, objects(), wanted),
     addService: (service: ServiceOptions) => addService(objects(), service),
-    removeService: (namespace: string, name: string) => void objects().remove({ kind: SERVICES, namespace, name }),
-    /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of the object's kind. */
+    removeService: (namespace: string, name: string) =>
+      void objects().remove({ kind: SERVICES, namespace, name }),
+    /**
+     * Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the
+     * plural name of the object's kind.
+     */
     edit(plural: string, name: string, change: Body) {
       const place = target(plural, name)
       const { metadata, ...rest } = objects().get(place)
       const { resourceVersion: _, ...kept } = object(metadata)
-      objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
+      objects().replace(
+        place,
+        object(mergePatch({ ...rest, metadata: kept }, change)),
+        'kubectl-edit',
+      )
     },
     /** Creates a counting workload and returns its new identity. */
     addWorkload(wish: Omit<CountingWish, 'identity'>): string {
@@ -58,7 +79,10 @@ const handOf = (world: World, cluster: EtcdCluster) => {
     },
     /** Calls an API that is deprecated, as an old program would. */
     callDeprecated(api: DeprecatedApi): void {
-      cluster.change(({ kubernetes }) => (kubernetes.deprecatedApis = [...(kubernetes.deprecatedApis ?? []), api]))
+      cluster.change(
+        ({ kubernetes }) =>
+          (kubernetes.deprecatedApis = [...(kubernetes.deprecatedApis ?? []), api]),
+      )
     },
     remove: (plural: string, name: string) => void objects().remove(target(plural, name)),
   }
@@ -67,7 +91,8 @@ const handOf = (world: World, cluster: EtcdCluster) => {
 const show = (cluster: EtcdCluster, objects: Objects) => {
   const { state } = cluster
   const loadBalancer = state.kubernetes.loadBalancer ?? null
-  const kind = loadBalancer === 'cilium' ? CILIUM_POOLS : loadBalancer === 'metallb' ? METALLB_POOLS : null
+  const kind =
+    loadBalancer === 'cilium' ? CILIUM_POOLS : loadBalancer === 'metallb' ? METALLB_POOLS : null
   return {
     simulated: true,
     id: state.talosId,
@@ -75,7 +100,11 @@ const show = (cluster: EtcdCluster, objects: Objects) => {
     hasQuorum: cluster.hasQuorum,
     loadBalancer,
     /** The UID of the namespace kube-system, which identifies a cluster. */
-    uid: text(object(objects.get({ kind: builtIn('namespaces'), namespace: '', name: 'kube-system' }).metadata).uid),
+    uid: text(
+      object(
+        objects.get({ kind: builtIn('namespaces'), namespace: '', name: 'kube-system' }).metadata,
+      ).uid,
+    ),
     workloads: showCounting(objects),
     counters: cluster.counters,
     services: servicesOf(objects)
@@ -99,5 +128,8 @@ const conditions = (status: Body): Body =>
   status.conditions === undefined
     ? status
     : Object.fromEntries(
-        list(status.conditions).map((condition) => [text(object(condition).type), text(object(condition).message) || object(condition).status]),
+        list(status.conditions).map((condition) => [
+          text(object(condition).type),
+          text(object(condition).message) || object(condition).status,
+        ]),
       )

@@ -2,7 +2,10 @@ import type { NodeConfig } from '../config/node-config.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 
-/** The settings of a configuration for the manifests that Talos installs (Talos: controllers/k8s/control_plane.go, NewControlPlaneBootstrapManifestsController). */
+/**
+ * The settings of a configuration for the manifests that Talos installs (Talos:
+ * controllers/k8s/control_plane.go, NewControlPlaneBootstrapManifestsController).
+ */
 export const bootstrapSettings = ({ config }: Machine) => {
   const node = config!.node!
   const { network, proxy, coreDNS } = object(config!.loaded.v1alpha1?.cluster)
@@ -11,7 +14,8 @@ export const bootstrapSettings = ({ config }: Machine) => {
     server: node.cluster.endpoint,
     clusterDomain: text(object(network).dnsDomain) || 'cluster.local',
     proxyEnabled: object(proxy).disabled !== true,
-    proxyImage: text(object(proxy).image) || `registry.k8s.io/kube-proxy:${node.cluster.apiServerVersion}`,
+    proxyImage:
+      text(object(proxy).image) || `registry.k8s.io/kube-proxy:${node.cluster.apiServerVersion}`,
     coreDnsEnabled: object(coreDNS).disabled !== true,
     coreDnsImage: text(object(coreDNS).image) || 'registry.k8s.io/coredns/coredns:v1.14.2',
     flannelEnabled: cniName === 'flannel',
@@ -28,29 +32,55 @@ export interface Manifest {
 const TOLERATE_ALL = ['NoSchedule', 'NoExecute'].map((effect) => ({ effect, operator: 'Exists' }))
 
 /**
- * The manifests that a control plane installs into its cluster, with Talos's names (Talos: controllers/k8s/manifest.go). They contain what the simulation uses,
- * not every field.
+ * The manifests that a control plane installs into its cluster, with Talos's names (Talos:
+ * controllers/k8s/manifest.go). They contain what the simulation uses, not every field.
  */
 export const manifestsOf = (machine: Machine): Manifest[] => {
   const settings = bootstrapSettings(machine)
   const { cluster } = machine.config!.node!
   return [
     { name: '00-kubelet-bootstrapping-token', objects: [bootstrapToken(cluster.token)] },
-    { name: '11-kube-config-in-cluster', objects: [configMap('kubeconfig-in-cluster', { kubeconfig: inClusterKubeconfig(cluster.endpoint) })] },
-    ...(settings.coreDnsEnabled ? [{ name: '11-core-dns', objects: [serviceAccount('coredns'), coreDns(settings)] }] : []),
-    ...(settings.flannelEnabled ? [{ name: '05-flannel', objects: [serviceAccount('flannel'), flannel(settings)] }] : []),
-    ...(settings.proxyEnabled ? [{ name: '10-kube-proxy', objects: [kubeProxy(settings), serviceAccount('kube-proxy')] }] : []),
+    {
+      name: '11-kube-config-in-cluster',
+      objects: [
+        configMap('kubeconfig-in-cluster', { kubeconfig: inClusterKubeconfig(cluster.endpoint) }),
+      ],
+    },
+    ...(settings.coreDnsEnabled
+      ? [{ name: '11-core-dns', objects: [serviceAccount('coredns'), coreDns(settings)] }]
+      : []),
+    ...(settings.flannelEnabled
+      ? [{ name: '05-flannel', objects: [serviceAccount('flannel'), flannel(settings)] }]
+      : []),
+    ...(settings.proxyEnabled
+      ? [{ name: '10-kube-proxy', objects: [kubeProxy(settings), serviceAccount('kube-proxy')] }]
+      : []),
     ...inline(machine),
   ].toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 type Settings = ReturnType<typeof bootstrapSettings>
 
-const metadata = (name: string, labels: Body = {}): Body => ({ name, namespace: 'kube-system', ...(Object.keys(labels).length > 0 && { labels }) })
-const serviceAccount = (name: string): Body => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata(name) })
-const configMap = (name: string, data: Body): Body => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data })
+const metadata = (name: string, labels: Body = {}): Body => ({
+  name,
+  namespace: 'kube-system',
+  ...(Object.keys(labels).length > 0 && { labels }),
+})
+const serviceAccount = (name: string): Body => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: metadata(name),
+})
+const configMap = (name: string, data: Body): Body => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: metadata(name),
+  data,
+})
 
-/** The token with which new kubelets request their certificates (Talos: k8stemplates/kubelet.go). */
+/**
+ * The token with which new kubelets request their certificates (Talos: k8stemplates/kubelet.go).
+ */
 const bootstrapToken = (token: NodeConfig['cluster']['token']): Body => {
   const [id = '', secret = ''] = token.split('.')
   const encoded = (value: string): string => Buffer.from(value).toString('base64')
@@ -70,12 +100,16 @@ const bootstrapToken = (token: NodeConfig['cluster']['token']): Body => {
 
 const kubeProxy = ({ proxyImage }: Settings): Body => {
   const labels = { tier: 'node', 'k8s-app': 'kube-proxy' }
-  return daemonSet('kube-proxy', labels, { containers: [{ name: 'kube-proxy', image: proxyImage, command: ['/usr/local/bin/kube-proxy'] }] })
+  return daemonSet('kube-proxy', labels, {
+    containers: [{ name: 'kube-proxy', image: proxyImage, command: ['/usr/local/bin/kube-proxy'] }],
+  })
 }
 
 const flannel = ({ flannelImage }: Settings): Body => {
   const labels = { tier: 'node', 'k8s-app': 'flannel' }
-  return daemonSet('kube-flannel', labels, { containers: [{ name: 'kube-flannel', image: flannelImage, command: ['/opt/bin/flanneld'] }] })
+  return daemonSet('kube-flannel', labels, {
+    containers: [{ name: 'kube-flannel', image: flannelImage, command: ['/opt/bin/flanneld'] }],
+  })
 }
 
 const daemonSet = (name: string, labels: Body, spec: Body): Body => ({
@@ -87,7 +121,13 @@ const daemonSet = (name: string, labels: Body, spec: Body): Body => ({
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
     template: {
       metadata: { labels },
-      spec: { ...spec, hostNetwork: true, priorityClassName: 'system-node-critical', serviceAccountName: name, tolerations: TOLERATE_ALL },
+      spec: {
+        ...spec,
+        hostNetwork: true,
+        priorityClassName: 'system-node-critical',
+        serviceAccountName: name,
+        tolerations: TOLERATE_ALL,
+      },
     },
   },
 })
@@ -104,21 +144,38 @@ const coreDns = ({ coreDnsImage }: Settings): Body => {
       template: {
         metadata: { labels: { 'k8s-app': 'kube-dns' } },
         spec: {
-          containers: [{ name: 'coredns', image: coreDnsImage, args: ['-conf', '/etc/coredns/Corefile'] }],
+          containers: [
+            { name: 'coredns', image: coreDnsImage, args: ['-conf', '/etc/coredns/Corefile'] },
+          ],
           priorityClassName: 'system-cluster-critical',
           serviceAccountName: 'coredns',
-          tolerations: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' }],
+          tolerations: [
+            {
+              key: 'node-role.kubernetes.io/control-plane',
+              operator: 'Exists',
+              effect: 'NoSchedule',
+            },
+          ],
         },
       },
     },
   }
 }
 
-/** Manifests of `cluster.inlineManifests` come after Talos's own (Talos: controllers/k8s/extra_manifest.go). They aren't parsed here. */
+/**
+ * Manifests of `cluster.inlineManifests` come after Talos's own (Talos:
+ * controllers/k8s/extra_manifest.go). They aren't parsed here.
+ */
 const inline = ({ config }: Machine): Manifest[] =>
-  list(object(config!.loaded.v1alpha1?.cluster).inlineManifests).map((manifest) => ({ name: `99-${text(object(manifest).name)}`, objects: [] }))
+  list(object(config!.loaded.v1alpha1?.cluster).inlineManifests).map((manifest) => ({
+    name: `99-${text(object(manifest).name)}`,
+    objects: [],
+  }))
 
-/** The kubeconfig for use inside the cluster (Talos: internal/app/machined/pkg/controllers/k8s/templates, `kubeconfig-in-cluster`). */
+/**
+ * The kubeconfig for use inside the cluster (Talos:
+ * internal/app/machined/pkg/controllers/k8s/templates, `kubeconfig-in-cluster`).
+ */
 const inClusterKubeconfig = (endpoint: string): string => `apiVersion: v1
 kind: Config
 clusters:

@@ -9,7 +9,10 @@ import { Objects } from './objects.ts'
 import { randomBytes } from 'node:crypto'
 
 const NODES = builtIn('nodes')
-/** Annotation of a node with the name of its machine. A node remains in the cluster after its machine has left. */
+/**
+ * Annotation of a node with the name of its machine. A node remains in the cluster after its
+ * machine has left.
+ */
 const OWNED_TAINTS = 'talos.dev/owned-taints'
 const CORDONED = 'talos.dev/cordoned'
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane'
@@ -24,19 +27,28 @@ export const nodeLabels = (machine: Machine): Record<string, string> => ({
   'kubernetes.io/arch': 'amd64',
   'kubernetes.io/hostname': machine.hostname,
   'kubernetes.io/os': 'linux',
-  ...(machine.config?.node?.role === 'controlplane' && { 'node-role.kubernetes.io/control-plane': '' }),
+  ...(machine.config?.node?.role === 'controlplane' && {
+    'node-role.kubernetes.io/control-plane': '',
+  }),
   ...machine.config?.node?.nodeLabels,
 })
 
-export const objectsOf = (cluster: EtcdCluster, machine: Machine): Objects => new Objects(cluster, machine.world.clock.now)
-
-/** The version of a control plane's API server: of its static pod, or of its configuration before the pod has started. */
-export const apiServerVersionOf = (machine: Machine): string =>
-  imageTag(machine.staticPods.get('kube-apiserver')?.image ?? '') ?? machine.config?.node?.cluster.apiServerVersion ?? ''
+export const objectsOf = (cluster: EtcdCluster, machine: Machine): Objects =>
+  new Objects(cluster, machine.world.clock.now)
 
 /**
- * Why a machine's kubelet can't work with its cluster's API servers, or null: the minor of a kubelet must not be newer than that of any API server (Kubernetes:
- * releases/version-skew-policy). Real API servers often accept such a kubelet, but don't guarantee it.
+ * The version of a control plane's API server: of its static pod, or of its configuration before
+ * the pod has started.
+ */
+export const apiServerVersionOf = (machine: Machine): string =>
+  imageTag(machine.staticPods.get('kube-apiserver')?.image ?? '') ??
+  machine.config?.node?.cluster.apiServerVersion ??
+  ''
+
+/**
+ * Why a machine's kubelet can't work with its cluster's API servers, or null: the minor of a
+ * kubelet must not be newer than that of any API server (Kubernetes: releases/version-skew-policy).
+ * Real API servers often accept such a kubelet, but don't guarantee it.
  */
 export const refusesKubelet = (machine: Machine): string | null => {
   const kubelet = machine.config?.node?.kubeletVersion ?? ''
@@ -45,7 +57,9 @@ export const refusesKubelet = (machine: Machine): string | null => {
     .filter((other) => other.apiServerUp && other.etcdCluster === cluster)
     .map(apiServerVersionOf)
     .find((version) => minorOf(version) < minorOf(kubelet))
-  return older === undefined ? null : `kubelet ${kubelet} must not be newer than kube-apiserver ${older}`
+  return older === undefined
+    ? null
+    : `kubelet ${kubelet} must not be newer than kube-apiserver ${older}`
 }
 
 /** Registers a machine as a node, or reports the status of a node that the cluster knows. */
@@ -56,11 +70,22 @@ export const registerNode = (cluster: EtcdCluster, machine: Machine): void => {
     const isNew = !objects.has({ kind: NODES, namespace: '', name })
     applyNode(objects, cluster, machine)
     uncordon(objects, machine)
-    objects.setStatus({ kind: NODES, namespace: '', name }, hardwareStatus(machine, name), 'kubelet')
+    objects.setStatus(
+      { kind: NODES, namespace: '', name },
+      hardwareStatus(machine, name),
+      'kubelet',
+    )
     recordEvents(objects, machine.world.clock.now(), [
       { node: name, component: 'kubelet', reason: 'Starting', message: 'Starting kubelet.' },
       ...(isNew
-        ? [{ node: name, component: 'node-controller', reason: 'RegisteredNode', message: `Node ${name} event: Registered Node ${name} in Controller` }]
+        ? [
+            {
+              node: name,
+              component: 'node-controller',
+              reason: 'RegisteredNode',
+              message: `Node ${name} event: Registered Node ${name} in Controller`,
+            },
+          ]
         : []),
     ])
   })
@@ -69,7 +94,8 @@ export const registerNode = (cluster: EtcdCluster, machine: Machine): void => {
 /** Writes the labels and taints of the machine's configuration to its node. */
 export const updateNode = (cluster: EtcdCluster, machine: Machine): void => {
   const objects = objectsOf(cluster, machine)
-  if (objects.has({ kind: NODES, namespace: '', name: machine.hostname })) objects.together(() => applyNode(objects, cluster, machine))
+  if (objects.has({ kind: NODES, namespace: '', name: machine.hostname }))
+    objects.together(() => applyNode(objects, cluster, machine))
 }
 
 const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {
@@ -81,19 +107,31 @@ const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): vo
     ...(isReserved ? [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] : []),
     ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
   ]
-  // Taints of other clients stay. Those that Talos has set before are in an annotation (Talos: controllers/k8s/node_apply.go).
+  // Taints of other clients stay. Those that Talos has set before are in an annotation (Talos:
+  // controllers/k8s/node_apply.go).
   const annotations = object(object(existing?.metadata).annotations)
-  const owned = new Set([CONTROL_PLANE, ...text(annotations[OWNED_TAINTS]).split(','), ...configured.map(({ key }) => key)])
+  const owned = new Set([
+    CONTROL_PLANE,
+    ...text(annotations[OWNED_TAINTS]).split(','),
+    ...configured.map(({ key }) => key),
+  ])
   const others = list(object(existing?.spec).taints)
     .map(object)
     .filter(({ key }) => !owned.has(text(key)))
   const taints = [...configured, ...others]
-  const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
+  const ordinal =
+    cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
   const podCIDR = text(object(existing?.spec).podCIDR) || `10.244.${ordinal % 256}.0/24`
-  const own = { [SERVER_ANNOTATION]: machine.plan.name, [OWNED_TAINTS]: configured.map(({ key }) => key).join(',') }
+  const own = {
+    [SERVER_ANNOTATION]: machine.plan.name,
+    [OWNED_TAINTS]: configured.map(({ key }) => key).join(','),
+  }
   objects.apply(
     target,
-    { metadata: { name: target.name, labels: nodeLabels(machine), annotations: own }, spec: { podCIDR, ...(taints.length > 0 && { taints }) } },
+    {
+      metadata: { name: target.name, labels: nodeLabels(machine), annotations: own },
+      spec: { podCIDR, ...(taints.length > 0 && { taints }) },
+    },
     'kubelet',
     true,
   )
@@ -102,20 +140,33 @@ const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): vo
 /** Talos writes taints as `key: value:Effect` or `key: Effect`. */
 const taint = (key: string, value: string): { key: string; value?: string; effect: string } => {
   const at = value.lastIndexOf(':')
-  return at === -1 ? { key, effect: value } : { key, value: value.slice(0, at), effect: value.slice(at + 1) }
+  return at === -1
+    ? { key, effect: value }
+    : { key, value: value.slice(0, at), effect: value.slice(at + 1) }
 }
 
-/** Cordons the node, as Talos does before it drains. The machine uncordons it when it joins again. */
+/**
+ * Cordons the node, as Talos does before it drains. The machine uncordons it when it joins again.
+ */
 export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
   const objects = objectsOf(cluster, machine)
   const target = { kind: NODES, namespace: '', name: machine.hostname }
-  if (objects.has(target)) objects.apply(target, { metadata: { annotations: { [CORDONED]: 'true' } }, spec: { unschedulable: true } }, 'talos', true)
+  if (objects.has(target))
+    objects.apply(
+      target,
+      { metadata: { annotations: { [CORDONED]: 'true' } }, spec: { unschedulable: true } },
+      'talos',
+      true,
+    )
 }
 
-/** Uncordons a node that Talos has cordoned. A node that another client has cordoned stays cordoned. */
+/**
+ * Uncordons a node that Talos has cordoned. A node that another client has cordoned stays cordoned.
+ */
 const uncordon = (objects: Objects, machine: Machine): void => {
   const target = { kind: NODES, namespace: '', name: machine.hostname }
-  if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined) objects.apply(target, {}, 'talos', true)
+  if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined)
+    objects.apply(target, {}, 'talos', true)
 }
 
 export const isCordoned = (cluster: EtcdCluster, machine: Machine): boolean => {
@@ -126,7 +177,10 @@ export const isCordoned = (cluster: EtcdCluster, machine: Machine): boolean => {
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
 
-/** Increases the version of each node whose status has changed since the last check. The status is computed at each read, so no write increases the version. */
+/**
+ * Increases the version of each node whose status has changed since the last check. The status is
+ * computed at each read, so no write increases the version.
+ */
 export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
   const known = seen.get(cluster) ?? new Map<string, string>()
   seen.set(cluster, known)
@@ -139,23 +193,32 @@ export const observeNodes = (world: World, cluster: EtcdCluster, objects: Object
   })
   if (changed.length === 0) return
   objects.together(() => {
-    for (const { metadata } of changed) objects.touch({ kind: NODES, namespace: '', name: text(object(metadata).name) })
+    for (const { metadata } of changed)
+      objects.touch({ kind: NODES, namespace: '', name: text(object(metadata).name) })
   })
 }
 
 /** A node's status without timestamps, to detect changes. */
-const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
+const signatureOf = ({ status }: Body): string =>
+  JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
-/** The machine of a node, if the machine still has the node's name, and whether its kubelet reports. */
+/**
+ * The machine of a node, if the machine still has the node's name, and whether its kubelet reports.
+ */
 export const reporterOf = (world: World, stored: Body) => {
   const metadata = object(stored.metadata)
   const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
   const machine = world.named(server)
-  return { machine, isAlive: machine?.nodeReady === true && machine.hostname === text(metadata.name) }
+  return {
+    machine,
+    isAlive: machine?.nodeReady === true && machine.hostname === text(metadata.name),
+  }
 }
 
 const reportedAt = (world: World, isAlive: boolean): string =>
-  new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0)).toISOString().replace(/\.\d+Z$/, 'Z')
+  new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0))
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
 
 /** Last heartbeat of a node's kubelet, RFC 3339. */
 export const heartbeatOf = (world: World, stored: Body): string => {
@@ -169,15 +232,27 @@ export const presentNode = (world: World, stored: Body): Body => {
   const metadata = object(stored.metadata)
   const name = text(metadata.name)
   const { machine, isAlive } = reporterOf(world, stored)
-  const silentMs = machine ? world.clock.elapsed() - machine.lastHeartbeat : Number.POSITIVE_INFINITY
+  const silentMs = machine
+    ? world.clock.elapsed() - machine.lastHeartbeat
+    : Number.POSITIVE_INFINITY
   const isRegistered = machine?.isRegistered === true && machine.hostname === name
-  const status = isAlive ? 'True' : isRegistered ? 'False' : silentMs < GRACE_MS ? 'True' : 'Unknown'
+  const status = isAlive
+    ? 'True'
+    : isRegistered
+      ? 'False'
+      : silentMs < GRACE_MS
+        ? 'True'
+        : 'Unknown'
   const at = reportedAt(world, isAlive)
   const ready =
     status === 'True'
       ? { reason: 'KubeletReady', message: 'kubelet is posting ready status' }
       : status === 'False'
-        ? { reason: 'KubeletNotReady', message: 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady' }
+        ? {
+            reason: 'KubeletNotReady',
+            message:
+              'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady',
+          }
         : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' }
   const pressure = status === 'Unknown' ? 'Unknown' : 'False'
   const condition = (type: string, value: string, reason: string, message: string): object => ({
@@ -193,9 +268,24 @@ export const presentNode = (world: World, stored: Body): Body => {
     status: {
       ...object(stored.status),
       conditions: [
-        condition('MemoryPressure', pressure, 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
-        condition('DiskPressure', pressure, 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
-        condition('PIDPressure', pressure, 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
+        condition(
+          'MemoryPressure',
+          pressure,
+          'KubeletHasSufficientMemory',
+          'kubelet has sufficient memory available',
+        ),
+        condition(
+          'DiskPressure',
+          pressure,
+          'KubeletHasNoDiskPressure',
+          'kubelet has no disk pressure',
+        ),
+        condition(
+          'PIDPressure',
+          pressure,
+          'KubeletHasSufficientPID',
+          'kubelet has sufficient PID available',
+        ),
         condition('Ready', status, ready.reason, ready.message),
       ],
     },
@@ -203,8 +293,12 @@ export const presentNode = (world: World, stored: Body): Body => {
 }
 
 const hardwareStatus = (machine: Machine, name: string): Body => {
-  const threads = machine.hardware.sockets.reduce((sum, { processor }) => sum + processor.threads, 0)
-  const memoryKib = machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024
+  const threads = machine.hardware.sockets.reduce(
+    (sum, { processor }) => sum + processor.threads,
+    0,
+  )
+  const memoryKib =
+    machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024
   const capacity = {
     cpu: String(threads),
     memory: `${memoryKib}Ki`,
@@ -247,10 +341,15 @@ export interface NodeEvent {
 
 /** Stores events of nodes and drops old ones. */
 const recordEvents = (objects: Objects, now: number, events: readonly NodeEvent[]): void => {
-  const known = objects.list(EVENTS, 'default').toSorted((one, other) => Date.parse(text(one.lastTimestamp)) - Date.parse(text(other.lastTimestamp)))
+  const known = objects
+    .list(EVENTS, 'default')
+    .toSorted(
+      (one, other) => Date.parse(text(one.lastTimestamp)) - Date.parse(text(other.lastTimestamp)),
+    )
   known.forEach(({ lastTimestamp, metadata }, i) => {
     const isOld = now - Date.parse(text(lastTimestamp)) > KEPT_MS || i < known.length - KEPT
-    if (isOld) objects.remove({ kind: EVENTS, namespace: 'default', name: text(object(metadata).name) })
+    if (isOld)
+      objects.remove({ kind: EVENTS, namespace: 'default', name: text(object(metadata).name) })
   })
   const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   for (const { node, component, reason, message } of events)

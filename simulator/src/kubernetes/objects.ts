@@ -24,42 +24,50 @@ export class Objects {
   readonly #now: () => number
   readonly #keys: Keys | null
 
-  /** `keys`: the keys of the API server that reads and writes. Without them, Secrets with any key can be read. */
+  /**
+   * `keys`: the keys of the API server that reads and writes. Without them, Secrets with any key
+   * can be read.
+   */
   constructor(cluster: EtcdCluster, now: () => number, keys: Keys | null = null) {
     this.#cluster = cluster
     this.#now = now
     this.#keys = keys
     if (Object.keys(cluster.state.kubernetes.objects).length > 0) return
     this.together(() => {
-      for (const { plural, body } of FIRST_OBJECTS) this.create(builtIn(plural), '', body, 'kube-apiserver')
+      for (const { plural, body } of FIRST_OBJECTS)
+        this.create(builtIn(plural), '', body, 'kube-apiserver')
     })
   }
 
   /** Every kind, including custom ones. */
   get kinds(): ResourceKind[] {
-    const custom = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').flatMap(({ body }) => {
-      const spec = object(body.spec)
-      const names = object(spec.names)
-      return list(spec.versions)
-        .map(object)
-        .filter(({ served }) => served !== false)
-        .map((version) => ({
-          group: text(spec.group),
-          version: text(version.name),
-          plural: text(names.plural),
-          kind: text(names.kind),
-          namespaced: spec.scope !== 'Cluster',
-          hasStatus: isObject(object(version.subresources).status),
-          shortNames: list(names.shortNames).map(text),
-          categories: list(names.categories).map(text),
-        }))
-    })
+    const custom = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').flatMap(
+      ({ body }) => {
+        const spec = object(body.spec)
+        const names = object(spec.names)
+        return list(spec.versions)
+          .map(object)
+          .filter(({ served }) => served !== false)
+          .map((version) => ({
+            group: text(spec.group),
+            version: text(version.name),
+            plural: text(names.plural),
+            kind: text(names.kind),
+            namespaced: spec.scope !== 'Cluster',
+            hasStatus: isObject(object(version.subresources).status),
+            shortNames: list(names.shortNames).map(text),
+            categories: list(names.categories).map(text),
+          }))
+      },
+    )
     return [...BUILT_IN, ...custom]
   }
 
   /** The definition of a custom kind. */
   definitionOf({ group, plural }: ResourceKind): Body | undefined {
-    return group === '' ? undefined : this.#objects[`apiextensions.k8s.io/customresourcedefinitions/${plural}.${group}`]?.body
+    return group === ''
+      ? undefined
+      : this.#objects[`apiextensions.k8s.io/customresourcedefinitions/${plural}.${group}`]?.body
   }
 
   get resourceVersion(): string {
@@ -67,7 +75,9 @@ export class Objects {
   }
 
   list(kind: ResourceKind, namespace: string): Body[] {
-    const found = this.#stored(`${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`)
+    const found = this.#stored(
+      `${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`,
+    )
     if (this.#keys) for (const stored of found) decrypt(stored, this.#keys)
     return found.map(({ body }) => body)
   }
@@ -88,14 +98,26 @@ export class Objects {
     return stored.body
   }
 
-  create(kind: ResourceKind, namespace: string, given: Body, manager: string, dryRun = false): Body {
+  create(
+    kind: ResourceKind,
+    namespace: string,
+    given: Body,
+    manager: string,
+    dryRun = false,
+  ): Body {
     const name =
       text(object(given.metadata).name) ||
-      (text(object(given.metadata).generateName) && `${text(object(given.metadata).generateName)}${randomUUID().slice(0, 5)}`)
+      (text(object(given.metadata).generateName) &&
+        `${text(object(given.metadata).generateName)}${randomUUID().slice(0, 5)}`)
     const target = this.#checked({ kind, namespace, name }, given)
-    if (this.#objects[keyOf(target)]) throw new Refusal(409, 'AlreadyExists', `${qualified(kind)} "${name}" already exists`)
+    if (this.#objects[keyOf(target)])
+      throw new Refusal(409, 'AlreadyExists', `${qualified(kind)} "${name}" already exists`)
     const made = applyFields(null, withoutStatus(kind, normal(kind, given)), manager, false)
-    return this.#put(target, { body: this.#fresh(target, made.body), managers: made.managers }, dryRun)
+    return this.#put(
+      target,
+      { body: this.#fresh(target, made.body), managers: made.managers },
+      dryRun,
+    )
   }
 
   replace(target: Target, given: Body, manager: string, dryRun = false): Body {
@@ -114,7 +136,8 @@ export class Objects {
       {
         body: defaulted(target.kind, target.name, {
           ...made.body,
-          ...(target.kind.hasStatus && existing.status !== undefined && { status: existing.status }),
+          ...(target.kind.hasStatus &&
+            existing.status !== undefined && { status: existing.status }),
           apiVersion: existing.apiVersion,
           kind: existing.kind,
           metadata: {
@@ -132,22 +155,47 @@ export class Objects {
     )
   }
 
-  /** Server-side apply: creates or changes the object. Throws a conflict if another manager owns a changed field. */
-  apply(target: Target, given: Body, manager: string, force: boolean, dryRun = false): { body: Body; created: boolean } {
+  /**
+   * Server-side apply: creates or changes the object. Throws a conflict if another manager owns a
+   * changed field.
+   */
+  apply(
+    target: Target,
+    given: Body,
+    manager: string,
+    force: boolean,
+    dryRun = false,
+  ): { body: Body; created: boolean } {
     this.#checked(target, given)
     const existing = this.#objects[keyOf(target)] ?? null
     this.#declared(target, given)
-    const merged = applyFields(existing, withoutStatus(target.kind, normal(target.kind, given)), manager, force)
+    const merged = applyFields(
+      existing,
+      withoutStatus(target.kind, normal(target.kind, given)),
+      manager,
+      force,
+    )
     return {
-      body: this.#put(target, existing ? merged : { body: this.#fresh(target, merged.body), managers: merged.managers }, dryRun),
+      body: this.#put(
+        target,
+        existing ? merged : { body: this.#fresh(target, merged.body), managers: merged.managers },
+        dryRun,
+      ),
       created: existing === null,
     }
   }
 
   remove(target: Target, dryRun = false): Body {
     const body = this.get(target)
-    if (target.kind.plural === 'namespaces' && ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name))
-      throw new Refusal(403, 'Forbidden', `namespaces "${target.name}" is forbidden: this namespace may not be deleted`)
+    if (
+      target.kind.plural === 'namespaces' &&
+      ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name)
+    )
+      throw new Refusal(
+        403,
+        'Forbidden',
+        `namespaces "${target.name}" is forbidden: this namespace may not be deleted`,
+      )
     if (dryRun) return body
     const gone = this.#within(target, body)
     this.#cluster.change(({ kubernetes }) => {
@@ -157,7 +205,13 @@ export class Objects {
         const before = kubernetes.objects[key]!.body
         delete kubernetes.objects[key]
         const namespace = rest.length > 1 ? rest[0]! : ''
-        historyOf(this.#cluster).add({ version: kubernetes.resourceVersion, kind: { group, plural }, namespace, before, after: null })
+        historyOf(this.#cluster).add({
+          version: kubernetes.resourceVersion,
+          kind: { group, plural },
+          namespace,
+          before,
+          after: null,
+        })
       }
     })
     return body
@@ -167,12 +221,17 @@ export class Objects {
   setStatus(target: Target, status: Body, manager: string): void {
     const stored = this.#objects[keyOf(target)]
     if (!stored) return
-    this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
+    this.#put(
+      target,
+      { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } },
+      false,
+    )
   }
 
   /** Sets the status if it differs. */
   updateStatus(target: Target, status: Body, manager: string): void {
-    if (this.has(target) && !isDeepStrictEqual(this.get(target).status, status)) this.setStatus(target, status, manager)
+    if (this.has(target) && !isDeepStrictEqual(this.get(target).status, status))
+      this.setStatus(target, status, manager)
   }
 
   /** Increases an object's version because its computed fields have changed. */
@@ -187,19 +246,33 @@ export class Objects {
 
   setMetadata(target: Target, fields: Body): void {
     const stored = this.#objects[keyOf(target)]
-    if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), ...fields } } }, false)
+    if (stored)
+      this.#put(
+        target,
+        {
+          ...stored,
+          body: { ...stored.body, metadata: { ...object(stored.body.metadata), ...fields } },
+        },
+        false,
+      )
   }
 
   /** Binds a pod to a node. */
   bind(target: Target, nodeName: string): void {
     const stored = this.#objects[keyOf(target)]
-    if (stored) this.#put(target, { ...stored, body: { ...stored.body, spec: { ...object(stored.body.spec), nodeName } } }, false)
+    if (stored)
+      this.#put(
+        target,
+        { ...stored, body: { ...stored.body, spec: { ...object(stored.body.spec), nodeName } } },
+        false,
+      )
   }
 
   /** Keys of the objects that are deleted with a namespace or with the definition of their kind. */
   #within({ kind, name }: Target, body: Body): string[] {
     const keys = Object.keys(this.#objects)
-    if (kind.plural === 'namespaces') return keys.filter((key) => key.split('/').length > 3 && key.split('/')[2] === name)
+    if (kind.plural === 'namespaces')
+      return keys.filter((key) => key.split('/').length > 3 && key.split('/')[2] === name)
     if (kind.plural !== 'customresourcedefinitions') return []
     const { group, names } = object(body.spec)
     return keys.filter((key) => key.startsWith(`${text(group)}/${text(object(names).plural)}/`))
@@ -220,15 +293,30 @@ export class Objects {
     const { kind, namespace, name } = target
     const metadata = object(given.metadata)
     if (given.kind !== undefined && given.kind !== kind.kind)
-      throw badRequest(`the object provided is unrecognized: kind ${text(given.kind)} is not ${kind.kind}`)
+      throw badRequest(
+        `the object provided is unrecognized: kind ${text(given.kind)} is not ${kind.kind}`,
+      )
     if (given.apiVersion !== undefined && given.apiVersion !== apiVersionOf(kind))
-      throw badRequest(`the API version in the data (${text(given.apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`)
-    if (text(metadata.name) !== '' && text(metadata.name) !== name) throw badRequest('the name of the object does not match the name on the URL')
+      throw badRequest(
+        `the API version in the data (${text(given.apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`,
+      )
+    if (text(metadata.name) !== '' && text(metadata.name) !== name)
+      throw badRequest('the name of the object does not match the name on the URL')
     if (text(metadata.namespace) !== '' && text(metadata.namespace) !== namespace)
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+      throw badRequest(
+        'the namespace of the provided object does not match the namespace sent on the request',
+      )
     if (!/^[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?$/.test(name))
-      throw new Refusal(422, 'Invalid', `${kind.kind} "${name}" is invalid: metadata.name: Invalid value: "${name}"`)
-    if (kind.namespaced && !this.#objects[keyOf({ kind: BUILT_IN[0]!, namespace: '', name: namespace })]) throw notFound('namespaces', namespace)
+      throw new Refusal(
+        422,
+        'Invalid',
+        `${kind.kind} "${name}" is invalid: metadata.name: Invalid value: "${name}"`,
+      )
+    if (
+      kind.namespaced &&
+      !this.#objects[keyOf({ kind: BUILT_IN[0]!, namespace: '', name: namespace })]
+    )
+      throw notFound('namespaces', namespace)
     return target
   }
 
@@ -240,25 +328,48 @@ export class Objects {
       uid: randomUUID(),
       creationTimestamp: new Date(this.#now()).toISOString().replace(/\.\d+Z$/, 'Z'),
     }
-    return defaulted(kind, name, { ...body, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata })
+    return defaulted(kind, name, {
+      ...body,
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      metadata,
+    })
   }
 
   #put(target: Target, stored: StoredObject, dryRun: boolean): Body {
     const { kubernetes } = this.#cluster.state
     const next = kubernetes.resourceVersion + 1
     const generation = this.#generationOf(target, stored.body)
-    const metadata = { ...object(stored.body.metadata), resourceVersion: String(next), ...(generation !== null && { generation }) }
+    const metadata = {
+      ...object(stored.body.metadata),
+      resourceVersion: String(next),
+      ...(generation !== null && { generation }),
+    }
     const body = { ...stored.body, metadata }
     this.#admit(target, body)
     if (dryRun) return body
     const before = kubernetes.objects[keyOf(target)]?.body ?? null
     const isSecret = target.kind.plural === 'secrets' && target.kind.group === ''
-    const key = isSecret ? (this.#keys ? this.#keys[0] : kubernetes.objects[keyOf(target)]?.key) : undefined
+    const key = isSecret
+      ? this.#keys
+        ? this.#keys[0]
+        : kubernetes.objects[keyOf(target)]?.key
+      : undefined
     this.#cluster.change((state) => {
       state.kubernetes.resourceVersion = next
-      state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers, ...(key !== undefined && { key }) }
+      state.kubernetes.objects[keyOf(target)] = {
+        body,
+        managers: stored.managers,
+        ...(key !== undefined && { key }),
+      }
     })
-    historyOf(this.#cluster).add({ version: next, kind: target.kind, namespace: target.namespace, before, after: body })
+    historyOf(this.#cluster).add({
+      version: next,
+      kind: target.kind,
+      namespace: target.namespace,
+      before,
+      after: body,
+    })
     return body
   }
 
@@ -269,7 +380,10 @@ export class Objects {
     const before = this.#objects[keyOf({ kind, namespace, name })]?.body
     if (!before) return 1
     const wish = (whole: Body): Body => ({ ...whole, metadata: null, status: null })
-    return Number(object(before.metadata).generation ?? 1) + (isDeepStrictEqual(wish(before), wish(body)) ? 0 : 1)
+    return (
+      Number(object(before.metadata).generation ?? 1) +
+      (isDeepStrictEqual(wish(before), wish(body)) ? 0 : 1)
+    )
   }
 
   /** Refuses fields that a custom kind's schema doesn't have. */
@@ -277,8 +391,13 @@ export class Objects {
     const version = list(object(this.definitionOf(kind)?.spec).versions)
       .map(object)
       .find((candidate) => candidate.name === kind.version)
-    const declared = object(object(object(object(object(version?.schema).openAPIV3Schema).properties).spec).properties)
-    const unknown = Object.keys(declared).length === 0 ? undefined : Object.keys(object(given.spec)).find((field) => !(field in declared))
+    const declared = object(
+      object(object(object(object(version?.schema).openAPIV3Schema).properties).spec).properties,
+    )
+    const unknown =
+      Object.keys(declared).length === 0
+        ? undefined
+        : Object.keys(object(given.spec)).find((field) => !(field in declared))
     if (unknown !== undefined)
       throw new Refusal(
         500,
@@ -291,11 +410,17 @@ export class Objects {
   #admit({ kind, namespace, name }: Target, body: Body): void {
     if (kind.group !== METALLB_POOLS.group || kind.plural !== METALLB_POOLS.plural) return
     const reason = refusedPool(name, object(body.spec), this.list(METALLB_POOLS, namespace))
-    if (reason !== null) throw new Refusal(403, 'Forbidden', `admission webhook "ipaddresspoolvalidationwebhook.metallb.io" denied the request: ${reason}`)
+    if (reason !== null)
+      throw new Refusal(
+        403,
+        'Forbidden',
+        `admission webhook "ipaddresspoolvalidationwebhook.metallb.io" denied the request: ${reason}`,
+      )
   }
 }
 
 const keyOf = ({ kind, namespace, name }: Target): string =>
   `${kind.group}/${kind.plural}/${kind.namespaced ? namespace : ''}${kind.namespaced ? '/' : ''}${name}`
 
-const qualified = ({ plural, group }: ResourceKind): string => (group === '' ? plural : `${plural}.${group}`)
+const qualified = ({ plural, group }: ResourceKind): string =>
+  group === '' ? plural : `${plural}.${group}`

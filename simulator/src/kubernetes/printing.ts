@@ -7,7 +7,9 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
-/** A duration as kubectl shows an age (Kubernetes: apimachinery/pkg/util/duration, HumanDuration). */
+/**
+ * A duration as kubectl shows an age (Kubernetes: apimachinery/pkg/util/duration, HumanDuration).
+ */
 export const humanDuration = (ms: number): string => {
   const seconds = Math.floor(ms / 1000)
   if (seconds < -1) return '<invalid>'
@@ -41,7 +43,13 @@ interface Column {
   cell: (body: Body, now: number) => string | number
 }
 
-const column = (name: string, cell: Column['cell'], more: Partial<Column> = {}): Column => ({ name, type: 'string', priority: 0, cell, ...more })
+const column = (name: string, cell: Column['cell'], more: Partial<Column> = {}): Column => ({
+  name,
+  type: 'string',
+  priority: 0,
+  cell,
+  ...more,
+})
 const wide = (name: string, cell: Column['cell']): Column => column(name, cell, { priority: 1 })
 
 const meta = (body: Body): Body => object(body.metadata)
@@ -89,10 +97,13 @@ const address = (type: string) => (body: Body) =>
         .find((one) => one.type === type)?.address,
     ),
   )
-const info = (field: string) => (body: Body) => text(object(status(body).nodeInfo)[field]) || '<unknown>'
+const info = (field: string) => (body: Body) =>
+  text(object(status(body).nodeInfo)[field]) || '<unknown>'
 
 const externalIp = (body: Body): string => {
-  const given = list(object(status(body).loadBalancer).ingress).map((one) => text(object(one).ip) || text(object(one).hostname))
+  const given = list(object(status(body).loadBalancer).ingress).map(
+    (one) => text(object(one).ip) || text(object(one).hostname),
+  )
   const all = [...given, ...list(spec(body).externalIPs).map(text)].join(',')
   if (all !== '') return all
   return spec(body).type === 'LoadBalancer' ? '<pending>' : '<none>'
@@ -102,12 +113,17 @@ const ports = (body: Body): string =>
   orNone(
     list(spec(body).ports)
       .map(object)
-      .map(({ port, nodePort, protocol }) => `${number(port)}${nodePort === undefined ? '' : `:${number(nodePort)}`}/${text(protocol) || 'TCP'}`)
+      .map(
+        ({ port, nodePort, protocol }) =>
+          `${number(port)}${nodePort === undefined ? '' : `:${number(nodePort)}`}/${text(protocol) || 'TCP'}`,
+      )
       .join(','),
   )
 
-const eventObject = ({ involvedObject }: Body): string => `${text(object(involvedObject).kind).toLowerCase()}/${text(object(involvedObject).name)}`
-const subjects = (body: Body): string => `${text(object(body.roleRef).kind)}/${text(object(body.roleRef).name)}`
+const eventObject = ({ involvedObject }: Body): string =>
+  `${text(object(involvedObject).kind).toLowerCase()}/${text(object(involvedObject).name)}`
+const subjects = (body: Body): string =>
+  `${text(object(body.roleRef).kind)}/${text(object(body.roleRef).name)}`
 
 /** Columns of the API server's tables (Kubernetes: pkg/printers/internalversion/printers.go). */
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
@@ -131,11 +147,25 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     AGE,
     wide('Selector', (body) => pairs(spec(body).selector)),
   ],
-  secrets: [column('Type', ({ type }) => text(type)), column('Data', ({ data }) => size(data), { type: 'integer' }), AGE],
-  configmaps: [column('Data', ({ data, binaryData }) => size(data) + size(binaryData), { type: 'integer' }), AGE],
-  serviceaccounts: [column('Secrets', (body) => list(body.secrets).length, { type: 'integer' }), AGE],
+  secrets: [
+    column('Type', ({ type }) => text(type)),
+    column('Data', ({ data }) => size(data), { type: 'integer' }),
+    AGE,
+  ],
+  configmaps: [
+    column('Data', ({ data, binaryData }) => size(data) + size(binaryData), { type: 'integer' }),
+    AGE,
+  ],
+  serviceaccounts: [
+    column('Secrets', (body) => list(body.secrets).length, { type: 'integer' }),
+    AGE,
+  ],
   pods: [
-    column('Ready', (body) => `${list(status(body).containerStatuses).filter((item) => object(item).ready).length}/${list(spec(body).containers).length}`),
+    column(
+      'Ready',
+      (body) =>
+        `${list(status(body).containerStatuses).filter((item) => object(item).ready).length}/${list(spec(body).containers).length}`,
+    ),
     column('Status', (body) => text(status(body).phase) || 'Pending'),
     column('Restarts', () => 0, { type: 'integer' }),
     AGE,
@@ -143,7 +173,10 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     wide('Node', (body) => orNone(text(spec(body).nodeName))),
   ],
   deployments: [
-    column('Ready', (body) => `${number(status(body).readyReplicas)}/${number(spec(body).replicas ?? 1)}`),
+    column(
+      'Ready',
+      (body) => `${number(status(body).readyReplicas)}/${number(spec(body).replicas ?? 1)}`,
+    ),
     column('Up-to-date', (body) => number(status(body).updatedReplicas), { type: 'integer' }),
     column('Available', (body) => number(status(body).availableReplicas), { type: 'integer' }),
     AGE,
@@ -158,19 +191,31 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
       ['Ready', 'numberReady'],
       ['Up-to-date', 'updatedNumberScheduled'],
       ['Available', 'numberAvailable'],
-    ].map(([name = '', field = '']) => column(name, (body) => number(status(body)[field]), { type: 'integer' })),
-    column('Node Selector', (body) => pairs(object(spec(object(spec(body).template))).nodeSelector)),
+    ].map(([name = '', field = '']) =>
+      column(name, (body) => number(status(body)[field]), { type: 'integer' }),
+    ),
+    column('Node Selector', (body) =>
+      pairs(object(spec(object(spec(body).template))).nodeSelector),
+    ),
     AGE,
   ],
   events: [
-    column('Last Seen', ({ lastTimestamp, eventTime, firstTimestamp }, now) => ageOf(lastTimestamp ?? eventTime ?? firstTimestamp, now)),
+    column('Last Seen', ({ lastTimestamp, eventTime, firstTimestamp }, now) =>
+      ageOf(lastTimestamp ?? eventTime ?? firstTimestamp, now),
+    ),
     column('Type', ({ type }) => text(type)),
     column('Reason', ({ reason }) => text(reason)),
     column('Object', eventObject),
     wide('Subobject', ({ involvedObject }) => text(object(involvedObject).fieldPath)),
-    wide('Source', ({ source }) => [text(object(source).component), text(object(source).host)].filter((part) => part !== '').join(', ')),
+    wide('Source', ({ source }) =>
+      [text(object(source).component), text(object(source).host)]
+        .filter((part) => part !== '')
+        .join(', '),
+    ),
     column('Message', ({ message }) => text(message).trim()),
-    wide('First Seen', ({ firstTimestamp, eventTime }, now) => ageOf(firstTimestamp ?? eventTime, now)),
+    wide('First Seen', ({ firstTimestamp, eventTime }, now) =>
+      ageOf(firstTimestamp ?? eventTime, now),
+    ),
     wide('Count', ({ count }) => number(count ?? 1)),
     wide('Name', (body) => text(meta(body).name)),
   ],
@@ -182,8 +227,15 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   leases: [column('Holder', (body) => text(spec(body).holderIdentity)), AGE],
 }
 
-/** The columns of a kind: built-in, or from its definition, or just name and age. For events the name is the last column. */
-export const columnsOf = ({ group, plural }: ResourceKind, definition: Body | undefined, version: string): readonly Column[] => {
+/**
+ * The columns of a kind: built-in, or from its definition, or just name and age. For events the
+ * name is the last column.
+ */
+export const columnsOf = (
+  { group, plural }: ResourceKind,
+  definition: Body | undefined,
+  version: string,
+): readonly Column[] => {
   if (definition) return [NAME, ...definedColumns(definition, version)]
   const known = Object.hasOwn(COLUMNS, plural) ? COLUMNS[plural]! : [AGE]
   return plural === 'events' && group === '' ? known : [NAME, ...known]
@@ -201,16 +253,26 @@ const definedColumns = (definition: Body, version: string): Column[] => {
     const path = text(jsonPath).replace(/^\./, '').split('.')
     const cell = (body: Body, now: number): string => {
       const value = path.reduce<unknown>((at, key) => object(at)[key], body)
-      return type === 'date' ? ageOf(value, now) : typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+      return type === 'date'
+        ? ageOf(value, now)
+        : typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+          ? String(value)
+          : ''
     }
-    return column(text(name), cell, { type: type === 'date' ? 'string' : text(type), priority: number(priority) })
+    return column(text(name), cell, {
+      type: type === 'date' ? 'string' : text(type),
+      priority: number(priority),
+    })
   })
 }
 
 /** Form of a response: the objects, a table of texts, or metadata only. */
 export type Form = 'objects' | 'table' | 'metadata'
 
-/** The first supported form of an Accept header (Kubernetes: docs/reference/using-api/api-concepts, "Receiving resources as Tables"). */
+/**
+ * The first supported form of an Accept header (Kubernetes: docs/reference/using-api/api-concepts,
+ * "Receiving resources as Tables").
+ */
 export const formOf = (accept: string): Form => {
   for (const entry of accept.split(',')) {
     const [type = '', ...parameters] = entry.split(';').map((part) => part.trim())
@@ -234,7 +296,13 @@ export const tableOf = (
   apiVersion: 'meta.k8s.io/v1',
   metadata,
   columnDefinitions: withHeaders
-    ? columns.map(({ name, type, priority }) => ({ name, type, format: name === 'Name' ? 'name' : '', description: name, priority }))
+    ? columns.map(({ name, type, priority }) => ({
+        name,
+        type,
+        format: name === 'Name' ? 'name' : '',
+        description: name,
+        priority,
+      }))
     : null,
   rows: bodies.map((body) => ({
     cells: columns.map(({ cell }) => cell(body, now)),
@@ -242,7 +310,13 @@ export const tableOf = (
   })),
 })
 
-export const metadataOf = ({ metadata }: Body): object => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata })
+export const metadataOf = ({ metadata }: Body): object => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata,
+})
 
 /** List metadata for a single object. */
-export const listMetadata = (body: Body): Body => ({ resourceVersion: text(object(body.metadata).resourceVersion) })
+export const listMetadata = (body: Body): Body => ({
+  resourceVersion: text(object(body.metadata).resourceVersion),
+})

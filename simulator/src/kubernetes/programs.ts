@@ -1,7 +1,8 @@
 /**
- * Runs the only program that a simulated cluster can run: docs/prove-offer.mjs, with which a cluster proves to Steelyard that it holds its own key. A Deployment
- * runs it from a ConfigMap whose text must be that file, byte by byte: any other program would let users of a simulated cluster run code on this machine.
- * For the same reason it may call only this machine.
+ * Runs the only program that a simulated cluster can run: docs/prove-offer.mjs, with which a
+ * cluster proves to Steelyard that it holds its own key. A Deployment runs it from a ConfigMap
+ * whose text must be that file, byte by byte: any other program would let users of a simulated
+ * cluster run code on this machine. For the same reason it may call only this machine.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,13 +19,19 @@ import { Objects, type Target } from './objects.ts'
 const FILE = fileURLToPath(new URL('../../../docs/prove-offer.mjs', import.meta.url))
 const DEPLOYMENTS = builtIn('deployments')
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])$/
-/** Pause after a success and after a failure, in milliseconds of real time, because the program calls a program outside of the simulation. */
+/**
+ * Pause after a success and after a failure, in milliseconds of real time, because the program
+ * calls a program outside of the simulation.
+ */
 const AGAIN_MS = 600_000
 const RETRY_MS = 5_000
 const DEADLINE_MS = 60_000
 
 interface Program {
-  /** Changes with the Deployment, its ConfigMap and its Secret, so that a change takes effect at once. */
+  /**
+   * Changes with the Deployment, its ConfigMap and its Secret, so that a change takes effect at
+   * once.
+   */
   id: string
   target: Target
   generation: number
@@ -63,7 +70,10 @@ export const runPrograms = async (machine: Machine, signal: AbortSignal): Promis
   }
 }
 
-/** The program of a Deployment; null if the Deployment runs anything else, or if an object that it mounts is missing. */
+/**
+ * The program of a Deployment; null if the Deployment runs anything else, or if an object that it
+ * mounts is missing.
+ */
 const programOf = (objects: Objects, deployment: Body): Program | null => {
   const { namespace: inside, name, uid, generation } = object(deployment.metadata)
   const namespace = text(inside)
@@ -102,20 +112,37 @@ const programOf = (objects: Objects, deployment: Body): Program | null => {
     target: { kind: DEPLOYMENTS, namespace, name: text(name) },
     generation: Number(generation),
     env: { STEELYARD_URL, OFFER_ID },
-    files: Object.fromEntries(['address', 'private-key'].map((key) => [key, Buffer.from(text(object(secret.data)[key]), 'base64').toString('utf8')])),
+    files: Object.fromEntries(
+      ['address', 'private-key'].map((key) => [
+        key,
+        Buffer.from(text(object(secret.data)[key]), 'base64').toString('utf8'),
+      ]),
+    ),
   }
 }
 
 /** Runs the program once. Its output goes to the kubelet's log. True if it succeeded. */
-const run = async (machine: Machine, { env, files, target }: Program, signal: AbortSignal): Promise<boolean> => {
+const run = async (
+  machine: Machine,
+  { env, files, target }: Program,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-simulated-pod-'))
   try {
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content, { mode: 0o600 })
+    for (const [name, content] of Object.entries(files))
+      writeFileSync(join(folder, name), content, { mode: 0o600 })
     return await new Promise((resolve) => {
       // SIGKILL, because the program ends with 0 after SIGTERM.
-      const child = spawn(process.execPath, [FILE, '--once'], { env: { ...env, KEY_FOLDER: folder }, signal, timeout: DEADLINE_MS, killSignal: 'SIGKILL' })
+      const child = spawn(process.execPath, [FILE, '--once'], {
+        env: { ...env, KEY_FOLDER: folder },
+        signal,
+        timeout: DEADLINE_MS,
+        killSignal: 'SIGKILL',
+      })
       const tell = (chunk: Buffer): void => {
-        for (const line of chunk.toString('utf8').split('\n')) if (line !== '') machine.journal.log('kubelet', `${target.namespace}/${target.name}: ${line}`)
+        for (const line of chunk.toString('utf8').split('\n'))
+          if (line !== '')
+            machine.journal.log('kubelet', `${target.namespace}/${target.name}: ${line}`)
       }
       child.stdout.on('data', tell)
       child.stderr.on('data', tell)
@@ -128,9 +155,13 @@ const run = async (machine: Machine, { env, files, target }: Program, signal: Ab
   }
 }
 
-/** Shows in the Deployment's status whether its program succeeded, as the Deployment controller shows whether a pod is ready. */
+/**
+ * Shows in the Deployment's status whether its program succeeded, as the Deployment controller
+ * shows whether a pod is ready.
+ */
 const show = (objects: Objects, { target, generation }: Program, isDone: boolean): void => {
   const ready = isDone ? { readyReplicas: 1, availableReplicas: 1 } : { unavailableReplicas: 1 }
   const status = { observedGeneration: generation, replicas: 1, updatedReplicas: 1, ...ready }
-  if (objects.has(target) && !isDeepStrictEqual(objects.get(target).status, status)) objects.setStatus(target, status, 'kube-controller-manager')
+  if (objects.has(target) && !isDeepStrictEqual(objects.get(target).status, status))
+    objects.setStatus(target, status, 'kube-controller-manager')
 }

@@ -14,10 +14,20 @@ export class Refusal extends Error {
 
   get status(): object {
     const { message, reason, details, code } = this
-    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details && { details }), code }
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason,
+      ...(details && { details }),
+      code,
+    }
   }
 }
 
-export const notFound = (plural: string, name: string): Refusal => new Refusal(404, 'NotFound', `${plural} "${name}" not found`)
+export const notFound = (plural: string, name: string): Refusal =>
+  new Refusal(404, 'NotFound', `${plural} "${name}" not found`)
 export const badRequest = (message: string): Refusal => new Refusal(400, 'BadRequest', message)
 export const conflict = (message: string): Refusal => new Refusal(409, 'Conflict', message)

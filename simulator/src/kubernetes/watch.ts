@@ -6,7 +6,10 @@ import type { Source } from './reading/reported.ts'
 import { chooser } from './reading/selectors.ts'
 import { badRequest, Refusal } from './refusal.ts'
 
-/** A change of an object: its state before and after, each null if the object didn't exist at that time. */
+/**
+ * A change of an object: its state before and after, each null if the object didn't exist at that
+ * time.
+ */
 interface Change {
   version: number
   kind: Pick<ResourceKind, 'group' | 'plural'>
@@ -15,10 +18,16 @@ interface Change {
   after: Body | null
 }
 
-/** Minimum number of changes that are kept for watches that start at an earlier version. At most twice as many are kept. */
+/**
+ * Minimum number of changes that are kept for watches that start at an earlier version. At most
+ * twice as many are kept.
+ */
 const KEPT = 1_000
 
-/** The last changes of a cluster's objects, in memory. Older changes are dropped, as by a compaction of etcd. */
+/**
+ * The last changes of a cluster's objects, in memory. Older changes are dropped, as by a compaction
+ * of etcd.
+ */
 export class History {
   #changes: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
@@ -52,7 +61,8 @@ const histories = new WeakMap<EtcdCluster, History>()
 
 export const historyOf = (cluster: EtcdCluster): History => {
   let found = histories.get(cluster)
-  if (!found) histories.set(cluster, (found = new History(cluster.state.kubernetes.resourceVersion)))
+  if (!found)
+    histories.set(cluster, (found = new History(cluster.state.kubernetes.resourceVersion)))
   return found
 }
 
@@ -72,9 +82,11 @@ const BOOKMARK_EVERY_MS = 60_000
 const DEFAULT_TIMEOUT_S = 1_800
 
 /**
- * Watches changes from a version on, or lists all objects and then watches. If changes after the version were dropped, the stream gets an error 410 and
- * the caller lists again (Kubernetes: docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, if given, is called twice a second to
- * detect changes of computed fields. Throws a `Refusal` for an invalid query.
+ * Watches changes from a version on, or lists all objects and then watches. If changes after the
+ * version were dropped, the stream gets an error 410 and the caller lists again (Kubernetes:
+ * docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, if given, is
+ * called twice a second to detect changes of computed fields. Throws a `Refusal` for an invalid
+ * query.
  */
 export const watch = (
   cluster: EtcdCluster,
@@ -86,38 +98,65 @@ export const watch = (
 ): Watch => {
   const asked = query.get('resourceVersion') ?? ''
   if (!/^\d{0,15}$/.test(asked))
-    throw badRequest(`Invalid value: ${JSON.stringify(asked)}: strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`)
+    throw badRequest(
+      `Invalid value: ${JSON.stringify(asked)}: strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`,
+    )
   const seconds = Number(query.get('timeoutSeconds') ?? DEFAULT_TIMEOUT_S)
   if (!(seconds >= 0)) throw badRequest('timeoutSeconds must be a number')
   const isChosen = chooser(kind, query)
   const wantsInitial = query.get('sendInitialEvents') === 'true'
   const bookmarks = query.get('allowWatchBookmarks') === 'true'
-  const isHere = (body: Body | null): body is Body => body !== null && (name === '' || text(object(body.metadata).name) === name) && isChosen(body)
+  const isHere = (body: Body | null): body is Body =>
+    body !== null && (name === '' || text(object(body.metadata).name) === name) && isChosen(body)
 
   return (stream) => {
     const history = historyOf(cluster)
     const bookmark = (annotations?: Body): void => {
-      const metadata = { resourceVersion: objects.resourceVersion, ...(annotations && { annotations }) }
-      stream.send({ type: 'BOOKMARK', object: { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata } })
+      const metadata = {
+        resourceVersion: objects.resourceVersion,
+        ...(annotations && { annotations }),
+      }
+      stream.send({
+        type: 'BOOKMARK',
+        object: { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata },
+      })
     }
     const tell = (change: Change): void => {
-      if (change.kind.group !== kind.group || change.kind.plural !== kind.plural || (namespace !== '' && change.namespace !== namespace)) return
+      if (
+        change.kind.group !== kind.group ||
+        change.kind.plural !== kind.plural ||
+        (namespace !== '' && change.namespace !== namespace)
+      )
+        return
       const { before, after } = change
-      if (isHere(after)) stream.send({ type: isHere(before) ? 'MODIFIED' : 'ADDED', object: present(after) })
+      if (isHere(after))
+        stream.send({ type: isHere(before) ? 'MODIFIED' : 'ADDED', object: present(after) })
       else if (isHere(before))
         // The object's last state that this watcher has seen, with the version of the removal.
-        stream.send({ type: 'DELETED', object: present({ ...before, metadata: { ...object(before.metadata), resourceVersion: String(change.version) } }) })
+        stream.send({
+          type: 'DELETED',
+          object: present({
+            ...before,
+            metadata: { ...object(before.metadata), resourceVersion: String(change.version) },
+          }),
+        })
     }
 
     const isFresh = wantsInitial || asked === '' || asked === '0'
     const missed = isFresh ? [] : history.after(Number(asked))
     if (missed === null) {
-      const gone = new Refusal(410, 'Expired', `too old resource version: ${asked} (${history.oldest})`)
+      const gone = new Refusal(
+        410,
+        'Expired',
+        `too old resource version: ${asked} (${history.oldest})`,
+      )
       stream.send({ type: 'ERROR', object: gone.status })
       stream.end()
       return () => undefined
     }
-    if (isFresh) for (const body of objects.list(kind, namespace)) if (isHere(body)) stream.send({ type: 'ADDED', object: present(body) })
+    if (isFresh)
+      for (const body of objects.list(kind, namespace))
+        if (isHere(body)) stream.send({ type: 'ADDED', object: present(body) })
     for (const change of missed) tell(change)
     if (wantsInitial && bookmarks) bookmark({ 'k8s.io/initial-events-end': 'true' })
 

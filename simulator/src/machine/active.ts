@@ -10,7 +10,7 @@ export interface ActiveConfig {
 }
 
 /**
- * How the API on port 50000 answers: not at all, to any client (maintenance), or only to clients with a certificate of the cluster.
- * A configured worker without a certificate is `dark`.
+ * How the API on port 50000 answers: not at all, to any client (maintenance), or only to clients
+ * with a certificate of the cluster. A configured worker without a certificate is `dark`.
  */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'

@@ -29,31 +29,51 @@ const refuse = (message: string, code: Code): never => {
 }
 
 /**
- * Applies a configuration like Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
- * If there is a STATE partition, an accepted configuration is on disk before the promise resolves. Rejects with a `ConnectError` with the code of a real
- * server.
+ * Applies a configuration like Talos's ApplyConfiguration (Talos:
+ * internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go). If there is a STATE
+ * partition, an accepted configuration is on disk before the promise resolves. Rejects with a
+ * `ConnectError` with the code of a real server.
  */
-export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
-  // The small maintenance server of Talos up to 1.12 has its own error messages (Talos 1.12: internal/app/maintenance/server.go).
-  const isSmall = machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
+export const applyConfiguration = async (
+  machine: Machine,
+  request: ApplyRequest,
+): Promise<Applied> => {
+  // The small maintenance server of Talos up to 1.12 has its own error messages (Talos 1.12:
+  // internal/app/maintenance/server.go).
+  const isSmall =
+    machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
-    refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
+    refuse(
+      `apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`,
+      Code.Unimplemented,
+    )
   }
-  // A machine with a complete configuration is no longer in maintenance, even while its maintenance API still answers. Then only admins may apply.
+  // A machine with a complete configuration is no longer in maintenance, even while its maintenance
+  // API still answers. Then only admins may apply.
   const inMaintenance = !machine.config?.node
-  if (!isSmall && !inMaintenance && !request.isAdmin) refuse('not authorized', Code.PermissionDenied)
+  if (!isSmall && !inMaintenance && !request.isAdmin)
+    refuse('not authorized', Code.PermissionDenied)
   const loaded = load(machine, request.text, isSmall)
   if (!inMaintenance && !isSmall && !loaded.v1alpha1)
-    refuse("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?", Code.InvalidArgument)
+    refuse(
+      "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?",
+      Code.InvalidArgument,
+    )
   const { errors, warnings, by } = judgeConfig(loaded, {
     talosVersion: machine.talosVersion,
     installed: machine.disk.state.installed !== null,
     disks: machine.hardware.disks,
   })
-  const small = by === 'validation' ? 'configuration validation failed: ' : 'runtime configuration validation failed: '
-  if (errors.length > 0) refuse(`${isSmall ? small : ''}${multiError(errors)}`, Code.InvalidArgument)
+  const small =
+    by === 'validation'
+      ? 'configuration validation failed: '
+      : 'runtime configuration validation failed: '
+  if (errors.length > 0)
+    refuse(`${isSmall ? small : ''}${multiError(errors)}`, Code.InvalidArgument)
   if (isSmall) return applyToSmallServer(machine, request, loaded, warnings)
-  return inMaintenance ? applyInMaintenance(machine, request, loaded, warnings) : applyWhileRunning(machine, request, loaded, warnings)
+  return inMaintenance
+    ? applyInMaintenance(machine, request, loaded, warnings)
+    : applyWhileRunning(machine, request, loaded, warnings)
 }
 
 const load = (machine: Machine, text: string, isSmall: boolean): Loaded => {
@@ -61,7 +81,9 @@ const load = (machine: Machine, text: string, isSmall: boolean): Loaded => {
     return loadConfig(text, machine.talosMinor)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
-    const [message, code] = isSmall ? [`failed to parse config: ${cause.message}`, Code.Unknown] : [cause.message, Code.InvalidArgument]
+    const [message, code] = isSmall
+      ? [`failed to parse config: ${cause.message}`, Code.Unknown]
+      : [cause.message, Code.InvalidArgument]
     throw new ConnectError(message, code, undefined, undefined, cause)
   }
 }
@@ -74,10 +96,17 @@ const DETAILS = {
 
 const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode: Mode): Applied => {
   const diff = lineDiff(machine.config?.text ?? '', text)
-  return { mode, warnings: [], details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}` }
+  return {
+    mode,
+    warnings: [],
+    details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}`,
+  }
 }
 
-/** Stores the configuration in the STATE partition, if Talos is installed. Otherwise the installer writes it in its last step. */
+/**
+ * Stores the configuration in the STATE partition, if Talos is installed. Otherwise the installer
+ * writes it in its last step.
+ */
 const keep = (machine: Machine, text: string): void => {
   machine.disk.change((state) => {
     state.counters.applies++
@@ -88,12 +117,20 @@ const keep = (machine: Machine, text: string): void => {
 const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => {
   keep(machine, request.text)
   const config = machine.activate(request.text)
-  machine.journal.kernel(`[talos] received a ${loaded.v1alpha1 ? 'complete' : 'partial'} configuration`)
+  machine.journal.kernel(
+    `[talos] received a ${loaded.v1alpha1 ? 'complete' : 'partial'} configuration`,
+  )
   if (config.node) machine.onConfig?.(config)
 }
 
-const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Applied => {
-  const mode = request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
+const applyInMaintenance = (
+  machine: Machine,
+  request: ApplyRequest,
+  loaded: Loaded,
+  warnings: string[],
+): Applied => {
+  const mode =
+    request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
   const details = mode === Mode.STAGED ? DETAILS.staged : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
   if (mode === Mode.STAGED) keep(machine, request.text)
@@ -102,11 +139,22 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
 }
 
 /**
- * The small maintenance server reports neither mode nor details, and accepts only one configuration. A second call waits until this server
- * has stopped, and then fails.
+ * The small maintenance server reports neither mode nor details, and accepts only one
+ * configuration. A second call waits until this server has stopped, and then fails.
  */
-const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
-  if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }
+const applyToSmallServer = async (
+  machine: Machine,
+  request: ApplyRequest,
+  loaded: Loaded,
+  warnings: string[],
+): Promise<Applied> => {
+  if (request.dryRun)
+    return {
+      mode: Mode.REBOOT,
+      warnings,
+      details:
+        'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.',
+    }
   if (machine.config?.node) {
     const mode = machine.mode
     while (machine.mode === mode) await machine.takes(TAKES.leaveMaintenance)
@@ -116,14 +164,31 @@ const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loade
   return { mode: Mode.REBOOT, warnings, details: '' }
 }
 
-const applyWhileRunning = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
+const applyWhileRunning = async (
+  machine: Machine,
+  request: ApplyRequest,
+  loaded: Loaded,
+  warnings: string[],
+): Promise<Applied> => {
   if (!machine.config) return refuse('not authorized', Code.PermissionDenied)
   const reasons = rebootReasons(machine.config.loaded, loaded)
-  const mode = request.mode === Mode.AUTO ? (reasons.length === 0 ? Mode.NO_REBOOT : Mode.REBOOT) : request.mode
+  const mode =
+    request.mode === Mode.AUTO
+      ? reasons.length === 0
+        ? Mode.NO_REBOOT
+        : Mode.REBOOT
+      : request.mode
   if ((mode === Mode.NO_REBOOT || mode === Mode.TRY) && reasons.length > 0)
-    refuse(`this config change can't be applied in immediate mode\ndiff: ${reasons.join(', ')}`, Code.InvalidArgument)
+    refuse(
+      `this config change can't be applied in immediate mode\ndiff: ${reasons.join(', ')}`,
+      Code.InvalidArgument,
+    )
   const details =
-    mode === Mode.REBOOT ? `${DETAILS.reboot}${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}` : mode === Mode.STAGED ? DETAILS.staged : DETAILS.now
+    mode === Mode.REBOOT
+      ? `${DETAILS.reboot}${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
+      : mode === Mode.STAGED
+        ? DETAILS.staged
+        : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
 
   machine.disk.change((state) => {
@@ -154,7 +219,12 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
   machine.activate(text)
   machine.onSettings?.()
   for (const other of machine.world.machines)
-    if (other !== machine && other.onPeer && other.config?.node?.cluster.id === machine.config?.node?.cluster.id) other.onPeer()
+    if (
+      other !== machine &&
+      other.onPeer &&
+      other.config?.node?.cluster.id === machine.config?.node?.cluster.id
+    )
+      other.onPeer()
   machine.evaluate()
   machine.announceAddress()
   if (machine.hasAddress) {
@@ -162,7 +232,8 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.ports.kubernetes.renew()
     machine.ports.trustd.renew()
   } else {
-    // With this configuration the machine loses its address. The response to the call is still sent before the ports close.
+    // With this configuration the machine loses its address. The response to the call is still sent
+    // before the ports close.
     await machine.world.api.openSecured(machine, new AbortController().signal)
     machine.ports.trustd.close({ gently: true })
     machine.ports.kubernetes.close({ gently: true })
@@ -180,6 +251,7 @@ const revertLater = (machine: Machine, before: string, afterMs: number): void =>
       return takeOver(machine, before)
     })
     .catch((cause: unknown) => {
-      if (!(cause instanceof Interrupted)) machine.world.say(`${machine.plan.name}: ${String(cause)}`)
+      if (!(cause instanceof Interrupted))
+        machine.world.say(`${machine.plan.name}: ${String(cause)}`)
     })
 }

@@ -24,13 +24,18 @@ export interface EtcdOrder {
 }
 
 /**
- * etcd of a control plane. Without data it waits in `Preparing` until it is bootstrapped or finds an etcd of its cluster to join. Each bootstrap stops what etcd
- * does, also the pull of its image, and starts it anew (Talos: internal/app/machined/pkg/system/services/etcd.go, BootstrapEtcd).
+ * etcd of a control plane. Without data it waits in `Preparing` until it is bootstrapped or finds
+ * an etcd of its cluster to join. Each bootstrap stops what etcd does, also the pull of its image,
+ * and starts it anew (Talos: internal/app/machined/pkg/system/services/etcd.go, BootstrapEtcd).
  */
 export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   const config = machine.config!.node!
   if (!config.cluster.etcdCa?.key || !config.cluster.ca?.key) {
-    machine.service('etcd', 'Failed', 'Failed to run pre stage: the configuration has no etcd or Kubernetes certificate authority with a key')
+    machine.service(
+      'etcd',
+      'Failed',
+      'Failed to run pre stage: the configuration has no etcd or Kubernetes certificate authority with a key',
+    )
     return
   }
   const ordered: { last: EtcdOrder | null } = { last: null }
@@ -53,10 +58,19 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
   await startEtcd(machine, signal)
 }
 
-/** Gives etcd its data: of a new cluster if that was ordered, otherwise as a learner of the cluster that it finds. */
-const prepareEtcd = async (machine: Machine, order: EtcdOrder | null, signal: AbortSignal): Promise<void> => {
+/**
+ * Gives etcd its data: of a new cluster if that was ordered, otherwise as a learner of the cluster
+ * that it finds.
+ */
+const prepareEtcd = async (
+  machine: Machine,
+  order: EtcdOrder | null,
+  signal: AbortSignal,
+): Promise<void> => {
   machine.service('etcd', 'Preparing', 'Running pre state')
-  const problem = (await pullImage(machine, etcdImageOf(machine), { signal })) ?? (order === null ? await join(machine, signal) : create(machine, order))
+  const problem =
+    (await pullImage(machine, etcdImageOf(machine), { signal })) ??
+    (order === null ? await join(machine, signal) : create(machine, order))
   if (problem === null) return
   // Talos doesn't start a failed etcd again, until it is bootstrapped.
   machine.service('etcd', 'Failed', `Failed to run pre stage: ${problem}`)
@@ -90,9 +104,13 @@ const join = async (machine: Machine, signal: AbortSignal): Promise<null> => {
     // Search for the cluster again each time, because peers are found through discovery.
     const cluster = world.etcd.joinable(machine.config!.node!)
     const found = cluster && reachesEtcd(machine, cluster) ? cluster : undefined
-    // The learner exists already if the simulator was killed after it wrote the cluster's file and before it wrote the state of the disk.
-    const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
-    if (found && !own && !found.takesLearner) machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
+    // The learner exists already if the simulator was killed after it wrote the cluster's file and
+    // before it wrote the state of the disk.
+    const own = found?.state.members.find(
+      (known) => known.learner && known.machine === machine.plan.index,
+    )
+    if (found && !own && !found.takesLearner)
+      machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
     else if (found) {
       const member = own ?? found.add(machine)
       disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
@@ -106,7 +124,11 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member ?? ''
   if (!cluster?.member(id)) {
-    machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
+    machine.service(
+      'etcd',
+      'Failed',
+      'Failed to run: the member has been permanently removed from the cluster',
+    )
     return
   }
   machine.service('etcd', 'Preparing', 'Creating service runner')
@@ -122,8 +144,14 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   await lookUntil(machine, signal, () => !cluster.member(id))
   machine.apiServerUp = false
   machine.ports.kubernetes.close()
-  if (machine.disk.state.etcd === null) machine.service('etcd', 'Finished', 'Service finished successfully')
-  else machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
+  if (machine.disk.state.etcd === null)
+    machine.service('etcd', 'Finished', 'Service finished successfully')
+  else
+    machine.service(
+      'etcd',
+      'Failed',
+      'Failed to run: the member has been permanently removed from the cluster',
+    )
 }
 
 /** Updates a member that returns with another name or address. */
@@ -131,26 +159,34 @@ const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
   const now = { name: machine.hostname, address: machine.plan.address }
   const known = cluster.member(id)
   if (known?.name !== now.name || known.address !== now.address)
-    cluster.change((state) => state.members.forEach((member) => member.id === id && Object.assign(member, now)))
+    cluster.change((state) =>
+      state.members.forEach((member) => member.id === id && Object.assign(member, now)),
+    )
 }
 
 /**
- * Virtual addresses of a cluster: one elected control plane has them. If this control plane fails, another one takes them over
- * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation are supported.
+ * Virtual addresses of a cluster: one elected control plane has them. If this control plane fails,
+ * another one takes them over (Talos:
+ * internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation
+ * are supported.
  */
 export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   for (;;) {
     const isLeader = machine.etcdCluster?.leader?.machine === machine.plan.index
     const addresses =
       isLeader && machine.hasAddress
-        ? (machine.config?.node?.virtualAddresses ?? []).map(({ address }) => address).filter((address) => address.startsWith('127.20.'))
+        ? (machine.config?.node?.virtualAddresses ?? [])
+            .map(({ address }) => address)
+            .filter((address) => address.startsWith('127.20.'))
         : []
     if (addresses.join() !== machine.virtualAddresses.join()) {
       machine.virtualAddresses = addresses
-      for (const address of addresses) machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
+      for (const address of addresses)
+        machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
       machine.journal.changed()
     }
-    // Try again in each round: a port may open later, and the previous control plane may not have released its addresses yet.
+    // Try again in each round: a port may open later, and the previous control plane may not have
+    // released its addresses yet.
     await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
     await machine.looksAgainAfter(TAKES.virtualAddress, signal)
   }

@@ -14,20 +14,31 @@ export interface Persisted {
   previous?: { version: string; image: string }
   /** A staged upgrade, which the next boot installs. */
   staged?: { image: string }
-  /** The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot. */
+  /**
+   * The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot.
+   */
   half?: 'unformatted' | 'without-boot-loader'
   /** The configuration on the STATE partition. */
   config: string | null
   /** etcd's data directory on the EPHEMERAL partition: ids of cluster and member in hexadecimal. */
   etcd: { cluster: string; member: string } | null
-  /** The kubelet's client certificate on the EPHEMERAL partition: its authority and the name of its node. */
+  /**
+   * The kubelet's client certificate on the EPHEMERAL partition: its authority and the name of its
+   * node.
+   */
   kubelet?: { ca: string; name: string }
   meta: Record<string, string>
   /** Content by disk. Other disks are empty, except for the one with Talos. */
   contents?: Record<string, DiskContent>
-  /** Changes when the simulated main board is swapped. A new board has another UUID and serial number. */
+  /**
+   * Changes when the simulated main board is swapped. A new board has another UUID and serial
+   * number.
+   */
   identitySalt: string
-  /** Simulated change of the disks: `swapped` exchanges the names of the first two of a kind, `lost` removes the last one. */
+  /**
+   * Simulated change of the disks: `swapped` exchanges the names of the first two of a kind, `lost`
+   * removes the last one.
+   */
   disks?: 'swapped' | 'lost'
   /** The machine's address from the next boot on, if it was moved. */
   spot?: Spot
@@ -37,8 +48,21 @@ export interface Persisted {
   counters: Counters
 }
 
-/** `bootstraps` counts the calls that created an etcd cluster. The sum over all machines of a cluster must never exceed one. */
-const NOTHING = { boots: 0, applies: 0, installs: 0, upgrades: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
+/**
+ * `bootstraps` counts the calls that created an etcd cluster. The sum over all machines of a
+ * cluster must never exceed one.
+ */
+const NOTHING = {
+  boots: 0,
+  applies: 0,
+  installs: 0,
+  upgrades: 0,
+  failedInstalls: 0,
+  reboots: 0,
+  resets: 0,
+  bootstrapCalls: 0,
+  bootstraps: 0,
+}
 type Counters = typeof NOTHING
 
 export class MachineDisk {
@@ -49,7 +73,8 @@ export class MachineDisk {
   #own: { salt: string; identity: Identity } | undefined
 
   constructor(folder: string, plan: ServerPlan, seed: string, load: boolean) {
-    // The file is named after the position in the rack, which doesn't change when the board (and with it the UUID) is swapped.
+    // The file is named after the position in the rack, which doesn't change when the board (and
+    // with it the UUID) is swapped.
     this.#path = join(folder, `${plan.index + 1}.json`)
     this.#plan = plan
     this.#seed = seed
@@ -70,7 +95,11 @@ export class MachineDisk {
 
   get identity(): Identity {
     const salt = this.state.identitySalt
-    if (this.#own?.salt !== salt) this.#own = { salt, identity: identityOf(this.#seed, this.#plan.index, this.#plan.model, salt) }
+    if (this.#own?.salt !== salt)
+      this.#own = {
+        salt,
+        identity: identityOf(this.#seed, this.#plan.index, this.#plan.model, salt),
+      }
     const own = this.#own.identity
     const { boot } = this.#plan
     // After a swap of the board, the identity given at boot no longer applies.

@@ -1,6 +1,7 @@
 /**
- * Durations of a healthy simulated server, in simulated milliseconds. Real durations are minutes (talos.dev: one to three for an install), but viewers of
- * a demonstration have seconds: five servers become a cluster in well under a minute at speed 1.
+ * Durations of a healthy simulated server, in simulated milliseconds. Real durations are minutes
+ * (talos.dev: one to three for an install), but viewers of a demonstration have seconds: five
+ * servers become a cluster in well under a minute at speed 1.
  */
 export const TAKES = {
   firmware: 1_500,
@@ -36,7 +37,10 @@ export const TAKES = {
   wipe: 900,
   /** Limit of Talos for closing volumes, after which a reboot fails. */
   closeVolumes: 300_000,
-  /** First pause before Talos retries an image pull. The pauses grow, and Talos gives up after 20 minutes. */
+  /**
+   * First pause before Talos retries an image pull. The pauses grow, and Talos gives up after 20
+   * minutes.
+   */
   pullRetry: 1_000,
   pullPatience: 1_200_000,
   /** Talos waits 10 s before it reboots after a failed sequence. */

@@ -11,7 +11,10 @@ export interface JournalEvent {
 }
 
 /** Encodes an event. Talos uses its own prefix for the type URL. */
-export const packed = ({ schema, payload }: JournalEvent): { typeUrl: string; value: Uint8Array } => ({
+export const packed = ({
+  schema,
+  payload,
+}: JournalEvent): { typeUrl: string; value: Uint8Array } => ({
   typeUrl: `talos/runtime/${schema.typeName}`,
   value: toBinary(schema, create(schema, payload)),
 })
@@ -33,12 +36,21 @@ const xid = (now: number): string => {
   return (BigInt(`0x${bytes.toString('hex')}`) << 4n).toString(32).padStart(20, '0')
 }
 
-/** `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter: Go's log.LstdFlags with microseconds). */
+/**
+ * `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter:
+ * Go's log.LstdFlags with microseconds).
+ */
 const goTime = (now: number): string => {
-  if (now !== timeOf.now) timeOf = { now, text: `${new Date(now).toISOString().slice(0, 23).replace('T', ' ').replaceAll('-', '/')}000` }
+  if (now !== timeOf.now)
+    timeOf = {
+      now,
+      text: `${new Date(now).toISOString().slice(0, 23).replace('T', ' ').replaceAll('-', '/')}000`,
+    }
   return timeOf.text
 }
-/** The last time that was written, because calls that arrive together end in the same millisecond. */
+/**
+ * The last time that was written, because calls that arrive together end in the same millisecond.
+ */
 let timeOf = { now: Number.NaN, text: '' }
 
 /** A ring buffer of entries, numbered since the machine started. */
@@ -64,7 +76,10 @@ export class Ring<T> {
   }
 }
 
-/** Events, kernel messages and service logs of a server. In memory and lost on reboot, as on a real server. */
+/**
+ * Events, kernel messages and service logs of a server. In memory and lost on reboot, as on a real
+ * server.
+ */
 export class Journal {
   events = new Ring<JournalEvent>(MAX_EVENTS)
   kernelLines = new Ring<string>(MAX_LINES)
@@ -86,16 +101,24 @@ export class Journal {
     this.changed()
   }
 
-  event<Desc extends DescMessage>(schema: Desc, payload: MessageInitShape<Desc>, actorId = ''): void {
+  event<Desc extends DescMessage>(
+    schema: Desc,
+    payload: MessageInitShape<Desc>,
+    actorId = '',
+  ): void {
     const at = this.#now()
     this.events.push({ id: xid(at), at, actorId, schema, payload })
     this.changed()
   }
 
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
-    this.kernelLines.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
-    // machined's messages go to the kernel's log and to machined's own log (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
-    if (message.startsWith('[talos] ') || message.startsWith('level=')) this.log('machined', message)
+    this.kernelLines.push(
+      `${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`,
+    )
+    // machined's messages go to the kernel's log and to machined's own log (Talos:
+    // v1alpha1_controller.go, kmsg.SetupLogger).
+    if (message.startsWith('[talos] ') || message.startsWith('level='))
+      this.log('machined', message)
     else this.changed()
   }
 
@@ -104,7 +127,10 @@ export class Journal {
     this.changed()
   }
 
-  /** Logs an API call, only to machined's log and without notifying watchers: otherwise a watcher would wake itself by its own call. */
+  /**
+   * Logs an API call, only to machined's log and without notifying watchers: otherwise a watcher
+   * would wake itself by its own call.
+   */
   called(message: string): void {
     this.#write('machined', `machined ${message}`)
   }
@@ -112,7 +138,9 @@ export class Journal {
   #write(service: string, message: string): void {
     let lines = this.#logs.get(service)
     if (!lines) this.#logs.set(service, (lines = new Ring(MAX_LINES)))
-    lines.push(`${service === 'machined' ? goTime(this.#now()) : new Date(this.#now()).toISOString()} ${message}`)
+    lines.push(
+      `${service === 'machined' ? goTime(this.#now()) : new Date(this.#now()).toISOString()} ${message}`,
+    )
   }
 
   get logNames(): string[] {

@@ -7,23 +7,35 @@ import { pullImage } from './images.ts'
 import type { Machine } from './machine.ts'
 
 /**
- * The settings that end up in the kubelet's files. When they change, Talos stops the kubelet and starts it again (Talos: controllers/k8s/kubelet_spec.go,
- * controllers/secrets/kubelet.go and controllers/k8s/kubelet_service.go).
+ * The settings that end up in the kubelet's files. When they change, Talos stops the kubelet and
+ * starts it again (Talos: controllers/k8s/kubelet_spec.go, controllers/secrets/kubelet.go and
+ * controllers/k8s/kubelet_service.go).
  */
 const specOf = ({ config, hostname }: Machine): string => {
   const node = config?.node
   const { ca, acceptedCas, token, endpoint } = node?.cluster ?? {}
-  return JSON.stringify([object(config?.loaded.v1alpha1?.machine).kubelet, ca?.crt, acceptedCas, token, node?.kubePrism === true || endpoint, hostname])
+  return JSON.stringify([
+    object(config?.loaded.v1alpha1?.machine).kubelet,
+    ca?.crt,
+    acceptedCas,
+    token,
+    node?.kubePrism === true || endpoint,
+    hostname,
+  ])
 }
 
-/** Runs the kubelet until the machine stops. A change of its settings restarts it, and so does `machine.restartKubelet`. */
+/**
+ * Runs the kubelet until the machine stops. A change of its settings restarts it, and so does
+ * `machine.restartKubelet`.
+ */
 export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   for (;;) {
     const stop = new AbortController()
     const spec = specOf(machine)
     machine.restartKubelet = () => {
       if (stop.signal.aborted) return
-      if (machine.services.isRunning('kubelet')) machine.service('kubelet', 'Stopping', 'Sending SIGTERM to task kubelet')
+      if (machine.services.isRunning('kubelet'))
+        machine.service('kubelet', 'Stopping', 'Sending SIGTERM to task kubelet')
       stop.abort()
     }
     machine.onSettings = () => {
@@ -42,7 +54,10 @@ export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise
   }
 }
 
-/** Starts the kubelet, finds the cluster's API, registers the machine as a node, and reports the node as ready after its network has started. */
+/**
+ * Starts the kubelet, finds the cluster's API, registers the machine as a node, and reports the
+ * node as ready after its network has started.
+ */
 const kubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   const image = machine.config!.node!.kubeletImage
   machine.service('kubelet', 'Preparing', 'Running pre state')
@@ -85,16 +100,24 @@ const join = async (machine: Machine, signal: AbortSignal): Promise<void> => {
 }
 
 /** The fault: the node's network never starts. */
-const neverReady = (machine: Machine): boolean => machine.disk.state.faults.some(({ kind }) => kind === 'boots-never-ready')
+const neverReady = (machine: Machine): boolean =>
+  machine.disk.state.faults.some(({ kind }) => kind === 'boots-never-ready')
 
-/** Waits for an API server that accepts the kubelet. An API server must not be older than a kubelet (Kubernetes: version skew policy). */
-const untilAccepted = async (machine: Machine, signal: AbortSignal): Promise<NonNullable<ReturnType<typeof kubernetesOf>>> => {
+/**
+ * Waits for an API server that accepts the kubelet. An API server must not be older than a kubelet
+ * (Kubernetes: version skew policy).
+ */
+const untilAccepted = async (
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<NonNullable<ReturnType<typeof kubernetesOf>>> => {
   let told = ''
   for (;;) {
     const cluster = kubernetesOf(machine)
     const reason = cluster ? refusesKubelet(machine) : null
     if (cluster && reason === null) return cluster
-    if (reason !== null && reason !== told) machine.journal.log('kubelet', `unable to register node with API server: ${reason}`)
+    if (reason !== null && reason !== told)
+      machine.journal.log('kubelet', `unable to register node with API server: ${reason}`)
     told = reason ?? told
     await machine.looksAgainAfter(TAKES.etcdLook, signal)
   }
@@ -108,13 +131,20 @@ const unready = (machine: Machine): void => {
   machine.journal.changed()
 }
 
-/** Updates labels and taints of the node without a restart of the kubelet (Talos: controllers/k8s/node_apply.go). */
+/**
+ * Updates labels and taints of the node without a restart of the kubelet (Talos:
+ * controllers/k8s/node_apply.go).
+ */
 const applyToNode = (machine: Machine): void => {
   const cluster = kubernetesOf(machine)
   if (cluster) updateNode(cluster, machine)
 }
 
 /** Polls a condition that depends on other machines. */
-export const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
+export const lookUntil = async (
+  machine: Machine,
+  signal: AbortSignal,
+  condition: () => boolean,
+): Promise<void> => {
   while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
 }

@@ -25,7 +25,10 @@ export class Lifecycle {
   #boot: AbortController | null = null
   #wish: Wanted | null = null
   #busy = false
-  /** The sequence that the last request has started. Another reboot may take over from it, if it may be stopped. */
+  /**
+   * The sequence that the last request has started. Another reboot may take over from it, if it may
+   * be stopped.
+   */
   #sequence: { readonly kind: Wish['kind']; readonly stop: AbortController } | null = null
   #failure: Error | null = null
   #living: Promise<void> = Promise.resolve()
@@ -35,12 +38,16 @@ export class Lifecycle {
   }
 
   /**
-   * Starts the machine from the state of its disk. Without a configuration on the disk, the machine is already in maintenance when the promise resolves.
-   * A machine with a configuration URL always goes through a whole boot, because a downloaded configuration is in memory only.
+   * Starts the machine from the state of its disk. Without a configuration on the disk, the machine
+   * is already in maintenance when the promise resolves. A machine with a configuration URL always
+   * goes through a whole boot, because a downloaded configuration is in memory only.
    */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
-    const instant = state.power === 'on' && state.config === null && configUrl(this.#machine.kernelCommandLine) === null
+    const instant =
+      state.power === 'on' &&
+      state.config === null &&
+      configUrl(this.#machine.kernelCommandLine) === null
     // Fail at once if the address is unavailable.
     if (!instant) await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
@@ -79,14 +86,17 @@ export class Lifecycle {
   }
 
   /**
-   * Requests a sequence. If the machine is installing or runs another sequence, the request is dropped, and an event reports this; but a reboot takes over from
-   * a reboot and from a reset (Talos: runtime/sequencer.go, sequenceTakeOver). The caller always gets a successful response, because Talos sends the response
-   * before it runs the sequence.
+   * Requests a sequence. If the machine is installing or runs another sequence, the request is
+   * dropped, and an event reports this; but a reboot takes over from a reboot and from a reset
+   * (Talos: runtime/sequencer.go, sequenceTakeOver). The caller always gets a successful response,
+   * because Talos sends the response before it runs the sequence.
    */
   request(wish: Wish): string {
     const actorId = randomUUID()
     const { stage } = this.#machine.stage
-    const takesOver = wish.kind === 'reboot' && (this.#sequence?.kind === 'reboot' || this.#sequence?.kind === 'reset')
+    const takesOver =
+      wish.kind === 'reboot' &&
+      (this.#sequence?.kind === 'reboot' || this.#sequence?.kind === 'reset')
     const isFree = !this.#busy && ['booting', 'running', 'maintenance'].includes(stage)
     if (!isFree && !takesOver) this.#machine.stage.refuseSequence(wish.kind, actorId)
     else {
@@ -103,7 +113,10 @@ export class Lifecycle {
     const power = new AbortController()
     this.#power = power
     this.#living = this.#run(power.signal, instant).catch((cause: unknown) => {
-      if (!(cause instanceof Interrupted)) this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`)
+      if (!(cause instanceof Interrupted))
+        this.#machine.world.say(
+          `${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        )
     })
   }
 
@@ -120,7 +133,8 @@ export class Lifecycle {
       } catch (cause) {
         if (!(cause instanceof Interrupted)) {
           this.#failure = cause instanceof Error ? cause : new Error(String(cause))
-          if (!instant) this.#machine.world.say(`${this.#machine.plan.name}: ${this.#failure.message}`)
+          if (!instant)
+            this.#machine.world.say(`${this.#machine.plan.name}: ${this.#failure.message}`)
           this.#machine.stage.failSequence(cause instanceof Error ? cause.message : String(cause))
           await this.#machine.takes(TAKES.failedSequence, power)
         }
@@ -147,14 +161,18 @@ export class Lifecycle {
         if (stage.stage === 'unknown' || stage.stage === 'booting') return
         unwatch()
         if (stage.stage === 'maintenance') resolve()
-        else reject(this.#failure ?? new Error(`${this.#machine.plan.name} didn't reach maintenance`))
+        else
+          reject(this.#failure ?? new Error(`${this.#machine.plan.name} didn't reach maintenance`))
       }
       const unwatch = journal.watch(look)
       look()
     })
   }
 
-  /** Performs the requested sequence, and those that take over from it. A sequence that got stuck waits for such a request. */
+  /**
+   * Performs the requested sequence, and those that take over from it. A sequence that got stuck
+   * waits for such a request.
+   */
   async #performWishes(power: AbortSignal): Promise<'boot' | 'off'> {
     let end: 'boot' | 'off' | 'stuck' = 'boot'
     while (this.#wish !== null) {
@@ -178,8 +196,19 @@ export class Lifecycle {
 
   #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off' | 'stuck'> {
     const machine = this.#machine
-    if ('image' in wish) return (wish.stage ? stagedUpgradeSequence : upgradeSequence)(machine, wish.image, actorId, power)
+    if ('image' in wish)
+      return (wish.stage ? stagedUpgradeSequence : upgradeSequence)(
+        machine,
+        wish.image,
+        actorId,
+        power,
+      )
     if ('reset' in wish) return resetSequence(machine, wish.reset, actorId, power)
-    return stopSequence(machine, { kind: wish.kind, forced: wish.kind === 'reboot' && wish.mode === 'force' }, actorId, power)
+    return stopSequence(
+      machine,
+      { kind: wish.kind, forced: wish.kind === 'reboot' && wish.mode === 'force' },
+      actorId,
+      power,
+    )
   }
 }

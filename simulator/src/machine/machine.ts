@@ -42,7 +42,10 @@ export class Machine {
   /** Number of clock jumps since the boot. */
   timeEpoch = 0
   #hadOffMs = 0
-  /** The installed Talos that this boot has started. Null if the machine was started by its boot media. */
+  /**
+   * The installed Talos that this boot has started. Null if the machine was started by its boot
+   * media.
+   */
   #booted: { version: string; image: string } | null = null
   mode: ApiMode = 'off'
   /** The certificate of the API: one of this boot in maintenance, or one of the cluster. */
@@ -58,7 +61,10 @@ export class Machine {
   onConfig: ((config: ActiveConfig) => void) | null = null
   /** Stops the kubelet and starts it again. Null while Talos doesn't run it. */
   restartKubelet: (() => void) | null = null
-  /** Stops etcd and starts it as the first member of a new cluster. Null while etcd can't be bootstrapped. */
+  /**
+   * Stops etcd and starts it as the first member of a new cluster. Null while etcd can't be
+   * bootstrapped.
+   */
   bootstrapEtcd: ((order: EtcdOrder) => void) | null = null
   /** Called when a new configuration has taken effect. */
   onSettings: (() => void) | null = null
@@ -72,11 +78,15 @@ export class Machine {
   cancelTry: (() => void) | null = null
   /** Virtual addresses that this control plane currently has. */
   virtualAddresses: readonly string[] = []
-  /** Whether the partition META existed at boot. If so, Talos counts as installed. Checked only at boot (Talos: volume_manager.go, VolumePhaseReady). */
+  /**
+   * Whether the partition META existed at boot. If so, Talos counts as installed. Checked only at
+   * boot (Talos: volume_manager.go, VolumePhaseReady).
+   */
   hasMeta = false
   /**
-   * The system disk that was wiped in this boot, with the partitions that it had. The kernel keeps them, and the volume META stays ready, until the next boot;
-   * the volume STATE has failed (seen on Talos 1.13.9).
+   * The system disk that was wiped in this boot, with the partitions that it had. The kernel keeps
+   * them, and the volume META stays ready, until the next boot; the volume STATE has failed (seen
+   * on Talos 1.13.9).
    */
   wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null = null
   /** Whether the EPHEMERAL volume was found or made in this boot. */
@@ -95,13 +105,20 @@ export class Machine {
     this.journal = new Journal(world.clock.now)
     this.services = new Services(this.journal, world.clock.now)
     this.stage = new StageTracker(this.journal, (stage) => this.onStage(stage))
-    this.ports = { apid: new Port(plan.address, 50_000), trustd: new Port(plan.address, 50_001), kubernetes: new Port(plan.address, 6443) }
+    this.ports = {
+      apid: new Port(plan.address, 50_000),
+      trustd: new Port(plan.address, 50_001),
+      kubernetes: new Port(plan.address, 6443),
+    }
     this.lifecycle = new Lifecycle(this)
   }
 
   get hardware(): Hardware {
     return (this.#hardware ??= rearranged(
-      hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks, media: this.plan.media }),
+      hardwareOf(this.seed, this.plan.index, this.plan.model, {
+        missingDisks: this.plan.missingDisks,
+        media: this.plan.media,
+      }),
       this.disk.state.disks,
     ))
   }
@@ -116,7 +133,10 @@ export class Machine {
     return this.world.clock.now() + this.#offMs
   }
 
-  /** Whether the machine's time servers have answered. Talos starts etcd, trustd and kubelet only after that. */
+  /**
+   * Whether the machine's time servers have answered. Talos starts etcd, trustd and kubelet only
+   * after that.
+   */
   get isTimeSynced(): boolean {
     return this.#timeFault === undefined
   }
@@ -129,7 +149,10 @@ export class Machine {
     return this.disk.state.faults.find((fault) => fault.kind === 'time')
   }
 
-  /** After a clock jump: issues certificates for the new time (Talos: secrets/api.go, triggered by the time status) and wakes waiters. */
+  /**
+   * After a clock jump: issues certificates for the new time (Talos: secrets/api.go, triggered by
+   * the time status) and wakes waiters.
+   */
   async retime(): Promise<void> {
     if (this.#offMs !== this.#hadOffMs) this.timeEpoch++
     this.#hadOffMs = this.#offMs
@@ -146,7 +169,10 @@ export class Machine {
     return this.disk.state.power === 'on'
   }
 
-  /** Version of the running Talos: the version on disk if the machine has booted from disk, otherwise the version of the boot media. */
+  /**
+   * Version of the running Talos: the version on disk if the machine has booted from disk,
+   * otherwise the version of the boot media.
+   */
   get talosVersion(): string {
     return this.#booted?.version ?? this.plan.talosVersion
   }
@@ -187,14 +213,23 @@ export class Machine {
     return this.hardware.links[0]!
   }
 
-  /** Whether the active configuration keeps the machine's address. If it doesn't, the machine is unreachable. */
+  /**
+   * Whether the active configuration keeps the machine's address. If it doesn't, the machine is
+   * unreachable.
+   */
   get hasAddress(): boolean {
     return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
   }
 
   /** Names and addresses for the certificates of the machine's services. */
   get ownNames(): string[] {
-    return [this.plan.address, '127.0.0.1', '::1', this.hostname, ...(this.config?.node?.certSans ?? [])]
+    return [
+      this.plan.address,
+      '127.0.0.1',
+      '::1',
+      this.hostname,
+      ...(this.config?.node?.certSans ?? []),
+    ]
   }
 
   get etcdCluster(): EtcdCluster | undefined {
@@ -208,14 +243,21 @@ export class Machine {
   }
 
   /**
-   * Sleeps between two checks of a condition outside of this machine: `ms` simulated milliseconds, but at least 20 ms of real time. At a high speed a hundred
-   * machines would otherwise do nothing but check.
+   * Sleeps between two checks of a condition outside of this machine: `ms` simulated milliseconds,
+   * but at least 20 ms of real time. At a high speed a hundred machines would otherwise do nothing
+   * but check.
    */
   async looksAgainAfter(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.world.clock.sleep(Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed), signal)
+    await this.world.clock.sleep(
+      Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed),
+      signal,
+    )
   }
 
-  /** Resolves when the condition is true. The condition is checked after every change of the machine. */
+  /**
+   * Resolves when the condition is true. The condition is checked after every change of the
+   * machine.
+   */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     await untilChange(this.journal, condition, signal)
   }
@@ -240,7 +282,10 @@ export class Machine {
   }
 
   announceAddress(): void {
-    this.journal.event(AddressEventSchema, { hostname: this.hostname, addresses: [this.plan.address] })
+    this.journal.event(AddressEventSchema, {
+      hostname: this.hostname,
+      addresses: [this.plan.address],
+    })
   }
 
   /** Clears all state that doesn't survive a restart. */
@@ -252,7 +297,8 @@ export class Machine {
     this.#hadOffMs = this.#offMs
     this.hasMeta = this.disk.state.installed !== null
     const { installed, half } = this.disk.state
-    this.#booted = installed && !half ? { version: installed.version, image: installed.image } : null
+    this.#booted =
+      installed && !half ? { version: installed.version, image: installed.image } : null
     this.config = null
     this.cancelTry?.()
     this.cancelTry = null
@@ -260,7 +306,8 @@ export class Machine {
     this.wiped = null
     this.hasEphemeral = false
     // Installers are in the store of the system's containerd, which is in memory.
-    for (const reference of this.images.keys()) if (isInstaller(reference)) this.images.delete(reference)
+    for (const reference of this.images.keys())
+      if (isInstaller(reference)) this.images.delete(reference)
     this.services.clear()
     this.etcdCluster?.observeQuorum()
     this.stage.reset()
@@ -293,7 +340,10 @@ export class Machine {
   }
 
   /** Uses up one occurrence of a fault of this kind. False if there is none. */
-  strike<Kind extends Fault['kind']>(kind: Kind, matches: (fault: Extract<Fault, { kind: Kind }>) => boolean = () => true): boolean {
+  strike<Kind extends Fault['kind']>(
+    kind: Kind,
+    matches: (fault: Extract<Fault, { kind: Kind }>) => boolean = () => true,
+  ): boolean {
     const isMeant = (fault: Fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind
     const index = this.disk.state.faults.findIndex((fault) => isMeant(fault) && matches(fault))
     const fault = this.disk.state.faults[index]

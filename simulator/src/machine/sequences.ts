@@ -6,14 +6,17 @@ import type { Machine } from './machine.ts'
 export interface ResetOptions {
   graceful: boolean
   reboot: boolean
-  /** Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing. */
+  /**
+   * Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing.
+   */
   partitions: string[] | null
 }
 
 /**
- * Reboots or shuts down (Talos: Sequencer.Reboot, Shutdown). `forced`: the mode FORCE of a reboot, which stops nothing; the mode POWERCYCLE runs every phase
- * and only does without kexec. `stuck`: a phase failed, and the machine stays as it is. (machined would restart ten seconds later, `main.go`; this isn't simulated,
- * so that nothing relies on it.)
+ * Reboots or shuts down (Talos: Sequencer.Reboot, Shutdown). `forced`: the mode FORCE of a reboot,
+ * which stops nothing; the mode POWERCYCLE runs every phase and only does without kexec. `stuck`: a
+ * phase failed, and the machine stays as it is. (machined would restart ten seconds later,
+ * `main.go`; this isn't simulated, so that nothing relies on it.)
  */
 export const stopSequence = async (
   machine: Machine,
@@ -29,12 +32,22 @@ export const stopSequence = async (
   }
   if (forced) machine.goDark({ gently: true })
   else {
-    for (const phase of ['cleanup', 'dbus', 'stopServices', 'umount', 'unmountBind', 'unmountSystem']) stage.phase(phase, actorId)
+    for (const phase of [
+      'cleanup',
+      'dbus',
+      'stopServices',
+      'umount',
+      'unmountBind',
+      'unmountSystem',
+    ])
+      stage.phase(phase, actorId)
     finish(machine, ({ id }) => !CORE.has(id))
     const problem = await closeVolumes(machine, actorId, power)
     if (problem !== null) {
       stage.failSequence(problem, actorId)
-      machine.journal.kernel(`[talos] ${kind} failed: error running phase 7 in ${kind} sequence: task 1/1: failed, ${problem}`)
+      machine.journal.kernel(
+        `[talos] ${kind} failed: error running phase 7 in ${kind} sequence: task 1/1: failed, ${problem}`,
+      )
       return 'stuck'
     }
     stage.phase('stopEverything', actorId, 'stopAllServices')
@@ -46,18 +59,41 @@ export const stopSequence = async (
 }
 
 /** Services that run until the phase `stopEverything` (Talos: StopServicesEphemeral). */
-const CORE: ReadonlySet<string> = new Set(['machined', 'containerd', 'apid', 'syslogd', 'udevd', 'auditd', 'dashboard'])
+const CORE: ReadonlySet<string> = new Set([
+  'machined',
+  'containerd',
+  'apid',
+  'syslogd',
+  'udevd',
+  'auditd',
+  'dashboard',
+])
 
-/** Waits until all volumes are closed, and returns why that failed, or null. A system volume that failed is never closed (Talos: TeardownVolumeLifecycle). */
-const closeVolumes = async (machine: Machine, actorId: string, power: AbortSignal): Promise<string | null> => {
+/**
+ * Waits until all volumes are closed, and returns why that failed, or null. A system volume that
+ * failed is never closed (Talos: TeardownVolumeLifecycle).
+ */
+const closeVolumes = async (
+  machine: Machine,
+  actorId: string,
+  power: AbortSignal,
+): Promise<string | null> => {
   machine.stage.phase('volumeFinalize', actorId, 'teardownLifecycle')
   if (machine.wiped === null) return null
   await machine.takes(TAKES.closeVolumes, power)
   return 'context deadline exceeded'
 }
 
-/** Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts down (Talos: Sequencer.Reset). */
-export const resetSequence = async (machine: Machine, wish: ResetOptions, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
+/**
+ * Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts
+ * down (Talos: Sequencer.Reset).
+ */
+export const resetSequence = async (
+  machine: Machine,
+  wish: ResetOptions,
+  actorId: string,
+  power: AbortSignal,
+): Promise<'boot' | 'off'> => {
   const { stage, disk } = machine
   stage.startSequence('reset', actorId)
   if (wish.graceful) {
@@ -70,7 +106,8 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     stage.phase('leave', actorId)
     const refusal = await leaveEtcd(machine, power)
     if (refusal) {
-      // A failure to leave etcd is the only error that aborts a reset. The machine then reboots unchanged.
+      // A failure to leave etcd is the only error that aborts a reset. The machine then reboots
+      // unchanged.
       stage.failSequence(refusal, actorId)
       await machine.takes(TAKES.failedSequence, power)
       return 'boot'
@@ -105,22 +142,28 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
   return wish.reboot ? 'boot' : 'off'
 }
 
-/** Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or null. */
+/**
+ * Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or
+ * null.
+ */
 export const leaveEtcd = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member
   if (!cluster || !id || !cluster.member(id)) return null
   const missing = await whyNoEtcd(machine, cluster, signal)
   if (missing !== null) return `failed to create etcd client: ${missing}`
-  if (cluster.state.members.length === 1) return 'failed to leave cluster: etcdserver: cannot remove the last member'
-  if (!cluster.hasQuorum) return 'failed to leave cluster: etcdserver: request timed out, possibly due to connection lost'
+  if (cluster.state.members.length === 1)
+    return 'failed to leave cluster: etcdserver: cannot remove the last member'
+  if (!cluster.hasQuorum)
+    return 'failed to leave cluster: etcdserver: request timed out, possibly due to connection lost'
   cluster.remove(id)
   machine.disk.change((state) => (state.etcd = null))
   return null
 }
 
 export const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
-  // talosctl's `reset --wait` waits for this task (Talos: cmd/talosctl/pkg/talos/action/tracker.go).
+  // talosctl's `reset --wait` waits for this task (Talos:
+  // cmd/talosctl/pkg/talos/action/tracker.go).
   machine.stage.task('stopAllServices', true)
   finish(machine, ({ id }) => id !== 'machined')
   machine.goDark({ gently: true })
@@ -129,6 +172,7 @@ export const stopServices = async (machine: Machine, power: AbortSignal): Promis
 
 const finish = (machine: Machine, isMeant: (service: { readonly id: string }) => boolean): void => {
   for (const service of machine.services.all)
-    if (isMeant(service) && machine.services.isRunning(service.id)) machine.services.set(service.id, 'Finished', 'Service finished successfully')
+    if (isMeant(service) && machine.services.isRunning(service.id))
+      machine.services.set(service.id, 'Finished', 'Service finished successfully')
   machine.etcdCluster?.observeQuorum()
 }

@@ -1,8 +1,20 @@
-import { ServiceStateEventSchema, ServiceStateEvent_Action } from '#talos/proto/gen/machine/machine_pb.ts'
+import {
+  ServiceStateEventSchema,
+  ServiceStateEvent_Action,
+} from '#talos/proto/gen/machine/machine_pb.ts'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Journal } from './journal.ts'
 
-export type ServiceState = 'Initialized' | 'Preparing' | 'Waiting' | 'Starting' | 'Running' | 'Stopping' | 'Finished' | 'Failed' | 'Skipped'
+export type ServiceState =
+  | 'Initialized'
+  | 'Preparing'
+  | 'Waiting'
+  | 'Starting'
+  | 'Running'
+  | 'Stopping'
+  | 'Finished'
+  | 'Failed'
+  | 'Skipped'
 
 export interface Service {
   id: string
@@ -41,7 +53,9 @@ export class Services {
     return this.#services.get(id)?.state === 'Running'
   }
 
-  /** Whether a service is up for the boot sequence: running and, if it has a health check, healthy. */
+  /**
+   * Whether a service is up for the boot sequence: running and, if it has a health check, healthy.
+   */
   isUp(id: string): boolean {
     const service = this.#services.get(id)
     return service?.state === 'Running' && (UNCHECKED.has(id) || service.healthy === true)
@@ -50,7 +64,11 @@ export class Services {
   set(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
     const at = this.#now()
     let service = this.#services.get(id)
-    if (!service) this.#services.set(id, (service = { id, state, healthy: null, lastMessage: '', lastChange: at, events: [] }))
+    if (!service)
+      this.#services.set(
+        id,
+        (service = { id, state, healthy: null, lastMessage: '', lastChange: at, events: [] }),
+      )
     const health = state === 'Running' && !UNCHECKED.has(id) ? healthy : null
     if (service.healthy !== health) service.lastChange = at
     service.state = state
@@ -64,7 +82,12 @@ export class Services {
       service: id,
       action: ServiceStateEvent_Action[state.toUpperCase() as Uppercase<ServiceState>],
       message,
-      health: { unknown: health === null, healthy: health === true, lastMessage: '', lastChange: timestampFromMs(service.lastChange) },
+      health: {
+        unknown: health === null,
+        healthy: health === true,
+        lastMessage: '',
+        lastChange: timestampFromMs(service.lastChange),
+      },
     })
   }
 

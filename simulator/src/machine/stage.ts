@@ -3,16 +3,36 @@ import { Code } from '#talos/proto/gen/common/common_pb.ts'
 import type { Stage } from '../fleet/faults.ts'
 import type { Journal } from './journal.ts'
 
-export type Sequence = 'initialize' | 'install' | 'boot' | 'reboot' | 'shutdown' | 'reset' | 'upgrade'
+export type Sequence =
+  | 'initialize'
+  | 'install'
+  | 'boot'
+  | 'reboot'
+  | 'shutdown'
+  | 'reset'
+  | 'upgrade'
 
 export type Unmet = { name: string; reason: string }
 
 /** The name of a stage in Talos's enumerations. */
-export const stageWord = (stage: Stage): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
+export const stageWord = (
+  stage: Stage,
+): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
   stage === 'shutting down' ? 'SHUTTING_DOWN' : (stage.toUpperCase() as Uppercase<typeof stage>)
 
-/** Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. A forced reboot has only the phase `reboot`. */
-const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 10, shutdown: 10, reset: 12, upgrade: 12 }
+/**
+ * Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. A forced
+ * reboot has only the phase `reboot`.
+ */
+const PHASES: Record<Sequence, number> = {
+  initialize: 12,
+  install: 9,
+  boot: 8,
+  reboot: 10,
+  shutdown: 10,
+  reset: 12,
+  upgrade: 12,
+}
 
 const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
   initialize: 'booting',
@@ -24,8 +44,8 @@ const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
 }
 
 /**
- * The stage of a machine, derived from its sequences, phases and tasks exactly as Talos derives it from its own events
- * (Talos: internal/app/machined/pkg/controllers/runtime/machine_status.go).
+ * The stage of a machine, derived from its sequences, phases and tasks exactly as Talos derives it
+ * from its own events (Talos: internal/app/machined/pkg/controllers/runtime/machine_status.go).
  */
 export class StageTracker {
   stage: Stage = 'unknown'
@@ -48,7 +68,11 @@ export class StageTracker {
     this.#phase = null
     this.#phaseNumber = 0
     this.#phases = phases
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.START }, actorId)
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.START },
+      actorId,
+    )
     this.#journal.kernel(`[talos] ${sequence} sequence: ${phases} phase(s)`)
     const stage = BY_SEQUENCE[sequence]
     if (stage) this.#to(stage, actorId)
@@ -56,10 +80,16 @@ export class StageTracker {
 
   /** Reports at boot that an installed Talos skips the install sequence. */
   skipInstall(): void {
-    this.#journal.event(proto.SequenceEventSchema, { sequence: 'install', action: proto.SequenceEvent_Action.START })
+    this.#journal.event(proto.SequenceEventSchema, {
+      sequence: 'install',
+      action: proto.SequenceEvent_Action.START,
+    })
     this.#journal.kernel('[talos] install sequence: 0 phase(s)')
     this.#journal.kernel('[talos] install sequence: done: 1.2µs')
-    this.#journal.event(proto.SequenceEventSchema, { sequence: 'install', action: proto.SequenceEvent_Action.STOP })
+    this.#journal.event(proto.SequenceEventSchema, {
+      sequence: 'install',
+      action: proto.SequenceEvent_Action.STOP,
+    })
   }
 
   stopSequence(actorId = ''): void {
@@ -67,7 +97,11 @@ export class StageTracker {
     if (!sequence) return
     this.endPhase()
     this.#sequence = null
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.STOP },
+      actorId,
+    )
     this.#journal.kernel(`[talos] ${sequence} sequence: done: 1.2s`)
     if (sequence === 'boot') this.#to('running', actorId)
   }
@@ -78,58 +112,95 @@ export class StageTracker {
     if (this.stage !== 'shutting down') this.#to('rebooting', actorId)
   }
 
-  /** Another sequence takes over, so the running one fails. That is no reason to reboot (v1alpha1_controller.go, Run; main.go). */
+  /**
+   * Another sequence takes over, so the running one fails. That is no reason to reboot
+   * (v1alpha1_controller.go, Run; main.go).
+   */
   cancelSequence(): void {
     if (this.#sequence) this.#endSequence('context canceled', '', Code.CANCELED)
   }
 
-  /** A separate event has the error; the event that ends the sequence has no error (v1alpha1_controller.go, Run). */
+  /**
+   * A separate event has the error; the event that ends the sequence has no error
+   * (v1alpha1_controller.go, Run).
+   */
   #endSequence(message: string, actorId: string, code: Code): void {
     const sequence = this.#sequence ?? 'noop'
     if (this.#phase) {
       const { name, task } = this.#phase
       this.#journal.kernel(`[talos] task ${task} (1/1): failed: ${message}`)
-      this.#journal.event(proto.PhaseEventSchema, { phase: name, action: proto.PhaseEvent_Action.STOP }, actorId)
+      this.#journal.event(
+        proto.PhaseEventSchema,
+        { phase: name, action: proto.PhaseEvent_Action.STOP },
+        actorId,
+      )
       this.#journal.kernel(`[talos] phase ${name} (${this.#phaseNumber}/${this.#phases}): failed`)
     }
     this.#phase = null
     this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.STOP },
+      actorId,
+    )
     const failure = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: failure, code } }, actorId)
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: failure, code } },
+      actorId,
+    )
     this.#sequence = null
   }
 
   /** Reports that a sequence was refused because another one is running. */
   refuseSequence(sequence: Sequence, actorId = ''): void {
     const error = { message: 'sequence is already running', code: Code.LOCKED }
-    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error }, actorId)
+    this.#journal.event(
+      proto.SequenceEventSchema,
+      { sequence, action: proto.SequenceEvent_Action.NOOP, error },
+      actorId,
+    )
   }
 
   /** Begins a phase with one task. */
   phase(phase: string, actorId = '', task = phase): void {
     this.endPhase()
     this.#phase = { name: phase, task }
-    this.#journal.event(proto.PhaseEventSchema, { phase, action: proto.PhaseEvent_Action.START }, actorId)
+    this.#journal.event(
+      proto.PhaseEventSchema,
+      { phase, action: proto.PhaseEvent_Action.START },
+      actorId,
+    )
     this.#phaseNumber++
     this.#phases = Math.max(this.#phases, this.#phaseNumber)
-    this.#journal.kernel(`[talos] phase ${phase} (${this.#phaseNumber}/${this.#phases}): 1 tasks(s)`)
+    this.#journal.kernel(
+      `[talos] phase ${phase} (${this.#phaseNumber}/${this.#phases}): 1 tasks(s)`,
+    )
     this.#journal.kernel(`[talos] task ${task} (1/1): starting`)
     if (phase === 'install' && this.#sequence === 'install') this.#to('installing', actorId)
-    if (phase === 'kexec' && (this.#sequence === 'install' || this.#sequence === 'upgrade')) this.#to('rebooting', actorId)
+    if (phase === 'kexec' && (this.#sequence === 'install' || this.#sequence === 'upgrade'))
+      this.#to('rebooting', actorId)
   }
 
   endPhase(): void {
     if (!this.#phase) return
     const { name, task } = this.#phase
     this.#journal.kernel(`[talos] task ${task} (1/1): done, 1.2ms`)
-    this.#journal.event(proto.PhaseEventSchema, { phase: name, action: proto.PhaseEvent_Action.STOP })
-    this.#journal.kernel(`[talos] phase ${name} (${this.#phaseNumber}/${this.#phases}): done, 1.3ms`)
+    this.#journal.event(proto.PhaseEventSchema, {
+      phase: name,
+      action: proto.PhaseEvent_Action.STOP,
+    })
+    this.#journal.kernel(
+      `[talos] phase ${name} (${this.#phaseNumber}/${this.#phases}): done, 1.3ms`,
+    )
     this.#phase = null
   }
 
   task(task: string, running: boolean): void {
-    this.#journal.event(proto.TaskEventSchema, { task, action: running ? proto.TaskEvent_Action.START : proto.TaskEvent_Action.STOP })
+    this.#journal.event(proto.TaskEventSchema, {
+      task,
+      action: running ? proto.TaskEvent_Action.START : proto.TaskEvent_Action.STOP,
+    })
     if (task === 'runningMaintenance') this.#to(running ? 'maintenance' : 'booting')
   }
 
@@ -163,6 +234,10 @@ export class StageTracker {
 
   #announce(actorId = ''): void {
     const status = { ready: this.ready, unmetConditions: this.unmet.map((item) => ({ ...item })) }
-    this.#journal.event(proto.MachineStatusEventSchema, { stage: proto.MachineStatusEvent_MachineStage[stageWord(this.stage)], status }, actorId)
+    this.#journal.event(
+      proto.MachineStatusEventSchema,
+      { stage: proto.MachineStatusEvent_MachineStage[stageWord(this.stage)], status },
+      actorId,
+    )
   }
 }

@@ -15,7 +15,10 @@ export interface StaticPod {
   isPullFailing: boolean
   /** Whether the kubelet waits before it starts the ended container again. */
   isCrashing: boolean
-  /** Number of the settings that the pod runs with, as in Talos's annotation `talos.dev/config-version`. */
+  /**
+   * Number of the settings that the pod runs with, as in Talos's annotation
+   * `talos.dev/config-version`.
+   */
   configVersion: number
   /** Wall-clock time in milliseconds. */
   startedAt: number
@@ -27,17 +30,30 @@ export const runStaticPods = async (machine: Machine, signal: AbortSignal): Prom
 }
 
 /**
- * One static pod. When its settings change, the kubelet stops the pod before it pulls the new image, as for every static pod: with an image that doesn't
- * exist, the control plane is without this program until the settings change again.
+ * One static pod. When its settings change, the kubelet stops the pod before it pulls the new
+ * image, as for every static pod: with an image that doesn't exist, the control plane is without
+ * this program until the settings change again.
  */
-const runStaticPod = async (machine: Machine, name: StaticPodName, signal: AbortSignal): Promise<void> => {
+const runStaticPod = async (
+  machine: Machine,
+  name: StaticPodName,
+  signal: AbortSignal,
+): Promise<void> => {
   const settings = (): string => JSON.stringify(machine.config?.node?.cluster.staticPods[name])
   for (let configVersion = 1; ; configVersion++) {
     await machine.until(() => machine.services.isUp('etcd'), signal)
     await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
     const running = settings()
     const { image } = machine.config!.node!.cluster.staticPods[name]
-    const pod: StaticPod = { name, image, ready: false, isPullFailing: false, isCrashing: false, configVersion, startedAt: machine.world.clock.now() }
+    const pod: StaticPod = {
+      name,
+      image,
+      ready: false,
+      isPullFailing: false,
+      isCrashing: false,
+      configVersion,
+      startedAt: machine.world.clock.now(),
+    }
     machine.staticPods.set(name, pod)
     const isChanged = changeOf(machine, running, settings)
     if (await pulled(machine, pod, isChanged, signal)) {
@@ -50,7 +66,10 @@ const runStaticPod = async (machine: Machine, name: StaticPodName, signal: Abort
   }
 }
 
-/** Returns a function that tells whether the settings have changed. It compares them only after a new configuration. */
+/**
+ * Returns a function that tells whether the settings have changed. It compares them only after a
+ * new configuration.
+ */
 const changeOf = (machine: Machine, running: string, settings: () => string): (() => boolean) => {
   let seen = machine.config
   let isChanged = false
@@ -64,10 +83,18 @@ const changeOf = (machine: Machine, running: string, settings: () => string): ((
 }
 
 /** Pulls the pod's image, for as long as it takes. False if the settings changed first. */
-const pulled = async (machine: Machine, pod: StaticPod, isChanged: () => boolean, signal: AbortSignal): Promise<boolean> => {
+const pulled = async (
+  machine: Machine,
+  pod: StaticPod,
+  isChanged: () => boolean,
+  signal: AbortSignal,
+): Promise<boolean> => {
   if ((await pullImage(machine, pod.image, { signal, retries: 0 })) === null) return true
   pod.isPullFailing = true
-  machine.journal.log('kubelet', `Error syncing pod kube-system/${pod.name}-${machine.hostname}: ImagePullBackOff: Back-off pulling image "${pod.image}"`)
+  machine.journal.log(
+    'kubelet',
+    `Error syncing pod kube-system/${pod.name}-${machine.hostname}: ImagePullBackOff: Back-off pulling image "${pod.image}"`,
+  )
   machine.evaluate()
   machine.journal.changed()
   while (!hasImage(machine, pod.image)) {
@@ -78,14 +105,28 @@ const pulled = async (machine: Machine, pod: StaticPod, isChanged: () => boolean
   return (await pullImage(machine, pod.image, { signal, retries: 0 })) === null
 }
 
-/** Whether the program keeps running. With the fault `pod-crash` it ends after each start. False if the settings changed first. */
-const stays = async (machine: Machine, pod: StaticPod, isChanged: () => boolean, signal: AbortSignal): Promise<boolean> => {
-  const crashes = (): boolean => machine.disk.state.faults.some((fault) => fault.kind === 'pod-crash' && pod.image.includes(fault.image))
+/**
+ * Whether the program keeps running. With the fault `pod-crash` it ends after each start. False if
+ * the settings changed first.
+ */
+const stays = async (
+  machine: Machine,
+  pod: StaticPod,
+  isChanged: () => boolean,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const crashes = (): boolean =>
+    machine.disk.state.faults.some(
+      (fault) => fault.kind === 'pod-crash' && pod.image.includes(fault.image),
+    )
   while (crashes()) {
     if (isChanged()) return false
     if (!pod.isCrashing) {
       pod.isCrashing = true
-      machine.journal.log('kubelet', `Error syncing pod kube-system/${pod.name}-${machine.hostname}: CrashLoopBackOff: ${crashMessage(pod)}`)
+      machine.journal.log(
+        'kubelet',
+        `Error syncing pod kube-system/${pod.name}-${machine.hostname}: CrashLoopBackOff: ${crashMessage(pod)}`,
+      )
       machine.evaluate()
       machine.journal.changed()
     }
@@ -103,7 +144,10 @@ const serve = async (machine: Machine, pod: StaticPod): Promise<void> => {
   }
   pod.ready = true
   pod.startedAt = machine.world.clock.now()
-  machine.journal.log('kubelet', `static pod kube-system/${pod.name}-${machine.hostname} is running`)
+  machine.journal.log(
+    'kubelet',
+    `static pod kube-system/${pod.name}-${machine.hostname} is running`,
+  )
   machine.evaluate()
   machine.journal.changed()
 }

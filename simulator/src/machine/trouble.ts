@@ -4,11 +4,16 @@ import type { Machine } from './machine.ts'
 
 type PortFault = Extract<Fault, { kind: 'refuse' | 'hang' | 'drip' | 'garbage' }>
 
-const isPortFault = (fault: Fault): fault is PortFault => ['refuse', 'hang', 'drip', 'garbage'].includes(fault.kind)
+const isPortFault = (fault: Fault): fault is PortFault =>
+  ['refuse', 'hang', 'drip', 'garbage'].includes(fault.kind)
 
-const isDue = (fault: Fault, stage: Stage): boolean => !('stage' in fault) || fault.stage === undefined || fault.stage === stage
+const isDue = (fault: Fault, stage: Stage): boolean =>
+  !('stage' in fault) || fault.stage === undefined || fault.stage === stage
 
-/** Adds a fault to a running machine. The fault takes effect at once if the machine has already reached the fault's stage. */
+/**
+ * Adds a fault to a running machine. The fault takes effect at once if the machine has already
+ * reached the fault's stage.
+ */
 export const addFault = async (machine: Machine, fault: Fault): Promise<void> => {
   machine.disk.change((state) => state.faults.push(fault))
   await faultsAt(machine, machine.stage.stage)
@@ -43,7 +48,8 @@ export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> =>
       drop(machine, fault)
       machine.journal.changed()
     }
-    if ('stage' in fault && fault.stage !== undefined && isPortFault(fault)) machine.disk.change(() => delete fault.stage)
+    if ('stage' in fault && fault.stage !== undefined && isPortFault(fault))
+      machine.disk.change(() => delete fault.stage)
     if ('for_ms' in fault && fault.for_ms !== undefined) endLater(machine, fault, fault.for_ms)
   }
   await machine.retime()
@@ -74,11 +80,16 @@ const changeDisks = (machine: Machine, what: 'swapped' | 'lost' | 'filled'): voi
   const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
   machine.disk.change((state) => {
     if (what !== 'filled') state.disks = what
-    else for (const disk of machine.hardware.disks) if (disk !== on) (state.contents ??= {})[disk.name] ??= 'ext4'
+    else
+      for (const disk of machine.hardware.disks)
+        if (disk !== on) (state.contents ??= {})[disk.name] ??= 'ext4'
   })
   machine.reread()
   const now = machine.hardware.disks.find(({ wwid }) => wwid === on?.wwid)
-  if (now) machine.disk.change(({ installed }) => installed && Object.assign(installed, { disk: now.name }))
+  if (now)
+    machine.disk.change(
+      ({ installed }) => installed && Object.assign(installed, { disk: now.name }),
+    )
   machine.journal.changed()
 }
 
@@ -86,7 +97,9 @@ const setPorts = async (machine: Machine): Promise<void> => {
   for (const name of ['apid', 'trustd', 'kubernetes'] as const) {
     const fault = machine.disk.state.faults.find(
       (candidate): candidate is PortFault =>
-        isPortFault(candidate) && candidate.stage === undefined && (candidate.port === undefined || candidate.port === name),
+        isPortFault(candidate) &&
+        candidate.stage === undefined &&
+        (candidate.port === undefined || candidate.port === name),
     )
     await machine.ports[name].trouble((fault?.kind ?? null) satisfies PortTrouble)
   }

@@ -7,11 +7,20 @@ import { failureOutput, grubError } from './installing/installer.ts'
 import type { Machine } from './machine.ts'
 import { stopServices } from './sequences.ts'
 
-/** The META tag of an upgrade before its first successful boot (Talos: pkg/machinery/meta/constants.go, Upgrade). Its value is the boot entry of the old version. */
+/**
+ * The META tag of an upgrade before its first successful boot (Talos:
+ * pkg/machinery/meta/constants.go, Upgrade). Its value is the boot entry of the old version.
+ */
 const UPGRADE_TAG = '0x06'
 
-/** Why a control plane refuses an upgrade because of etcd, or null (Talos: v1alpha1_server.go, Upgrade). */
-export const refusesUpgrade = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
+/**
+ * Why a control plane refuses an upgrade because of etcd, or null (Talos: v1alpha1_server.go,
+ * Upgrade).
+ */
+export const refusesUpgrade = async (
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<string | null> => {
   const cluster = machine.etcdCluster
   const missing = cluster ? await whyNoEtcd(machine, cluster, signal) : null
   if (missing !== null) return `failed to create etcd client: ${missing}`
@@ -22,36 +31,56 @@ export const refusesUpgrade = async (machine: Machine, signal: AbortSignal): Pro
 /** Talos: internal/pkg/etcd/etcd.go, ValidateForUpgrade. */
 const unfitForUpgrade = (cluster: EtcdCluster): string | null => {
   const { members } = cluster.state
-  if (members.length === 2) return `etcd member count(${members.length}) is insufficient to maintain quorum if upgrade commences`
+  if (members.length === 2)
+    return `etcd member count(${members.length}) is insufficient to maintain quorum if upgrade commences`
   const silent = members.find(({ name }) => name === '')
-  if (silent) return `etcd member ${silent.id} is not started, all members must be running to perform an upgrade`
+  if (silent)
+    return `etcd member ${silent.id} is not started, all members must be running to perform an upgrade`
   const unhealthy = members.find((member) => !cluster.isAlive(member))
-  return unhealthy ? `etcd member ${unhealthy.id} is not healthy; all members must be healthy to perform an upgrade: context deadline exceeded` : null
+  return unhealthy
+    ? `etcd member ${unhealthy.id} is not healthy; all members must be healthy to perform an upgrade: context deadline exceeded`
+    : null
 }
 
-/** Drains the node, installs another Talos version and boots it (Talos: Sequencer.Upgrade). The caller has checked the image. */
-export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
+/**
+ * Drains the node, installs another Talos version and boots it (Talos: Sequencer.Upgrade). The
+ * caller has checked the image.
+ */
+export const upgradeSequence = async (
+  machine: Machine,
+  image: string,
+  actorId: string,
+  power: AbortSignal,
+): Promise<'boot'> => {
   const { stage } = machine
   stage.startSequence('upgrade', actorId)
-  // A machine in maintenance has no node and no services to stop (Talos: Sequencer.MaintenanceUpgrade).
+  // A machine in maintenance has no node and no services to stop (Talos:
+  // Sequencer.MaintenanceUpgrade).
   if (machine.config?.node) {
     stage.phase('drain', actorId)
     const problem = await drain(machine, power)
     if (problem !== null) return fail(machine, problem, actorId, power)
     for (const phase of ['cleanup', 'dbus', 'stopServices']) stage.phase(phase, actorId)
     await stopServices(machine, power)
-    for (const phase of ['unmount', 'unmountBind', 'unmountSystem', 'volumeFinalize']) stage.phase(phase, actorId)
+    for (const phase of ['unmount', 'unmountBind', 'unmountSystem', 'volumeFinalize'])
+      stage.phase(phase, actorId)
   }
   stage.phase('upgrade', actorId)
   machine.journal.kernel(`[talos] task upgrade (1/1): performing upgrade via "${image}"`)
-  if ((await install(machine, image, power)) !== 0) return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
+  if ((await install(machine, image, power)) !== 0)
+    return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
   for (const phase of ['meta', 'kexec', 'stopEverything', 'reboot']) stage.phase(phase, actorId)
   await machine.takes(TAKES.kexec, power)
   return 'boot'
 }
 
 /** Reboots. The next boot installs the image (Talos: Sequencer.StageUpgrade). */
-export const stagedUpgradeSequence = async (machine: Machine, _image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
+export const stagedUpgradeSequence = async (
+  machine: Machine,
+  _image: string,
+  actorId: string,
+  power: AbortSignal,
+): Promise<'boot'> => {
   machine.stage.startSequence('upgrade', actorId)
   machine.stage.phase('cleanup', actorId)
   await stopServices(machine, power)
@@ -59,20 +88,27 @@ export const stagedUpgradeSequence = async (machine: Machine, _image: string, ac
   return 'boot'
 }
 
-/** Installs a staged upgrade and ends the boot. A failure leaves the installed version (Talos: v1alpha1_sequencer.go, Install with IsInstallStaged). */
+/**
+ * Installs a staged upgrade and ends the boot. A failure leaves the installed version (Talos:
+ * v1alpha1_sequencer.go, Install with IsInstallStaged).
+ */
 export const carryOutStaged = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   const { image } = machine.disk.state.staged!
   machine.stage.startSequence('install')
   machine.stage.phase('install')
   // The tag is removed when it is read, so a failure isn't repeated.
   machine.disk.change((state) => delete state.staged)
-  if ((await install(machine, image, signal)) !== 0) return void (await fail(machine, 'task "upgrade" failed: exit code 1', '', signal))
+  if ((await install(machine, image, signal)) !== 0)
+    return void (await fail(machine, 'task "upgrade" failed: exit code 1', '', signal))
   machine.stage.phase('kexec')
   await machine.takes(TAKES.kexec, signal)
   machine.goDark()
 }
 
-/** Runs the installer for an upgrade. Returns its exit code, and prints its lines: by default to the kernel's log. */
+/**
+ * Runs the installer for an upgrade. Returns its exit code, and prints its lines: by default to the
+ * kernel's log.
+ */
 export const install = async (
   machine: Machine,
   image: string,
@@ -85,7 +121,8 @@ export const install = async (
     for (const line of failureOutput(grubError(machine.systemDisk ?? ''))) print(line)
     return 1
   }
-  while (machine.disk.state.faults.some(({ kind }) => kind === 'hang-upgrade')) await machine.looksAgainAfter(TAKES.etcdLook, signal)
+  while (machine.disk.state.faults.some(({ kind }) => kind === 'hang-upgrade'))
+    await machine.looksAgainAfter(TAKES.etcdLook, signal)
   machine.disk.change((state) => {
     const { installed } = state
     if (!installed) return
@@ -98,7 +135,12 @@ export const install = async (
   return 0
 }
 
-const fail = async (machine: Machine, message: string, actorId: string, signal: AbortSignal): Promise<'boot'> => {
+const fail = async (
+  machine: Machine,
+  message: string,
+  actorId: string,
+  signal: AbortSignal,
+): Promise<'boot'> => {
   machine.stage.failSequence(message, actorId)
   await machine.takes(TAKES.failedSequence, signal)
   return 'boot'
@@ -114,7 +156,10 @@ export const revert = (machine: Machine): void =>
     delete state.meta[UPGRADE_TAG]
   })
 
-/** The fault of an upgraded machine that can't boot: Talos switches back to the previous entry and reboots (Talos: internal/app/machined/revert.go). */
+/**
+ * The fault of an upgraded machine that can't boot: Talos switches back to the previous entry and
+ * reboots (Talos: internal/app/machined/revert.go).
+ */
 export const revertsUpgrade = async (machine: Machine, signal: AbortSignal): Promise<boolean> => {
   const label = machine.disk.state.meta[UPGRADE_TAG]
   if (label === undefined || !machine.strike('bad-boot')) return false
@@ -125,7 +170,10 @@ export const revertsUpgrade = async (machine: Machine, signal: AbortSignal): Pro
   return true
 }
 
-/** An upgraded machine that is ready keeps its version (Talos: controllers/runtime/drop_upgrade_fallback.go). */
+/**
+ * An upgraded machine that is ready keeps its version (Talos:
+ * controllers/runtime/drop_upgrade_fallback.go).
+ */
 export const dropFallback = (machine: Machine): void => {
   if (machine.disk.state.meta[UPGRADE_TAG] === undefined) return
   machine.disk.change((state) => delete state.meta[UPGRADE_TAG])

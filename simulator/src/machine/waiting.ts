@@ -1,8 +1,14 @@
 import { Interrupted } from '../clock.ts'
 import type { Journal } from './journal.ts'
 
-/** Resolves when the condition is true. The condition is checked after every change of the machine. */
-export const untilChange = async (journal: Journal, condition: () => boolean, signal: AbortSignal): Promise<void> => {
+/**
+ * Resolves when the condition is true. The condition is checked after every change of the machine.
+ */
+export const untilChange = async (
+  journal: Journal,
+  condition: () => boolean,
+  signal: AbortSignal,
+): Promise<void> => {
   if (signal.aborted) throw new Interrupted()
   if (condition()) return
   await new Promise<void>((resolve, reject) => {

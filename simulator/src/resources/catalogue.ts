@@ -1,4 +1,8 @@
-import { NamespaceSpecSchema, ResourceDefinitionSpecSchema, ResourceDefinitionSpec_Sensitivity } from '#talos/proto/gen/cosi/meta_pb.ts'
+import {
+  NamespaceSpecSchema,
+  ResourceDefinitionSpecSchema,
+  ResourceDefinitionSpec_Sensitivity,
+} from '#talos/proto/gen/cosi/meta_pb.ts'
 import { hasFeature } from '../config/versions.ts'
 import { CLUSTER, SECRETS } from './cluster.ts'
 import { DEFINITIONS, type Definition } from './definitions.ts'
@@ -41,14 +45,18 @@ const definitionItem = (definition: Definition): Item => {
       aliases,
       allAliases,
       printColumns,
-      sensitivity: sensitive ? ResourceDefinitionSpec_Sensitivity.SENSITIVE : ResourceDefinitionSpec_Sensitivity.NON_SENSITIVE,
+      sensitivity: sensitive
+        ? ResourceDefinitionSpec_Sensitivity.SENSITIVE
+        : ResourceDefinitionSpec_Sensitivity.NON_SENSITIVE,
     },
     { sensitivity: sensitive ? 'sensitive' : undefined },
   )
 }
 
 const META: Kind[] = [
-  kind('ResourceDefinitions.meta.cosi.dev', ({ talosMinor }) => [...DEFINITIONS.values()].filter(({ since }) => since <= talosMinor).map(definitionItem)),
+  kind('ResourceDefinitions.meta.cosi.dev', ({ talosMinor }) =>
+    [...DEFINITIONS.values()].filter(({ since }) => since <= talosMinor).map(definitionItem),
+  ),
   kind('Namespaces.meta.cosi.dev', ({ talosMinor }) =>
     Object.entries(NAMESPACES)
       .filter(([name]) => name !== 'security' || hasFeature(talosMinor, 'securityNamespace'))
@@ -56,10 +64,18 @@ const META: Kind[] = [
   ),
 ]
 
-const SIMULATED = new Map([...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...META].map((entry) => [entry.type, entry]))
+const SIMULATED = new Map(
+  [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...META].map((entry) => [
+    entry.type,
+    entry,
+  ]),
+)
 
 /** Every type of Talos. Types that aren't simulated have no resources. */
 export const KINDS: ReadonlyMap<string, Kind> = new Map(
-  [...DEFINITIONS].map(([type, definition]) => [type, SIMULATED.get(type) ?? { ...definition, list: () => [] }]),
+  [...DEFINITIONS].map(([type, definition]) => [
+    type,
+    SIMULATED.get(type) ?? { ...definition, list: () => [] },
+  ]),
 )
 export const isNamespace = (name: string): boolean => Object.hasOwn(NAMESPACES, name)

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
-import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/proto/gen/definitions/cluster_pb.ts'
-import { MemberSpecSchema as EtcdMemberSpecSchema, SpecSpecSchema as EtcdSpecSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
+import {
+  IdentitySpecSchema,
+  InfoSpecSchema,
+  MemberSpecSchema,
+} from '#talos/proto/gen/definitions/cluster_pb.ts'
+import {
+  MemberSpecSchema as EtcdMemberSpecSchema,
+  SpecSpecSchema as EtcdSpecSpecSchema,
+} from '#talos/proto/gen/definitions/etcd_pb.ts'
 import {
   APIServerConfigSpecSchema,
   BootstrapManifestsConfigSpecSchema,
@@ -24,9 +31,13 @@ import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
 import { isCordoned, nodeLabels } from '../kubernetes/nodes.ts'
 import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
-import { KubernetesRootSpecSchema, OSRootSpecSchema } from '#talos/proto/gen/definitions/secrets_pb.ts'
+import {
+  KubernetesRootSpecSchema,
+  OSRootSpecSchema,
+} from '#talos/proto/gen/definitions/secrets_pb.ts'
 
-const nodeId = (machine: Machine): string => createHash('sha256').update(`node/${machine.disk.identity.uuid}`).digest('base64url')
+const nodeId = (machine: Machine): string =>
+  createHash('sha256').update(`node/${machine.disk.identity.uuid}`).digest('base64url')
 
 /** Members from discovery. */
 const members = (machine: Machine): Item[] =>
@@ -44,7 +55,10 @@ const members = (machine: Machine): Item[] =>
         operatingSystem,
         ...(isControlPlane && { controlPlane: { apiServerPort: 6443n } }),
       },
-      { machineType: isControlPlane ? 'controlplane' : 'worker', ...(isControlPlane && { controlPlane: { port: 6443 } }) },
+      {
+        machineType: isControlPlane ? 'controlplane' : 'worker',
+        ...(isControlPlane && { controlPlane: { port: 6443 } }),
+      },
     )
   })
 
@@ -52,7 +66,9 @@ const staticPods = (machine: Machine): Item[] =>
   [...machine.staticPods.values()].map((pod) => {
     const { name, image, ready } = pod
     const phase = pod.isPullFailing ? 'Pending' : 'Running'
-    const state = ready ? { running: { startedAt: new Date(pod.startedAt).toISOString() } } : { waiting: waitingOf(pod) }
+    const state = ready
+      ? { running: { startedAt: new Date(pod.startedAt).toISOString() } }
+      : { waiting: waitingOf(pod) }
     const podStatus = {
       phase,
       hostIP: machine.plan.address,
@@ -64,27 +80,49 @@ const staticPods = (machine: Machine): Item[] =>
 
 const isControlPlane = ({ config }: Machine): boolean => config?.node?.role === 'controlplane'
 
-/** Manifests that Talos installs into a new cluster. `talosctl health` reads their settings to find out whether the cluster uses its own network plugin. */
+/**
+ * Manifests that Talos installs into a new cluster. `talosctl health` reads their settings to find
+ * out whether the cluster uses its own network plugin.
+ */
 const bootstrapManifests = (machine: Machine): Item[] =>
-  isControlPlane(machine) ? [item('manifests', BootstrapManifestsConfigSpecSchema, bootstrapSettings(machine))] : []
+  isControlPlane(machine)
+    ? [item('manifests', BootstrapManifestsConfigSpecSchema, bootstrapSettings(machine))]
+    : []
 
 const manifests = (machine: Machine): Item[] =>
   isControlPlane(machine)
     ? manifestsOf(machine).map(({ name, objects }) =>
-        item(name, ManifestSpecSchema, { items: objects.map((body) => ({ object: body as JsonObject })) }, () => objects),
+        item(
+          name,
+          ManifestSpecSchema,
+          { items: objects.map((body) => ({ object: body as JsonObject })) },
+          () => objects,
+        ),
       )
     : []
 
 const manifestStatus = (machine: Machine): Item[] =>
   isControlPlane(machine) && machine.apiServerUp
-    ? [item('manifests', ManifestStatusSpecSchema, { manifestsApplied: manifestsOf(machine).map(({ name }) => name) })]
+    ? [
+        item('manifests', ManifestStatusSpecSchema, {
+          manifestsApplied: manifestsOf(machine).map(({ name }) => name),
+        }),
+      ]
     : []
 
 /** The settings of one static pod. Their id is the name of the pod. */
 const staticPodConfig =
-  (name: StaticPodName, schema: typeof APIServerConfigSpecSchema | typeof ControllerManagerConfigSpecSchema | typeof SchedulerConfigSpecSchema) =>
+  (
+    name: StaticPodName,
+    schema:
+      | typeof APIServerConfigSpecSchema
+      | typeof ControllerManagerConfigSpecSchema
+      | typeof SchedulerConfigSpecSchema,
+  ) =>
   ({ config }: Machine): Item[] =>
-    config?.node?.role === 'controlplane' ? [item(name, schema, { image: config.node.cluster.staticPods[name].image })] : []
+    config?.node?.role === 'controlplane'
+      ? [item(name, schema, { image: config.node.cluster.staticPods[name].image })]
+      : []
 
 const nodeStatus = (machine: Machine): Item[] => {
   const cluster = kubernetesOf(machine)
@@ -101,39 +139,77 @@ const nodeStatus = (machine: Machine): Item[] => {
 
 export const CLUSTER: Kind[] = [
   kind('Members.cluster.talos.dev', members),
-  kind('Identities.cluster.talos.dev', (machine) => [item('local', IdentitySpecSchema, { nodeId: nodeId(machine) })]),
+  kind('Identities.cluster.talos.dev', (machine) => [
+    item('local', IdentitySpecSchema, { nodeId: nodeId(machine) }),
+  ]),
   kind('Infos.cluster.talos.dev', (machine) => {
     const cluster = machine.config?.node?.cluster
-    return cluster ? [item('current', InfoSpecSchema, { clusterId: cluster.id, clusterName: cluster.name })] : []
+    return cluster
+      ? [item('current', InfoSpecSchema, { clusterId: cluster.id, clusterName: cluster.name })]
+      : []
   }),
   kind('NodeStatuses.kubernetes.talos.dev', nodeStatus),
   kind('Nodenames.kubernetes.talos.dev', (machine) =>
-    machine.config?.node ? [item('nodename', NodenameSpecSchema, { nodename: machine.hostname, hostnameVersion: '1', skipNodeRegistration: false })] : [],
+    machine.config?.node
+      ? [
+          item('nodename', NodenameSpecSchema, {
+            nodename: machine.hostname,
+            hostnameVersion: '1',
+            skipNodeRegistration: false,
+          }),
+        ]
+      : [],
   ),
   kind('KubeletSpecs.kubernetes.talos.dev', ({ config, hostname }) =>
-    config?.node ? [item('kubelet', KubeletSpecSpecSchema, { image: config.node.kubeletImage, expectedNodename: hostname })] : [],
+    config?.node
+      ? [
+          item('kubelet', KubeletSpecSpecSchema, {
+            image: config.node.kubeletImage,
+            expectedNodename: hostname,
+          }),
+        ]
+      : [],
   ),
-  kind('APIServerConfigs.kubernetes.talos.dev', staticPodConfig('kube-apiserver', APIServerConfigSpecSchema)),
-  kind('ControllerManagerConfigs.kubernetes.talos.dev', staticPodConfig('kube-controller-manager', ControllerManagerConfigSpecSchema)),
-  kind('SchedulerConfigs.kubernetes.talos.dev', staticPodConfig('kube-scheduler', SchedulerConfigSpecSchema)),
+  kind(
+    'APIServerConfigs.kubernetes.talos.dev',
+    staticPodConfig('kube-apiserver', APIServerConfigSpecSchema),
+  ),
+  kind(
+    'ControllerManagerConfigs.kubernetes.talos.dev',
+    staticPodConfig('kube-controller-manager', ControllerManagerConfigSpecSchema),
+  ),
+  kind(
+    'SchedulerConfigs.kubernetes.talos.dev',
+    staticPodConfig('kube-scheduler', SchedulerConfigSpecSchema),
+  ),
   kind('BootstrapManifestsConfigs.kubernetes.talos.dev', bootstrapManifests),
   kind('Manifests.kubernetes.talos.dev', manifests),
   kind('ManifestStatuses.kubernetes.talos.dev', manifestStatus),
   kind('StaticPodStatuses.kubernetes.talos.dev', staticPods),
   kind('EtcdSpecs.etcd.talos.dev', (machine) =>
-    isControlPlane(machine) ? [item('etcd', EtcdSpecSpecSchema, { name: machine.hostname, image: etcdImageOf(machine) })] : [],
+    isControlPlane(machine)
+      ? [item('etcd', EtcdSpecSpecSchema, { name: machine.hostname, image: etcdImageOf(machine) })]
+      : [],
   ),
   kind('EtcdMembers.etcd.talos.dev', (machine) => {
     const memberId = machine.disk.state.etcd?.member
-    return memberId && machine.services.isRunning('etcd') ? [item('local', EtcdMemberSpecSchema, { memberId })] : []
+    return memberId && machine.services.isRunning('etcd')
+      ? [item('local', EtcdMemberSpecSchema, { memberId })]
+      : []
   }),
 ]
 
 const bytes = (pem: string | null): Uint8Array => Buffer.from(pem ?? '')
-const pair = (from: Pair | null) => ({ crt: bytes(from?.crt ?? null), key: bytes(from?.key ?? null) })
+const pair = (from: Pair | null) => ({
+  crt: bytes(from?.crt ?? null),
+  key: bytes(from?.key ?? null),
+})
 const accepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: bytes(pem) }))
 
-/** Talos's authority from the machine's configuration. Only control planes have the authority's key (Talos: controllers/secrets/root.go). */
+/**
+ * Talos's authority from the machine's configuration. Only control planes have the authority's key
+ * (Talos: controllers/secrets/root.go).
+ */
 const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
   const node = config?.node
   if (!node) return []
@@ -152,7 +228,17 @@ const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
 const kubernetesRoot = ({ config }: Machine): Item[] => {
   const node = config?.node
   if (node?.role !== 'controlplane') return []
-  const { name, endpoint, apiServerPort, apiServerSans, ca, acceptedCas, aggregatorCa, serviceAccountKey, token } = node.cluster
+  const {
+    name,
+    endpoint,
+    apiServerPort,
+    apiServerSans,
+    ca,
+    acceptedCas,
+    aggregatorCa,
+    serviceAccountKey,
+    token,
+  } = node.cluster
   const localEndpoint = `https://localhost:${apiServerPort}`
   const [tokenId = '', tokenSecret = ''] = token.split('.')
   return [
@@ -172,4 +258,7 @@ const kubernetesRoot = ({ config }: Machine): Item[] => {
   ]
 }
 
-export const SECRETS: Kind[] = [kind('OSRootSecrets.secrets.talos.dev', talosRoot), kind('KubernetesRootSecrets.secrets.talos.dev', kubernetesRoot)]
+export const SECRETS: Kind[] = [
+  kind('OSRootSecrets.secrets.talos.dev', talosRoot),
+  kind('KubernetesRootSecrets.secrets.talos.dev', kubernetesRoot),
+]

@@ -1,7 +1,9 @@
 /**
- * Resource types of Talos, in its order (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources). Each
- * line has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with their paths. Marks: `!` only administrators may read the
- * type, `+13` new in 1.13, `-` the name in lower case isn't an alias.
+ * Resource types of Talos, in its order (Talos:
+ * internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources). Each line
+ * has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with
+ * their paths. Marks: `!` only administrators may read the type, `+13` new in 1.13, `-` the name in
+ * lower case isn't an alias.
  */
 const TABLE = `
 Namespaces.meta.cosi.dev meta Namespace: ns namespace
@@ -178,11 +180,22 @@ export type Definition = ReturnType<typeof definition>
 const LINE = /^([A-Za-z0-9.]+)([!-]*)(?:\+(\d+))? (\S+) (\S+):([^|]*)(?:\| (.*))?$/
 
 const definition = (line: string) => {
-  const [, type = '', marks = '', since = 12, namespace = '', displayType = '', names = '', columns = ''] = LINE.exec(line) ?? []
+  const [
+    ,
+    type = '',
+    marks = '',
+    since = 12,
+    namespace = '',
+    displayType = '',
+    names = '',
+    columns = '',
+  ] = LINE.exec(line) ?? []
   if (type === '') throw new Error(`no definition of a resource: ${line}`)
   const aliases = names.split(' ').filter((name) => name !== '')
   const parts = type.toLowerCase().split('.')
-  const own = marks.includes('-') ? [] : parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
+  const own = marks.includes('-')
+    ? []
+    : parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'))
   return {
     type,
     namespace,

@@ -6,7 +6,10 @@ import type { ResourceSchema } from '#talos/proto/gen/cosi/resource_pb.ts'
 
 type Rendered = MessageInitShape<typeof ResourceSchema>
 
-/** A writer keeps its buffer after `finish`. A new one for each response grows its buffer four times, which took two fifths of the time of encoding. */
+/**
+ * A writer keeps its buffer after `finish`. A new one for each response grows its buffer four
+ * times, which took two fifths of the time of encoding.
+ */
 const writer = new BinaryWriter()
 
 const message = (number: number, write: () => void): void => {
@@ -20,7 +23,10 @@ const text = (number: number, value: string | undefined): void => {
 }
 
 /** google/protobuf/timestamp.proto */
-const timestamp = (number: number, value: MessageInitShape<typeof TimestampSchema> | undefined): void => {
+const timestamp = (
+  number: number,
+  value: MessageInitShape<typeof TimestampSchema> | undefined,
+): void => {
   if (!value) return
   message(number, () => {
     if (value.seconds) writer.tag(1, WireType.Varint).int64(value.seconds)
@@ -29,8 +35,9 @@ const timestamp = (number: number, value: MessageInitShape<typeof TimestampSchem
 }
 
 /**
- * Encodes a GetResponse or ListResponse: both have the resource as field 1. The numbers are those of `talos/proto/cosi/resource.proto`.
- * Undefined if the resource has fields that no simulated one has. The library encodes these.
+ * Encodes a GetResponse or ListResponse: both have the resource as field 1. The numbers are those
+ * of `talos/proto/cosi/resource.proto`. Undefined if the resource has fields that no simulated one
+ * has. The library encodes these.
  */
 export const encodeResource = ({ resource }: { resource?: Rendered }): Uint8Array | undefined => {
   const { metadata, spec } = resource ?? {}

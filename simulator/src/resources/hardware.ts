@@ -1,6 +1,16 @@
 import { hasFeature } from '../config/versions.ts'
-import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '#talos/proto/gen/definitions/hardware_pb.ts'
-import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '#talos/proto/gen/definitions/block_pb.ts'
+import {
+  MemoryModuleSpecSchema,
+  PCIDeviceSpecSchema,
+  ProcessorSpecSchema,
+  SystemInformationSpecSchema,
+} from '#talos/proto/gen/definitions/hardware_pb.ts'
+import {
+  DiscoveredVolumeSpecSchema,
+  DiskSpecSchema,
+  SystemDiskSpecSchema,
+  VolumeStatusSpecSchema,
+} from '#talos/proto/gen/definitions/block_pb.ts'
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Machine } from '../machine/machine.ts'
 import { type Partition, partitionName, partitionsOf } from '../machine/installing/partitions.ts'
@@ -28,7 +38,10 @@ const partitioned =
     parts: parts.map((part, i) => ({
       ...part,
       name: partitionName(disk.name, i + 1),
-      size: i < parts.length - 1 ? 1_073_741_824 : disk.sizeBytes - (parts.length - 1) * 1_073_741_824 - 2_097_152,
+      size:
+        i < parts.length - 1
+          ? 1_073_741_824
+          : disk.sizeBytes - (parts.length - 1) * 1_073_741_824 - 2_097_152,
       index: i + 1,
     })),
   })
@@ -44,7 +57,10 @@ const contents: Record<Exclude<DiskContent, 'unreadable'>, (disk: Disk) => Found
   raid: whole('linux_raid_member', 'nas:0'),
   lvm: whole('lvm2-pv'),
   ceph: whole('bluestore'),
-  zfs: partitioned({ label: 'tank', partitionLabel: 'zfs-1f', filesystem: 'zfs' }, { label: '', filesystem: '' }),
+  zfs: partitioned(
+    { label: 'tank', partitionLabel: 'zfs-1f', filesystem: 'zfs' },
+    { label: '', filesystem: '' },
+  ),
   swap: whole('swap'),
   luks: whole('luks'),
   talos: partitioned(
@@ -81,7 +97,11 @@ const processors = (machine: Machine): Item[] =>
 
 const memoryModules = (machine: Machine): Item[] =>
   machine.hardware.memory.map(({ locator, bank, module, serial }) => {
-    const id = dashed(hasFeature(machine.talosMinor, 'banksInMemoryIds') && bank !== '' ? `${locator} ${bank}` : locator)
+    const id = dashed(
+      hasFeature(machine.talosMinor, 'banksInMemoryIds') && bank !== ''
+        ? `${locator} ${bank}`
+        : locator,
+    )
     if (!module) return item(id, MemoryModuleSpecSchema, {})
     const spec = {
       size: module.sizeMib,
@@ -95,7 +115,10 @@ const memoryModules = (machine: Machine): Item[] =>
     return item(id, MemoryModuleSpecSchema, spec, { size: undefined, sizeMiB: spec.size })
   })
 
-/** Manufacturer, product and ids of the machine. The version field contains a note that the hardware is simulated. */
+/**
+ * Manufacturer, product and ids of the machine. The version field contains a note that the hardware
+ * is simulated.
+ */
 const systemInformation = (machine: Machine): Item[] => {
   const { uuid, serial } = machine.disk.identity
   const spec = {
@@ -107,7 +130,12 @@ const systemInformation = (machine: Machine): Item[] => {
     wakeUpType: 'Power Switch',
     skuNumber: machine.hardware.sku,
   }
-  return [item('systeminformation', SystemInformationSpecSchema, spec, { serialNumber: undefined, serialnumber: serial })]
+  return [
+    item('systeminformation', SystemInformationSpecSchema, spec, {
+      serialNumber: undefined,
+      serialnumber: serial,
+    }),
+  ]
 }
 
 const pciDevices = (machine: Machine): Item[] =>
@@ -169,15 +197,21 @@ const disks = (machine: Machine): Item[] => [
 ]
 
 const snakeNames: Record<string, string> = {}
-const snakeName = (key: string): string => (snakeNames[key] ??= key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`))
-const snakeCased = (spec: object): object => Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
+const snakeName = (key: string): string =>
+  (snakeNames[key] ??= key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`))
+const snakeCased = (spec: object): object =>
+  Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
 
 const systemDisks = (machine: Machine): Item[] => {
   const name = machine.systemDisk
-  return name === null ? [] : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` })]
+  return name === null
+    ? []
+    : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` })]
 }
 
-/** Volumes on the disks: Talos's partitions on the system disk, the scenario's contents elsewhere. */
+/**
+ * Volumes on the disks: Talos's partitions on the system disk, the scenario's contents elsewhere.
+ */
 const discoveredVolumes = (machine: Machine): Item[] =>
   machine.hardware.disks.flatMap((disk) => {
     const isSystem = disk.name === machine.systemDisk
@@ -187,7 +221,16 @@ const discoveredVolumes = (machine: Machine): Item[] =>
     const found = isSystem
       ? { name: 'gpt', label: '', parts: partitionsOf(machine) }
       : machine.wiped?.disk === disk.name
-        ? { name: '', label: '', parts: machine.wiped.parts.map((part) => ({ ...part, label: '', partitionLabel: '', index: 0 })) }
+        ? {
+            name: '',
+            label: '',
+            parts: machine.wiped.parts.map((part) => ({
+              ...part,
+              label: '',
+              partitionLabel: '',
+              index: 0,
+            })),
+          }
         : volumesOf(holds, disk)
     const spec = {
       size: BigInt(disk.sizeBytes),
@@ -200,7 +243,10 @@ const discoveredVolumes = (machine: Machine): Item[] =>
       devPath: `/dev/${disk.name}`,
       prettySize: prettySize(disk.sizeBytes),
     }
-    return [item(disk.name, DiscoveredVolumeSpecSchema, spec, snakeCased), ...found.parts.map((part) => partitionItem(disk.name, part))]
+    return [
+      item(disk.name, DiscoveredVolumeSpecSchema, spec, snakeCased),
+      ...found.parts.map((part) => partitionItem(disk.name, part)),
+    ]
   })
 
 const partitionItem = (parent: string, part: Partition): Item => {
@@ -222,23 +268,37 @@ const partitionItem = (parent: string, part: Partition): Item => {
 }
 
 const volumeStatuses = (machine: Machine): Item[] => {
-  // Talos doesn't look for a volume again that it has found, so META stays where it was in this boot.
+  // Talos doesn't look for a volume again that it has found, so META stays where it was in this
+  // boot.
   const system = machine.wiped?.disk ?? machine.systemDisk
-  const parts = machine.wiped?.parts.filter(({ label }) => label === 'META') ?? partitionsOf(machine)
-  // Without a configuration there are only META and STATE (Talos: controllers/block/volume_config.go).
+  const parts =
+    machine.wiped?.parts.filter(({ label }) => label === 'META') ?? partitionsOf(machine)
+  // Without a configuration there are only META and STATE (Talos:
+  // controllers/block/volume_config.go).
   const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
   return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')
     const isReady = part !== undefined
     const isFailed = machine.wiped !== null && label === 'STATE'
-    const phase = isReady ? 'ready' : isFailed ? 'failed' : system !== null && label === 'EPHEMERAL' ? 'waiting' : 'missing'
-    const filesystem = part?.filesystem === 'xfs' ? BlockFilesystemType.FILESYSTEM_TYPE_XFS : BlockFilesystemType.FILESYSTEM_TYPE_NONE
+    const phase = isReady
+      ? 'ready'
+      : isFailed
+        ? 'failed'
+        : system !== null && label === 'EPHEMERAL'
+          ? 'waiting'
+          : 'missing'
+    const filesystem =
+      part?.filesystem === 'xfs'
+        ? BlockFilesystemType.FILESYSTEM_TYPE_XFS
+        : BlockFilesystemType.FILESYSTEM_TYPE_NONE
     const size = isReady ? part.size : 0
     const spec = {
       phase: BlockVolumePhase[`VOLUME_PHASE_${phase.toUpperCase() as Uppercase<typeof phase>}`],
       location: isReady ? `/dev/${part.name}` : '',
       parentLocation: isReady ? `/dev/${system}` : '',
-      errorMessage: isFailed ? 'error evaluating disk locator: no such attribute(s): system_disk' : '',
+      errorMessage: isFailed
+        ? 'error evaluating disk locator: no such attribute(s): system_disk'
+        : '',
       size: BigInt(size),
       filesystem,
       prettySize: isReady ? prettySize(size) : '',

@@ -54,28 +54,49 @@ const physical = (link: Link): Item =>
       permanentAddr: macBytes(link.mac),
       speedMegabits: BigInt(link.up ? link.nic.speedMegabits : 0),
       port: enums.NethelpersPort.DIRECT_ATTACH,
-      operationalState: link.up ? enums.NethelpersOperationalState.OPER_STATE_UP : enums.NethelpersOperationalState.OPER_STATE_DOWN,
+      operationalState: link.up
+        ? enums.NethelpersOperationalState.OPER_STATE_UP
+        : enums.NethelpersOperationalState.OPER_STATE_DOWN,
       duplex: link.up ? enums.NethelpersDuplex.FULL : enums.NethelpersDuplex.UNKNOWN,
     },
-    { type: 'ether', operationalState: link.up ? 'up' : 'down', port: 'DirectAttach', duplex: link.up ? 'Full' : 'Unknown' },
+    {
+      type: 'ether',
+      operationalState: link.up ? 'up' : 'down',
+      port: 'DirectAttach',
+      duplex: link.up ? 'Full' : 'Unknown',
+    },
   )
 
-const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
+const addressesOf = (machine: Machine): string[] =>
+  machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : []
 
 /**
- * If there is a configuration, every list except `default` has two more variants: without Kubernetes' subnets, and with only these subnets (Talos:
- * controllers/k8s/address_filter.go).
+ * If there is a configuration, every list except `default` has two more variants: without
+ * Kubernetes' subnets, and with only these subnets (Talos: controllers/k8s/address_filter.go).
  */
 const ADDRESS_LISTS = ['default', 'current', 'routed', 'accumulative']
 
 const nodeAddresses = (machine: Machine): Item[] =>
-  ADDRESS_LISTS.flatMap((id) => [id, ...(id !== 'default' && machine.config?.node ? [`${id}-no-k8s`, `${id}-only-k8s`] : [])]).map((id) => {
-    // `default` has one address, and `routed` has no virtual addresses. Pods have no addresses here.
-    const addresses = id.endsWith('-only-k8s') ? [] : id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
+  ADDRESS_LISTS.flatMap((id) => [
+    id,
+    ...(id !== 'default' && machine.config?.node ? [`${id}-no-k8s`, `${id}-only-k8s`] : []),
+  ]).map((id) => {
+    // `default` has one address, and `routed` has no virtual addresses. Pods have no addresses
+    // here.
+    const addresses = id.endsWith('-only-k8s')
+      ? []
+      : id === 'default' || id.startsWith('routed')
+        ? addressesOf(machine).slice(0, 1)
+        : addressesOf(machine)
     return item(
       id,
       network.NodeAddressSpecSchema,
-      { addresses: addresses.map((address) => ({ ip: ipBytes(address), prefixLength: PREFIX_LENGTH })) },
+      {
+        addresses: addresses.map((address) => ({
+          ip: ipBytes(address),
+          prefixLength: PREFIX_LENGTH,
+        })),
+      },
       { sortAlgorithm: 'v1' },
     )
   })
@@ -134,7 +155,17 @@ const routeStatuses = (machine: Machine): Item[] =>
           type: 1,
           protocol: 16,
         },
-        { family: 'inet4', dst: '', source: undefined, src: address, table: 'main', scope: 'global', type: 'unicast', flags: '', protocol: 'dhcp' },
+        {
+          family: 'inet4',
+          dst: '',
+          source: undefined,
+          src: address,
+          table: 'main',
+          scope: 'global',
+          type: 'unicast',
+          flags: '',
+          protocol: 'dhcp',
+        },
       )
     })
 
@@ -145,14 +176,29 @@ export const NETWORK: Kind[] = [
   kind('RouteStatuses.net.talos.dev', routeStatuses),
   kind('HostnameStatuses.net.talos.dev', (machine) => {
     const [hostname = '', ...domain] = machine.hostname.split('.')
-    return [item('hostname', network.HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') })]
+    return [
+      item('hostname', network.HostnameStatusSpecSchema, {
+        hostname,
+        domainname: domain.join('.'),
+      }),
+    ]
   }),
   kind('ResolverStatuses.net.talos.dev', () => [
-    item('resolvers', network.ResolverStatusSpecSchema, { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) }, { searchDomains: [] }),
+    item(
+      'resolvers',
+      network.ResolverStatusSpecSchema,
+      { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) },
+      { searchDomains: [] },
+    ),
   ]),
   kind('NetworkStatuses.net.talos.dev', (machine) => {
     const isReady = machine.hasAddress
-    const spec = { addressReady: isReady, connectivityReady: isReady, hostnameReady: true, etcFilesReady: true }
+    const spec = {
+      addressReady: isReady,
+      connectivityReady: isReady,
+      hostnameReady: true,
+      etcFilesReady: true,
+    }
     return [item('status', network.StatusSpecSchema, spec)]
   }),
 ]

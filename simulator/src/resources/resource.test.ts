@@ -7,7 +7,21 @@ const leaf = fc.oneof(
   fc.string(),
   fc.integer(),
   fc.boolean(),
-  fc.constantFrom('', 'on', '0x02', '1e3', '- a', 'a: b', 'a:', '#', '12:30', 'aa:bb:cc:dd:ee:ff', '~', 'null', 'Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz'),
+  fc.constantFrom(
+    '',
+    'on',
+    '0x02',
+    '1e3',
+    '- a',
+    'a: b',
+    'a:',
+    '#',
+    '12:30',
+    'aa:bb:cc:dd:ee:ff',
+    '~',
+    'null',
+    'Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz',
+  ),
 )
 const tree = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -32,7 +46,12 @@ test('parsing the written YAML returns the same values', () => {
 })
 
 test('maps and lists are written as blocks', () => {
-  expect(yamlOf({ stage: 'running', status: { ready: true, unmetConditions: [{ name: 'services', reason: 'etcd not running' }] } })).toBe(
+  expect(
+    yamlOf({
+      stage: 'running',
+      status: { ready: true, unmetConditions: [{ name: 'services', reason: 'etcd not running' }] },
+    }),
+  ).toBe(
     'stage: running\nstatus:\n  ready: true\n  unmetConditions:\n    - name: services\n      reason: etcd not running\n',
   )
 })

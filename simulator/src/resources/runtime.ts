@@ -1,7 +1,11 @@
 import * as runtime from '#talos/proto/gen/definitions/runtime_pb.ts'
 import { LayerSchema } from '#talos/proto/gen/definitions/extensions_pb.ts'
 import { RuntimeMachineStage, RuntimeSELinuxState } from '#talos/proto/gen/definitions/enums_pb.ts'
-import { MachineConfigSpecSchema, MachineType, MachineTypeSpecSchema } from '#talos/proto/gen/definitions/config_pb.ts'
+import {
+  MachineConfigSpecSchema,
+  MachineType,
+  MachineTypeSpecSchema,
+} from '#talos/proto/gen/definitions/config_pb.ts'
 import { ServiceSpecSchema } from '#talos/proto/gen/definitions/v1alpha1_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '#talos/proto/gen/definitions/time_pb.ts'
 import { resolveExtensions } from '../factory/catalogue.ts'
@@ -15,7 +19,10 @@ const machineStatus = ({ stage }: Machine): Item[] => {
     item(
       'machine',
       runtime.MachineStatusSpecSchema,
-      { stage: RuntimeMachineStage[`MACHINE_STAGE_${stageWord(stage.stage)}`], status: { ready: stage.ready, unmetConditions } },
+      {
+        stage: RuntimeMachineStage[`MACHINE_STAGE_${stageWord(stage.stage)}`],
+        status: { ready: stage.ready, unmetConditions },
+      },
       { stage: stage.stage },
     ),
   ]
@@ -25,14 +32,22 @@ const machineStatus = ({ stage }: Machine): Item[] => {
 const extensions = (machine: Machine): Item[] => {
   const schematic = machine.world.schematic(machine.schematic)
   return [
-    ...carried(schematic?.extensions ?? [], machine.talosVersion).map(({ name, version, description }, order) =>
-      layer(`${order}.${name}`, { name, version, author: 'Sidero Labs', description, extraInfo: '' }),
+    ...carried(schematic?.extensions ?? [], machine.talosVersion).map(
+      ({ name, version, description }, order) =>
+        layer(`${order}.${name}`, {
+          name,
+          version,
+          author: 'Sidero Labs',
+          description,
+          extraInfo: '',
+        }),
     ),
     layer('', {
       name: 'schematic',
       version: machine.schematic,
       author: 'Image Factory',
-      description: 'Virtual extension which specifies the schematic of the image built with Image Factory.',
+      description:
+        'Virtual extension which specifies the schematic of the image built with Image Factory.',
       extraInfo: schematic?.text ?? '',
     }),
     layer('modules.dep', {
@@ -45,8 +60,14 @@ const extensions = (machine: Machine): Item[] => {
   ]
 }
 
-/** The extensions with these names. Empty if this Talos version lacks one of them, because then no image exists. */
-const carried = (names: readonly string[], version: string): ReturnType<typeof resolveExtensions> => {
+/**
+ * The extensions with these names. Empty if this Talos version lacks one of them, because then no
+ * image exists.
+ */
+const carried = (
+  names: readonly string[],
+  version: string,
+): ReturnType<typeof resolveExtensions> => {
   try {
     return resolveExtensions(names, version)
   } catch {
@@ -54,8 +75,20 @@ const carried = (names: readonly string[], version: string): ReturnType<typeof r
   }
 }
 
-const layer = (image: string, metadata: { name: string; version: string; author: string; description: string; extraInfo: string }): Item =>
-  item(image === '' ? 'schematic' : image, LayerSchema, { image, metadata: { ...metadata, compatibility: { talos: { version: '' } } } })
+const layer = (
+  image: string,
+  metadata: {
+    name: string
+    version: string
+    author: string
+    description: string
+    extraInfo: string
+  },
+): Item =>
+  item(image === '' ? 'schematic' : image, LayerSchema, {
+    image,
+    metadata: { ...metadata, compatibility: { talos: { version: '' } } },
+  })
 
 const platform = (machine: Machine): Item[] => {
   const spec = {
@@ -74,7 +107,10 @@ const platform = (machine: Machine): Item[] => {
 const configs = (machine: Machine): Item[] => {
   const active = machine.config?.text
   const stored = machine.disk.state.config
-  return [...(active === undefined ? [] : [config('v1alpha1', active)]), ...(stored === null ? [] : [config('persistent', stored)])]
+  return [
+    ...(active === undefined ? [] : [config('v1alpha1', active)]),
+    ...(stored === null ? [] : [config('persistent', stored)]),
+  ]
 }
 
 const config = (id: string, text: string): Item => ({
@@ -84,19 +120,36 @@ const config = (id: string, text: string): Item => ({
 
 const machineType = (machine: Machine): Item[] => {
   const role = machine.config?.node?.role
-  const type = role === 'controlplane' ? MachineType.CONTROL_PLANE : role === 'worker' ? MachineType.WORKER : MachineType.UNKNOWN
+  const type =
+    role === 'controlplane'
+      ? MachineType.CONTROL_PLANE
+      : role === 'worker'
+        ? MachineType.WORKER
+        : MachineType.UNKNOWN
   const word = role ?? 'unknown'
-  return [{ ...item('machine-type', MachineTypeSpecSchema, { machineType: type }), yaml: () => `${word}\n` }]
+  return [
+    {
+      ...item('machine-type', MachineTypeSpecSchema, { machineType: type }),
+      yaml: () => `${word}\n`,
+    },
+  ]
 }
 
 export const RUNTIME: Kind[] = [
   kind('MachineStatuses.runtime.talos.dev', machineStatus),
-  kind('Versions.runtime.talos.dev', (machine) => [item('version', runtime.VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
+  kind('Versions.runtime.talos.dev', (machine) => [
+    item('version', runtime.VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' }),
+  ]),
   kind('SecurityStates.talos.dev', ({ isSecureBoot }) => [
     item(
       'securitystate',
       runtime.SecurityStateSpecSchema,
-      { secureBoot: isSecureBoot, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
+      {
+        secureBoot: isSecureBoot,
+        seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE,
+        bootedWithUki: true,
+        moduleSignatureEnforced: true,
+      },
       {
         uKISigningKeyFingerprint: '',
         pCRSigningKeyFingerprint: '',
@@ -105,19 +158,33 @@ export const RUNTIME: Kind[] = [
     ),
   ]),
   kind('ExtensionStatuses.runtime.talos.dev', extensions),
-  kind('KernelCmdlines.runtime.talos.dev', (machine) => [item('cmdline', runtime.KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })]),
+  kind('KernelCmdlines.runtime.talos.dev', (machine) => [
+    item('cmdline', runtime.KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine }),
+  ]),
   kind('PlatformMetadatas.talos.dev', platform),
   kind('MetaKeys.runtime.talos.dev', (machine) =>
-    Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, runtime.MetaKeySpecSchema, { value })),
+    Object.entries(machine.disk.state.meta).map(([key, value]) =>
+      item(key, runtime.MetaKeySpecSchema, { value }),
+    ),
   ),
   kind('MachineConfigs.config.talos.dev', configs),
   kind('MachineTypes.config.talos.dev', machineType),
   kind('Services.v1alpha1.talos.dev', (machine) =>
     machine.services.all
       .filter(({ state }) => state === 'Running')
-      .map(({ id, healthy }) => item(id, ServiceSpecSchema, { running: true, healthy: healthy === true, unknown: healthy === null })),
+      .map(({ id, healthy }) =>
+        item(id, ServiceSpecSchema, {
+          running: true,
+          healthy: healthy === true,
+          unknown: healthy === null,
+        }),
+      ),
   ),
   kind('TimeStatuses.v1alpha1.talos.dev', ({ isTimeSynced, timeEpoch }) => [
-    item('node', TimeStatusSpecSchema, { synced: isTimeSynced, epoch: BigInt(timeEpoch), syncDisabled: false }),
+    item('node', TimeStatusSpecSchema, {
+      synced: isTimeSynced,
+      epoch: BigInt(timeEpoch),
+      syncDisabled: false,
+    }),
   ]),
 ]

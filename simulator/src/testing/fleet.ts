@@ -13,10 +13,14 @@ import { RELEASES } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
-/** Reserves a part of the simulated network for this process, so that tests and other simulators can run side by side on one machine. */
+/**
+ * Reserves a part of the simulated network for this process, so that tests and other simulators can
+ * run side by side on one machine.
+ */
 const reserve = async (): Promise<number> => {
   for (let at = 150; at < 245; at += 5) {
-    // Listening on the first port makes the reservation. The other ports detect simulators that make no reservation.
+    // Listening on the first port makes the reservation. The other ports detect simulators that
+    // make no reservation.
     const held = await listening(50_002, at + 1)
     if (!held) continue
     const probes = await Promise.all([1, 2, 3, 4, 5].map((block) => listening(50_000, at + block)))
@@ -74,9 +78,14 @@ const patiently = async (start: () => Promise<Simulator>): Promise<Simulator> =>
 }
 
 /** A scenario with one datacenter and the newest Talos. */
-export const rack = (servers: number, special: Record<string, object> = {}): object => ({ servers, datacenters: ['PL-POZ-1'], special })
+export const rack = (servers: number, special: Record<string, object> = {}): object => ({
+  servers,
+  datacenters: ['PL-POZ-1'],
+  special,
+})
 
-export const secrets = async (): Promise<SecretsBundle> => generateSecrets({ now: new Date(), contract: 'v1.13', keys: await readyKeys() })
+export const secrets = async (): Promise<SecretsBundle> =>
+  generateSecrets({ now: new Date(), contract: 'v1.13', keys: await readyKeys() })
 
 export const configFor = (
   bundle: SecretsBundle,
@@ -90,7 +99,8 @@ export const configFor = (
     clusterName: 'blue-fox',
     endpoint: `https://${endpoint}:6443`,
     talosVersion: machine.talosVersion,
-    kubernetesVersion: more.kubernetesVersion ?? RELEASES[machine.talosMinor as keyof typeof RELEASES].kubernetes,
+    kubernetesVersion:
+      more.kubernetesVersion ?? RELEASES[machine.talosMinor as keyof typeof RELEASES].kubernetes,
     secrets: bundle,
     installDisk: more.installDisk ?? `/dev/${machine.hardware.disks[0]?.name ?? 'sda'}`,
     installImage: `factory.talos.dev/metal-installer/${machine.schematic}:${machine.talosVersion}`,
@@ -103,16 +113,32 @@ const closing = (client: TalosClient): TalosClient => {
 
 export const openMaintenance = async (machine: Machine): Promise<TalosClient> => {
   const target = { host: machine.plan.address }
-  return closing(await connectMaintenance(target, await readCertificate(target, { timeoutMs: 2000 }), { deadlineMs: 5000 }))
+  return closing(
+    await connectMaintenance(target, await readCertificate(target, { timeoutMs: 2000 }), {
+      deadlineMs: 5000,
+    }),
+  )
 }
 
-export const openSecure = async (machine: Machine, bundle: SecretsBundle, roles: TalosRole[] = ['os:admin']): Promise<TalosClient> =>
+export const openSecure = async (
+  machine: Machine,
+  bundle: SecretsBundle,
+  roles: TalosRole[] = ['os:admin'],
+): Promise<TalosClient> =>
   closing(
-    await connectSecure({ host: machine.plan.address }, await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }), { deadlineMs: 5000 }),
+    await connectSecure(
+      { host: machine.plan.address },
+      await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }),
+      { deadlineMs: 5000 },
+    ),
   )
 
 /** Polls until the condition is true. On timeout the error names `what`. */
-export const until = async (what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
+export const until = async (
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 15_000,
+): Promise<void> => {
   const end = performance.now() + timeoutMs
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`Waited ${timeoutMs} ms for: ${what}`)
@@ -126,24 +152,49 @@ export interface Cluster {
   workers: Machine[]
 }
 
-/** Creates a cluster in the same order as Steelyard: control planes, bootstrap on the first, then the workers. */
-export const cluster = async (simulator: Pick<Simulator, 'servers'>, controls: number, workers: number): Promise<Cluster> => {
+/**
+ * Creates a cluster in the same order as Steelyard: control planes, bootstrap on the first, then
+ * the workers.
+ */
+export const cluster = async (
+  simulator: Pick<Simulator, 'servers'>,
+  controls: number,
+  workers: number,
+): Promise<Cluster> => {
   const bundle = await secrets()
   const controlPlanes = simulator.servers.slice(0, controls)
   const others = simulator.servers.slice(controls, controls + workers)
   const endpoint = controlPlanes[0]!.plan.address
-  await Promise.all(controlPlanes.map((machine) => give(machine, configFor(bundle, machine, 'control_plane', endpoint))))
+  await Promise.all(
+    controlPlanes.map((machine) =>
+      give(machine, configFor(bundle, machine, 'control_plane', endpoint)),
+    ),
+  )
   const [first] = controlPlanes
-  await until('etcd waits for its bootstrap', () => first!.services.get('etcd')?.state === 'Preparing')
+  await until(
+    'etcd waits for its bootstrap',
+    () => first!.services.get('etcd')?.state === 'Preparing',
+  )
   await (await openSecure(first!, bundle)).bootstrap()
-  await until('the control plane runs', () => controlPlanes.every((machine) => machine.stage.stage === 'running' && machine.stage.ready))
-  await Promise.all(others.map((machine) => give(machine, configFor(bundle, machine, 'worker', endpoint))))
-  await until('the workers run', () => others.every((machine) => machine.stage.stage === 'running' && machine.stage.ready))
+  await until('the control plane runs', () =>
+    controlPlanes.every((machine) => machine.stage.stage === 'running' && machine.stage.ready),
+  )
+  await Promise.all(
+    others.map((machine) => give(machine, configFor(bundle, machine, 'worker', endpoint))),
+  )
+  await until('the workers run', () =>
+    others.every((machine) => machine.stage.stage === 'running' && machine.stage.ready),
+  )
   return { bundle, controlPlanes, workers: others }
 }
 
 /** Applies the machine's configuration with a text replaced everywhere, without a reboot. */
-export const edit = async (machine: Machine, bundle: SecretsBundle, from: string | RegExp, to: string): Promise<void> => {
+export const edit = async (
+  machine: Machine,
+  bundle: SecretsBundle,
+  from: string | RegExp,
+  to: string,
+): Promise<void> => {
   const client = await openSecure(machine, bundle)
   await client.applyConfiguration(machine.config!.text.replaceAll(from, to), { mode: 'no-reboot' })
   client.close()

@@ -10,7 +10,13 @@ export interface Reply {
   body: Record<string, unknown>
   text: string
 }
-export type Ask = (method: string, path: string, body?: unknown, contentType?: string, headers?: Record<string, string>) => Promise<Reply>
+export type Ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+  contentType?: string,
+  headers?: Record<string, string>,
+) => Promise<Reply>
 
 export const APPLY = 'application/apply-patch+yaml'
 
@@ -19,15 +25,31 @@ export const asker =
   (host: string, tls: RequestOptions): Ask =>
   (method, path, body, contentType = 'application/json', headers = {}) =>
     new Promise((resolve, reject) => {
-      const sent = Buffer.isBuffer(body) ? body : Buffer.from(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body))
+      const sent = Buffer.isBuffer(body)
+        ? body
+        : Buffer.from(
+            body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body),
+          )
       const call = request(
-        { host, port: 6443, method, path, ...tls, agent: false, headers: { ...headers, 'content-type': contentType, 'content-length': sent.length } },
+        {
+          host,
+          port: 6443,
+          method,
+          path,
+          ...tls,
+          agent: false,
+          headers: { ...headers, 'content-type': contentType, 'content-length': sent.length },
+        },
         (response) => {
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString()
-            resolve({ status: response.statusCode ?? 0, text, body: (text.startsWith('{') ? JSON.parse(text) : {}) as Reply['body'] })
+            resolve({
+              status: response.statusCode ?? 0,
+              text,
+              body: (text.startsWith('{') ? JSON.parse(text) : {}) as Reply['body'],
+            })
           })
         },
       )
@@ -60,15 +82,32 @@ const watcher =
     return { told, ended: () => isEnded }
   }
 
-const credentials = async (bundle: SecretsBundle, commonName: string, organizations: string[]): Promise<RequestOptions> => {
-  const { ca, crt, key } = await mintKubernetesClient(bundle, { commonName, organizations, lifetimeMs: 3_600_000, now: new Date() })
+const credentials = async (
+  bundle: SecretsBundle,
+  commonName: string,
+  organizations: string[],
+): Promise<RequestOptions> => {
+  const { ca, crt, key } = await mintKubernetesClient(bundle, {
+    commonName,
+    organizations,
+    lifetimeMs: 3_600_000,
+    now: new Date(),
+  })
   return { ca, cert: crt, key: standardKey(key) }
 }
 
 /** Watches an API server as an administrator. */
-export const watching = async (bundle: SecretsBundle, host: string): Promise<ReturnType<typeof watcher>> =>
+export const watching = async (
+  bundle: SecretsBundle,
+  host: string,
+): Promise<ReturnType<typeof watcher>> =>
   watcher(host, await credentials(bundle, 'steelyard', ['system:masters']))
 
-export const as = async (bundle: SecretsBundle, host: string, commonName = 'steelyard', organizations = ['system:masters']): Promise<Ask> => {
+export const as = async (
+  bundle: SecretsBundle,
+  host: string,
+  commonName = 'steelyard',
+  organizations = ['system:masters'],
+): Promise<Ask> => {
   return asker(host, await credentials(bundle, commonName, organizations))
 }

@@ -40,7 +40,13 @@ const trustedBy = new WeakMap<Machine, string>()
 /** The API of all machines. The connection determines which machine was called. */
 const serve = grpcServer(
   [
-    createServiceImplSpec<typeof MachineService>(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls, ...imageCalls }),
+    createServiceImplSpec<typeof MachineService>(MachineService, {
+      ...observeCalls,
+      ...runtimeCalls,
+      ...changeCalls,
+      ...etcdCalls,
+      ...imageCalls,
+    }),
     createServiceImplSpec<typeof LifecycleService>(LifecycleService, lifecycleService),
     createServiceImplSpec<typeof ImageService>(ImageService, imageService),
     createServiceImplSpec<typeof StorageService>(StorageService, storageService),
@@ -49,22 +55,30 @@ const serve = grpcServer(
     createServiceImplSpec<typeof State>(State, cosiState),
   ],
   guard,
-  new Map([GetResponseSchema, ListResponseSchema].map(({ typeName }) => [typeName, encodeResource])),
+  new Map(
+    [GetResponseSchema, ListResponseSchema].map(({ typeName }) => [typeName, encodeResource]),
+  ),
 )
 
 const speaker = (machine: Machine, mode: ApiMode, authorities: string[]): Speaker => {
   const { identity } = machine
   if (!identity) throw new Error('the machine has no certificate')
-  const tls = { cert: identity.crt, key: identity.key, ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }) }
+  const tls = {
+    cert: identity.crt,
+    key: identity.key,
+    ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }),
+  }
   return serve(tls, (session) => {
-    const roles = mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket, machine.now())
+    const roles =
+      mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket, machine.now())
     return roles && { machine, mode, roles, session }
   })
 }
 
 /**
- * The API of a machine without a complete configuration. Clients need no certificate. A boot makes one certificate, as in Talos, and one TLS server for it: with
- * a new TLS server for each contact, making them took two fifths of the simulator's processor time.
+ * The API of a machine without a complete configuration. Clients need no certificate. A boot makes
+ * one certificate, as in Talos, and one TLS server for it: with a new TLS server for each contact,
+ * making them took two fifths of the simulator's processor time.
  */
 export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'
@@ -73,12 +87,17 @@ export const openMaintenance = async (machine: Machine): Promise<void> => {
   await machine.ports.apid.open(() => served)
 }
 
-/** SHA-256 in base64 of the public key of the API's current certificate; null if the API has no certificate. */
-export const currentFingerprint = (machine: Machine): string | null => machine.identity?.fingerprint ?? null
+/**
+ * SHA-256 in base64 of the public key of the API's current certificate; null if the API has no
+ * certificate.
+ */
+export const currentFingerprint = (machine: Machine): string | null =>
+  machine.identity?.fingerprint ?? null
 
 /**
- * The API of a configured machine. A control plane signs its own certificate. A worker has no API until trustd on a control plane signs its certificate
- * (Talos: internal/app/machined/pkg/controllers/secrets/api.go).
+ * The API of a configured machine. A control plane signs its own certificate. A worker has no API
+ * until trustd on a control plane signs its certificate (Talos:
+ * internal/app/machined/pkg/controllers/secrets/api.go).
  */
 export const openSecured = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   machine.mode = 'dark'
@@ -87,10 +106,13 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   machine.service('apid', 'Waiting', 'Waiting for api certificates')
   const node = machine.config!.node!
   if (!machine.hasAddress) {
-    machine.journal.kernel(`[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`)
+    machine.journal.kernel(
+      `[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`,
+    )
     return
   }
-  const identity = node.role === 'controlplane' ? ownIdentity(machine) : await identityFromTrustd(machine, signal)
+  const identity =
+    node.role === 'controlplane' ? ownIdentity(machine) : await identityFromTrustd(machine, signal)
   if (signal.aborted) return
   machine.identity = identity
   machine.mode = 'secured'
@@ -106,7 +128,8 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
   const { bootId } = machine
   const { role } = machine.config.node
   const trusted = authoritiesOf(machine).join()
-  // A worker asks trustd for another certificate only if the authorities changed (secrets.APIController).
+  // A worker asks trustd for another certificate only if the authorities changed
+  // (secrets.APIController).
   if (role !== 'controlplane' && trustedBy.get(machine) === trusted) return
   trustedBy.set(machine, trusted)
   if (role !== 'controlplane') {
@@ -120,10 +143,21 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
   machine.ports.apid.renew()
 }
 
-const renewFromTrustd = async (machine: Machine, bootId: string, trusted: string): Promise<void> => {
-  // Until trustd has signed, new connections get the old certificate but are verified with the new authorities, as in Talos.
+const renewFromTrustd = async (
+  machine: Machine,
+  bootId: string,
+  trusted: string,
+): Promise<void> => {
+  // Until trustd has signed, new connections get the old certificate but are verified with the new
+  // authorities, as in Talos.
   const identity = await identityFromTrustd(machine, AbortSignal.timeout(60_000)).catch(() => null)
-  if (identity === null || machine.bootId !== bootId || machine.mode !== 'secured' || trustedBy.get(machine) !== trusted) return
+  if (
+    identity === null ||
+    machine.bootId !== bootId ||
+    machine.mode !== 'secured' ||
+    trustedBy.get(machine) !== trusted
+  )
+    return
   machine.identity = identity
   machine.ports.apid.renew()
 }
@@ -137,7 +171,10 @@ const ownIdentity = (machine: Machine): ServerIdentity =>
     now: machine.now(),
   })
 
-const identityFromTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity> => {
+const identityFromTrustd = async (
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<ServerIdentity> => {
   for (;;) {
     const identity = await askTrustd(machine, signal)
     if (identity) return identity

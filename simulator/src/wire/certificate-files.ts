@@ -13,7 +13,10 @@ interface Known {
 }
 const known = new WeakMap<Machine, Known>()
 
-/** The authority that signs the certificate in this file, or undefined if the machine has no such file (Talos: pkg/machinery/constants). */
+/**
+ * The authority that signs the certificate in this file, or undefined if the machine has no such
+ * file (Talos: pkg/machinery/constants).
+ */
 const signerOf = ({ config, services, apiServerUp }: Machine, path: string): Pair | undefined => {
   const cluster = config?.node?.cluster
   const ofFile: Record<string, Pair | null | undefined> = {
@@ -22,24 +25,52 @@ const signerOf = ({ config, services, apiServerUp }: Machine, path: string): Pai
       [`${API_SERVER}/apiserver-kubelet-client.crt`]: cluster?.ca,
       [`${API_SERVER}/front-proxy-client.crt`]: cluster?.aggregatorCa,
     }),
-    ...(services.isUp('etcd') && { '/system/secrets/etcd/server.crt': cluster?.etcdCa, '/system/secrets/etcd/peer.crt': cluster?.etcdCa }),
+    ...(services.isUp('etcd') && {
+      '/system/secrets/etcd/server.crt': cluster?.etcdCa,
+      '/system/secrets/etcd/peer.crt': cluster?.etcdCa,
+    }),
   }
   const signer = ofFile[path]
   return signer?.key ? signer : undefined
 }
 
-/** The content of a certificate file of Kubernetes or etcd. Talos signs these certificates at boot and after a change of the authority, for a year. */
-export const certificateText = async (machine: Machine, path: string): Promise<string | undefined> => {
+/**
+ * The content of a certificate file of Kubernetes or etcd. Talos signs these certificates at boot
+ * and after a change of the authority, for a year.
+ */
+export const certificateText = async (
+  machine: Machine,
+  path: string,
+): Promise<string | undefined> => {
   const signer = signerOf(machine, path)
   // The kubelet signs its serving certificate itself.
   const isOwn = path === '/var/lib/kubelet/pki/kubelet.crt' && machine.services.isUp('kubelet')
   if (!signer && !isOwn) return undefined
   let files = known.get(machine)
-  const authorities = JSON.stringify(machine.config?.node && [machine.config.node.cluster.ca?.crt, machine.config.node.cluster.aggregatorCa?.crt])
-  if (files?.boot !== machine.bootId || files.authorities !== authorities) known.set(machine, (files = { boot: machine.bootId, authorities, texts: new Map() }))
-  const leaf = { commonName: machine.hostname, names: machine.ownNames, usages: ['serverAuth', 'clientAuth'] as const, lifetimeMs: YEAR_MS, now: machine.now() }
+  const authorities = JSON.stringify(
+    machine.config?.node && [
+      machine.config.node.cluster.ca?.crt,
+      machine.config.node.cluster.aggregatorCa?.crt,
+    ],
+  )
+  if (files?.boot !== machine.bootId || files.authorities !== authorities)
+    known.set(machine, (files = { boot: machine.bootId, authorities, texts: new Map() }))
+  const leaf = {
+    commonName: machine.hostname,
+    names: machine.ownNames,
+    usages: ['serverAuth', 'clientAuth'] as const,
+    lifetimeMs: YEAR_MS,
+    now: machine.now(),
+  }
   const sign = async () =>
-    signer ? issue(signer, leaf) : createAuthority({ kind: 'p256', subject: { commonName: machine.hostname }, now: new Date(leaf.now), lifetimeMs: YEAR_MS })
+    signer
+      ? issue(signer, leaf)
+      : createAuthority({
+          kind: 'p256',
+          subject: { commonName: machine.hostname },
+          now: new Date(leaf.now),
+          lifetimeMs: YEAR_MS,
+        })
   const made = files.texts.get(path) ?? sign().then(({ crt }) => `${crt.trimEnd()}\n`)
   files.texts.set(path, made)
   return made

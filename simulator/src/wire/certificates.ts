@@ -1,5 +1,11 @@
 import 'reflect-metadata'
-import { createHash, createPublicKey, generateKeyPairSync, webcrypto, X509Certificate as NodeCertificate } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  webcrypto,
+  X509Certificate as NodeCertificate,
+} from 'node:crypto'
 import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
 import { generateKey, readKey, signingKeys, standardKey } from '#talos/pki/keys.ts'
@@ -11,7 +17,10 @@ x509.cryptoProvider.set(webcrypto)
 const HOUR = 3_600_000
 const ED25519 = { name: 'Ed25519' }
 
-/** A certificate with its key, as PEM (the form that `tls` accepts), and the value that talosctl calls the certificate fingerprint. */
+/**
+ * A certificate with its key, as PEM (the form that `tls` accepts), and the value that talosctl
+ * calls the certificate fingerprint.
+ */
 export interface ServerIdentity {
   readonly crt: string
   readonly key: string
@@ -21,7 +30,8 @@ export interface ServerIdentity {
 const fingerprint = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('base64')
 
 /** Base64 of SHA-256 over the leaf's SubjectPublicKeyInfo. */
-export const fingerprintOf = (pem: string): string => fingerprint(new NodeCertificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
+export const fingerprintOf = (pem: string): string =>
+  fingerprint(new NodeCertificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
 
 /** The authorities that have signed, by certificate and key. */
 const authorities = new Map<string, Signer>()
@@ -48,28 +58,46 @@ const authorityOf = (pair: Pair): Signer => {
   return found
 }
 
-/** A new key pair of a leaf: the public key as SPKI in DER, the private key as PEM, and the fingerprint. */
+/**
+ * A new key pair of a leaf: the public key as SPKI in DER, the private key as PEM, and the
+ * fingerprint.
+ */
 export const leafKey = (kind: 'ed25519' | 'ec') => {
   const publicKeyEncoding = { type: 'spki', format: 'der' } as const
   const { publicKey, privateKey } =
     kind === 'ed25519'
-      ? generateKeyPairSync('ed25519', { publicKeyEncoding, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding: { type: 'sec1', format: 'pem' } })
+      ? generateKeyPairSync('ed25519', {
+          publicKeyEncoding,
+          privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+        })
+      : generateKeyPairSync('ec', {
+          namedCurve: 'P-256',
+          publicKeyEncoding,
+          privateKeyEncoding: { type: 'sec1', format: 'pem' },
+        })
   return { publicKey, key: privateKey, fingerprint: fingerprint(publicKey) }
 }
 
 /** Generates a key pair with a certificate of this authority. */
 export const issue = (ca: Pair, leaf: Leaf): ServerIdentity => {
   const authority = authorityOf(ca)
-  const { publicKey, ...own } = leafKey(authority.key.asymmetricKeyType === 'ed25519' ? 'ed25519' : 'ec')
+  const { publicKey, ...own } = leafKey(
+    authority.key.asymmetricKeyType === 'ed25519' ? 'ed25519' : 'ec',
+  )
   return { crt: signLeaf(authority, publicKey, leaf), ...own }
 }
 
 const alternatives = (names: readonly string[]): x509.SubjectAlternativeNameExtension =>
-  new x509.SubjectAlternativeNameExtension([...new Set(names)].filter((name) => name !== '').map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })))
+  new x509.SubjectAlternativeNameExtension(
+    [...new Set(names)]
+      .filter((name) => name !== '')
+      .map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })),
+  )
 
 /** The certificate request of a worker to trustd. */
-export const createRequest = async (names: readonly string[]): Promise<{ csr: string; key: string }> => {
+export const createRequest = async (
+  names: readonly string[],
+): Promise<{ csr: string; key: string }> => {
   const key = standardKey(await generateKey('ed25519'))
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
     name: '',
@@ -80,11 +108,22 @@ export const createRequest = async (names: readonly string[]): Promise<{ csr: st
   return { csr: request.toString('pem'), key }
 }
 
-/** Signs a worker's request as a server certificate. Throws if the request doesn't parse or its signature is wrong. */
+/**
+ * Signs a worker's request as a server certificate. Throws if the request doesn't parse or its
+ * signature is wrong.
+ */
 export const signRequest = async (ca: Pair, csr: string, now: number): Promise<string> => {
   const request = new x509.Pkcs10CertificateRequest(csr)
   if (!(await request.verify())) throw new Error('the certificate request has a wrong signature')
-  const asked = request.extensions.find((extension) => extension instanceof x509.SubjectAlternativeNameExtension)
+  const asked = request.extensions.find(
+    (extension) => extension instanceof x509.SubjectAlternativeNameExtension,
+  )
   const names = asked?.names.items.map((name) => name.value) ?? []
-  return signLeaf(authorityOf(ca), Buffer.from(request.publicKey.rawData), { commonName: '', names, usages: ['serverAuth'], lifetimeMs: 24 * HOUR, now })
+  return signLeaf(authorityOf(ca), Buffer.from(request.publicKey.rawData), {
+    commonName: '',
+    names,
+    usages: ['serverAuth'],
+    lifetimeMs: 24 * HOUR,
+    now,
+  })
 }

@@ -33,19 +33,43 @@ const each =
     return names.length === 0 ? null : `${what}: [${names.join(' ')}]`
   }
 
-/** Checks in Talos's order and words (pkg/cluster/check/default.go), without the checks of workload pods. */
+/**
+ * Checks in Talos's order and words (pkg/cluster/check/default.go), without the checks of workload
+ * pods.
+ */
 const CHECKS: readonly [string, Check][] = [
   ['etcd to be healthy', service('etcd', 'controlPlanes')],
-  ['etcd members to be consistent across nodes', each('controlPlanes', (machine) => machine.etcdCluster?.hasQuorum === true, 'etcd has no leader on')],
+  [
+    'etcd members to be consistent across nodes',
+    each(
+      'controlPlanes',
+      (machine) => machine.etcdCluster?.hasQuorum === true,
+      'etcd has no leader on',
+    ),
+  ],
   [
     'etcd members to be control plane nodes',
-    each('controlPlanes', (machine) => machine.etcdCluster?.member(machine.disk.state.etcd?.member ?? '')?.learner === false, 'no etcd member on nodes'),
+    each(
+      'controlPlanes',
+      (machine) =>
+        machine.etcdCluster?.member(machine.disk.state.etcd?.member ?? '')?.learner === false,
+      'no etcd member on nodes',
+    ),
   ],
   ['apid to be ready', service('apid', 'all')],
   ['kubelet to be healthy', service('kubelet', 'controlPlanes')],
-  ['all nodes to finish boot sequence', each('all', ({ stage }) => stage.stage === 'running', 'nodes are still booting')],
-  ['all control plane components to be ready', each('controlPlanes', ({ apiServerUp }) => apiServerUp, 'no kube-apiserver on nodes')],
-  ['all k8s nodes to report ready', each('all', ({ nodeReady }) => nodeReady, 'some nodes are not ready')],
+  [
+    'all nodes to finish boot sequence',
+    each('all', ({ stage }) => stage.stage === 'running', 'nodes are still booting'),
+  ],
+  [
+    'all control plane components to be ready',
+    each('controlPlanes', ({ apiServerUp }) => apiServerUp, 'no kube-apiserver on nodes'),
+  ],
+  [
+    'all k8s nodes to report ready',
+    each('all', ({ nodeReady }) => nodeReady, 'some nodes are not ready'),
+  ],
 ]
 
 /** The server-side health check of a cluster, made by a control plane. */
@@ -56,14 +80,21 @@ export const clusterService: ServiceImpl<typeof ClusterService> = {
     const asked = [...(clusterInfo?.controlPlaneNodes ?? []), ...(clusterInfo?.workerNodes ?? [])]
     const own = machine.config!.node!.cluster
     const all = machine.world.machines.filter(({ config, plan }) =>
-      asked.length > 0 ? asked.includes(plan.address) : config?.node?.cluster.id === own.id && config.node.cluster.secret === own.secret,
+      asked.length > 0
+        ? asked.includes(plan.address)
+        : config?.node?.cluster.id === own.id && config.node.cluster.secret === own.secret,
     )
     const controlPlanes = all.filter(({ config, plan }) =>
-      asked.length > 0 ? clusterInfo!.controlPlaneNodes.includes(plan.address) : config?.node?.role === 'controlplane',
+      asked.length > 0
+        ? clusterInfo!.controlPlaneNodes.includes(plan.address)
+        : config?.node?.role === 'controlplane',
     )
     yield { message: `discovered nodes: [${all.map(({ plan }) => `"${plan.address}"`).join(' ')}]` }
     // The timeout is in real time, as the caller measures it, not in simulated time.
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(waitTimeout ? durationMs(waitTimeout) : 0)])
+    const signal = AbortSignal.any([
+      context.signal,
+      AbortSignal.timeout(waitTimeout ? durationMs(waitTimeout) : 0),
+    ])
     for (const [what, check] of CHECKS) {
       yield { message: `waiting for ${what}: ...` }
       let last: string | null = '...'
@@ -72,7 +103,8 @@ export const clusterService: ServiceImpl<typeof ClusterService> = {
         if (amiss !== last) yield { message: `waiting for ${what}: ${amiss ?? 'OK'}` }
         last = amiss
         if (amiss === null) break
-        if (signal.aborted) throw new ConnectError('context deadline exceeded', Code.DeadlineExceeded)
+        if (signal.aborted)
+          throw new ConnectError('context deadline exceeded', Code.DeadlineExceeded)
         await machine.looksAgainAfter(LOOK_EVERY_MS, signal).catch(() => undefined)
       }
     }

@@ -13,17 +13,29 @@ import { issue } from './certificates.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-/** The etcd cluster and member of a machine. `call` is the name of the call for Talos's error message. */
+/**
+ * The etcd cluster and member of a machine. `call` is the name of the call for Talos's error
+ * message.
+ */
 const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Member } => {
   onControlPlane(machine, call)
   const cluster = machine.etcdCluster
   const member = cluster?.member(machine.disk.state.etcd?.member ?? '')
-  if (!cluster || !member || !machine.services.isRunning('etcd')) throw new ConnectError('etcd service is not running', Code.Unavailable)
+  if (!cluster || !member || !machine.services.isRunning('etcd'))
+    throw new ConnectError('etcd service is not running', Code.Unavailable)
   return { cluster, member }
 }
 
-/** Talos asks etcd at all control planes that it knows (Talos: internal/pkg/etcd/etcd.go, NewClientFromControlPlaneIPs). */
-const atEndpoints = async (machine: Machine, cluster: EtcdCluster, what: string, signal: AbortSignal): Promise<void> => {
+/**
+ * Talos asks etcd at all control planes that it knows (Talos: internal/pkg/etcd/etcd.go,
+ * NewClientFromControlPlaneIPs).
+ */
+const atEndpoints = async (
+  machine: Machine,
+  cluster: EtcdCluster,
+  what: string,
+  signal: AbortSignal,
+): Promise<void> => {
   const problem = await whyNoEtcd(machine, cluster, signal)
   if (problem !== null) throw new ConnectError(`${what}${problem}`, Code.Unknown)
   withQuorum(cluster)
@@ -35,10 +47,12 @@ const withQuorum = (cluster: EtcdCluster): void => {
 
 const alarmOf = ({ member, alarm }: Alarm) => ({
   memberId: number(member),
-  alarm: alarm === 'nospace' ? EtcdMemberAlarm_AlarmType.NOSPACE : EtcdMemberAlarm_AlarmType.CORRUPT,
+  alarm:
+    alarm === 'nospace' ? EtcdMemberAlarm_AlarmType.NOSPACE : EtcdMemberAlarm_AlarmType.CORRUPT,
 })
 /** The text form of the protobuf message, which etcd puts among the errors of its status. */
-const alarmText = ({ member, alarm }: Alarm): string => `memberID:${number(member)} alarm:${alarm.toUpperCase()} `
+const alarmText = ({ member, alarm }: Alarm): string =>
+  `memberID:${number(member)} alarm:${alarm.toUpperCase()} `
 
 const number = (id: string): bigint => BigInt(`0x${id}`)
 
@@ -51,8 +65,10 @@ export const etcdCalls: MachineCalls = {
     if (queryLocal) await machine.until(() => machine.services.isRunning('etcd'), context.signal)
     const { cluster, member } = own(machine, 'member list')
     if (!queryLocal) await atEndpoints(machine, cluster, '', context.signal)
-    // etcd's client asks for a consistent list, which learners don't give (etcd: api/v3rpc/interceptor.go, isRPCSupportedForLearner).
-    else if (member.learner) throw new ConnectError('etcdserver: rpc not supported for learner', Code.Unavailable)
+    // etcd's client asks for a consistent list, which learners don't give (etcd:
+    // api/v3rpc/interceptor.go, isRPCSupportedForLearner).
+    else if (member.learner)
+      throw new ConnectError('etcdserver: rpc not supported for learner', Code.Unavailable)
     withQuorum(cluster)
     const members = cluster.state.members
     return answer({
@@ -81,7 +97,10 @@ export const etcdCalls: MachineCalls = {
         raftIndex: index,
         raftTerm: BigInt(cluster.state.term),
         raftAppliedIndex: index,
-        errors: [...(cluster.hasQuorum ? [] : ['etcdserver: no leader']), ...(cluster.state.alarms ?? []).map(alarmText)],
+        errors: [
+          ...(cluster.hasQuorum ? [] : ['etcdserver: no leader']),
+          ...(cluster.state.alarms ?? []).map(alarmText),
+        ],
         isLearner: member.learner,
         memberId: number(member.id),
       },
@@ -93,7 +112,8 @@ export const etcdCalls: MachineCalls = {
     await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
     const member = cluster.member(memberId.toString(16).padStart(16, '0'))
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
-    if (cluster.state.members.length === 1) throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
+    if (cluster.state.members.length === 1)
+      throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
     cluster.remove(member.id)
     return answer({})
   },
@@ -101,7 +121,11 @@ export const etcdCalls: MachineCalls = {
   async etcdForfeitLeadership(_request, context) {
     const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
     await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
-    if (cluster.state.members.length === 1) throw new ConnectError('failed to forfeit leadership: cannot forfeit leadership, only one member', Code.Unknown)
+    if (cluster.state.members.length === 1)
+      throw new ConnectError(
+        'failed to forfeit leadership: cannot forfeit leadership, only one member',
+        Code.Unknown,
+      )
     if (cluster.leader?.id !== member.id) return answer({})
     // The first running voter is the leader, so a member that gives up leadership moves to the end.
     cluster.change((state) => {
@@ -134,7 +158,8 @@ export const etcdCalls: MachineCalls = {
 
   async etcdRecover(parts, context) {
     const machine = machineOf(context)
-    if (!machine.hasEphemeral) throw new ConnectError('etcd service is not ready for recovery yet', Code.FailedPrecondition)
+    if (!machine.hasEphemeral)
+      throw new ConnectError('etcd service is not ready for recovery yet', Code.FailedPrecondition)
     onControlPlane(machine, 'etcd recover')
     const chunks: Uint8Array[] = []
     for await (const { bytes } of parts) chunks.push(bytes)
@@ -146,21 +171,26 @@ export const etcdCalls: MachineCalls = {
     const { cluster } = own(machineOf(context), 'etcd snapshot')
     withQuorum(cluster)
     const file = snapshotOf(cluster)
-    for (let at = 0; at < file.length; at += CHUNK_BYTES) yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
+    for (let at = 0; at < file.length; at += CHUNK_BYTES)
+      yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
   },
 
   async *kubeconfig(_request, context) {
     const machine = machineOf(context)
     onControlPlane(machine, 'kubeconfig')
     const archive = gzipSync(tarOf('kubeconfig', Buffer.from(await adminKubeconfig(machine))))
-    for (let at = 0; at < archive.length; at += CHUNK_BYTES) yield { bytes: archive.subarray(at, at + CHUNK_BYTES) }
+    for (let at = 0; at < archive.length; at += CHUNK_BYTES)
+      yield { bytes: archive.subarray(at, at + CHUNK_BYTES) }
   },
 }
 
-/** A tar of one file like Talos's: header and content, without padding and end-of-archive blocks. */
+/**
+ * A tar of one file like Talos's: header and content, without padding and end-of-archive blocks.
+ */
 const tarOf = (name: string, content: Buffer): Buffer => {
   const header = Buffer.alloc(512)
-  const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`
+  const octal = (value: number, length: number): string =>
+    `${value.toString(8).padStart(length - 1, '0')}\0`
   header.write(name, 0)
   header.write(octal(0o600, 8), 100)
   header.write(octal(0, 8), 108)
@@ -178,7 +208,10 @@ const tarOf = (name: string, content: Buffer): Buffer => {
 
 const YEAR_MS = 365 * 24 * 3_600_000
 
-/** Generates an admin kubeconfig from the cluster's Kubernetes authority (Talos: pkg/kubeconfig/generate.go). */
+/**
+ * Generates an admin kubeconfig from the cluster's Kubernetes authority (Talos:
+ * pkg/kubeconfig/generate.go).
+ */
 const adminKubeconfig = async (machine: Machine): Promise<string> => {
   const { cluster } = machine.config!.node!
   const { crt, key } = issue(cluster.ca!, {
@@ -193,8 +226,21 @@ const adminKubeconfig = async (machine: Machine): Promise<string> => {
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: cluster.name, cluster: { server: cluster.endpoint, 'certificate-authority-data': base64(cluster.ca!.crt) } }],
-    users: [{ name: user, user: { 'client-certificate-data': base64(crt), 'client-key-data': base64(key) } }],
+    clusters: [
+      {
+        name: cluster.name,
+        cluster: {
+          server: cluster.endpoint,
+          'certificate-authority-data': base64(cluster.ca!.crt),
+        },
+      },
+    ],
+    users: [
+      {
+        name: user,
+        user: { 'client-certificate-data': base64(crt), 'client-key-data': base64(key) },
+      },
+    ],
     contexts: [{ context: { cluster: cluster.name, namespace: 'default', user }, name: user }],
     'current-context': user,
   })

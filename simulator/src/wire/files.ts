@@ -3,7 +3,10 @@ import type { Machine } from '../machine/machine.ts'
 /** All files of a simulated machine, with their content. */
 const textsOf = (machine: Machine): Map<string, string> =>
   new Map([
-    ['/etc/os-release', `NAME="Talos"\nID=talos\nVERSION_ID=${machine.talosVersion}\nPRETTY_NAME="Talos (${machine.talosVersion}), simulated"\n`],
+    [
+      '/etc/os-release',
+      `NAME="Talos"\nID=talos\nVERSION_ID=${machine.talosVersion}\nPRETTY_NAME="Talos (${machine.talosVersion}), simulated"\n`,
+    ],
     ['/proc/sys/kernel/random/boot_id', `${machine.bootId}\n`],
     ['/proc/version', 'Linux version 6.18.5-talos (simulated)\n'],
   ])
@@ -16,24 +19,35 @@ export interface Entry {
   size: number | null
 }
 
-export const textOf = (machine: Machine, path: string): string | undefined => textsOf(machine).get(path)
+export const textOf = (machine: Machine, path: string): string | undefined =>
+  textsOf(machine).get(path)
 
 /** Files and folders sorted by path, each folder before its content. */
 const tree = (machine: Machine): Entry[] => {
   const entries = new Map<string, number | null>([['/', null]])
   const folder = (path: string): void => {
-    for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1)) entries.set(path.slice(0, at), null)
+    for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1))
+      entries.set(path.slice(0, at), null)
   }
   for (const path of FOLDERS) folder(`${path}/`)
   for (const [path, text] of textsOf(machine)) {
     folder(path)
     entries.set(path, Buffer.byteLength(text))
   }
-  return [...entries].map(([path, size]) => ({ path, size })).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  return [...entries]
+    .map(([path, size]) => ({ path, size }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** Entries at and below `root` with their depth, at most `depth` levels. Empty if `root` doesn't exist. */
-export const below = (machine: Machine, root: string, depth: number): (Entry & { relative: string; depth: number })[] => {
+/**
+ * Entries at and below `root` with their depth, at most `depth` levels. Empty if `root` doesn't
+ * exist.
+ */
+export const below = (
+  machine: Machine,
+  root: string,
+  depth: number,
+): (Entry & { relative: string; depth: number })[] => {
   const base = `/${root
     .split('/')
     .filter((part) => part !== '')

@@ -12,14 +12,24 @@ import type { Act, Answer, Call, Fields } from './grpc.ts'
 import { errorOf } from './peer.ts'
 
 /**
- * Forwards calls from a control plane to other machines of its cluster, over real connections, with its own certificate and the caller's roles
- * (Talos: internal/app/apid/pkg/director/director.go, internal/app/apid/pkg/backend/apid.go).
+ * Forwards calls from a control plane to other machines of its cluster, over real connections, with
+ * its own certificate and the caller's roles (Talos: internal/app/apid/pkg/director/director.go,
+ * internal/app/apid/pkg/backend/apid.go).
  */
 
-/** Target of a call: one machine, whose response is returned unchanged, or several machines, each named in its part of the response. */
+/**
+ * Target of a call: one machine, whose response is returned unchanged, or several machines, each
+ * named in its part of the response.
+ */
 export type Route = { kind: 'one'; node: string } | { kind: 'many'; nodes: readonly string[] }
 
-const MANY_NODES = new Set(['machine.MachineService', 'cluster.ClusterService', 'inspect.InspectService', 'storage.StorageService', 'time.TimeService'])
+const MANY_NODES = new Set([
+  'machine.MachineService',
+  'cluster.ClusterService',
+  'inspect.InspectService',
+  'storage.StorageService',
+  'time.TimeService',
+])
 const API_PORT = 50_000
 const IDLE_MS = 1_000
 const DAY_MS = 24 * 3_600_000
@@ -34,22 +44,35 @@ export const listed = (header: IncomingHttpHeaders, name: string): string[] | nu
         .map((one) => one.trim())
 }
 
-/** The route of a call; null if the call is for this machine. Throws Talos's error if this machine doesn't forward the call. */
-export const routeOf = (machine: Machine, method: string, header: IncomingHttpHeaders): Route | null => {
-  // A machine in maintenance doesn't forward. talosctl sends an empty `node` in this case (Talos: apid/pkg/director, skipRouting).
+/**
+ * The route of a call; null if the call is for this machine. Throws Talos's error if this machine
+ * doesn't forward the call.
+ */
+export const routeOf = (
+  machine: Machine,
+  method: string,
+  header: IncomingHttpHeaders,
+): Route | null => {
+  // A machine in maintenance doesn't forward. talosctl sends an empty `node` in this case (Talos:
+  // apid/pkg/director, skipRouting).
   if (header.proxyfrom !== undefined || machine.mode === 'maintenance') return null
   const node = listed(header, 'node')
   const nodes = listed(header, 'nodes')
-  if (node && node.length !== 1) throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
+  if (node && node.length !== 1)
+    throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
   const forwards = machine.config?.node?.role === 'controlplane'
   // A worker doesn't forward, but answers calls to itself.
-  const isOwn = (asked: readonly string[] | null): boolean => !forwards && asked?.length === 1 && isSelf(machine, asked[0]!)
+  const isOwn = (asked: readonly string[] | null): boolean =>
+    !forwards && asked?.length === 1 && isSelf(machine, asked[0]!)
   const refused = (): never => {
     throw new ConnectError('no request forwarding', Code.PermissionDenied)
   }
   if (nodes && !isOwn(nodes)) {
     if (!MANY_NODES.has(method.slice(0, method.indexOf('/'))))
-      throw new ConnectError(`one-2-many proxying is not supported for method /${method}`, Code.InvalidArgument)
+      throw new ConnectError(
+        `one-2-many proxying is not supported for method /${method}`,
+        Code.InvalidArgument,
+      )
     return forwards ? { kind: 'many', nodes } : refused()
   }
   if (node && !isOwn(node)) return forwards ? { kind: 'one', node: node[0]! } : refused()
@@ -57,20 +80,47 @@ export const routeOf = (machine: Machine, method: string, header: IncomingHttpHe
 }
 
 /** Sends the call to its route. `local` answers on this machine. */
-export const forward = (machine: Machine, roles: readonly string[], call: Call, route: Route, local: Act): Promise<Answer> => {
+export const forward = (
+  machine: Machine,
+  roles: readonly string[],
+  call: Call,
+  route: Route,
+  local: Act,
+): Promise<Answer> => {
   const header = new Headers({ proxyfrom: machine.plan.address, 'talos-role': roles.join(',') })
-  const to = (node: string): Act => (isSelf(machine, node) ? local : async (copy) => passed(await transportTo(machine, node), node, copy, header))
+  const to = (node: string): Act =>
+    isSelf(machine, node)
+      ? local
+      : async (copy) => passed(await transportTo(machine, node), node, copy, header)
   if (route.kind === 'one') return to(route.node)(call)
-  return call.method.methodKind === 'unary' ? manyAnswers(call, route.nodes, to) : manyStreams(call, route.nodes, to)
+  return call.method.methodKind === 'unary'
+    ? manyAnswers(call, route.nodes, to)
+    : manyStreams(call, route.nodes, to)
 }
 
 const isSelf = (machine: Machine, node: string): boolean =>
-  [machine.plan.address, ...machine.virtualAddresses, machine.hostname, machine.hostname.split('.')[0], '127.0.0.1', '::1', 'localhost'].includes(node)
+  [
+    machine.plan.address,
+    ...machine.virtualAddresses,
+    machine.hostname,
+    machine.hostname.split('.')[0],
+    '127.0.0.1',
+    '::1',
+    'localhost',
+  ].includes(node)
 
-const passed = async (transport: Transport, node: string, { method, signal, message }: Call, header: Headers): Promise<Answer> => {
+const passed = async (
+  transport: Transport,
+  node: string,
+  { method, signal, message }: Call,
+  header: Headers,
+): Promise<Answer> => {
   try {
-    if (method.methodKind === 'unary') return (await transport.unary(method, signal, undefined, header, message)).message
-    return (await transport.stream(method, signal, undefined, header, createAsyncIterable([message]))).message
+    if (method.methodKind === 'unary')
+      return (await transport.unary(method, signal, undefined, header, message)).message
+    return (
+      await transport.stream(method, signal, undefined, header, createAsyncIterable([message]))
+    ).message
   } catch (cause) {
     throw dialled(node, signal, cause)
   }
@@ -86,22 +136,31 @@ const DIAL_FAILURES: Record<string, string> = {
 /** Error codes of OpenSSL's verification and of the host name check in Node.js. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
 
-/** Converts connection failures to the words of grpc-go. Other errors come from the other machine and are returned unchanged. */
+/**
+ * Converts connection failures to the words of grpc-go. Other errors come from the other machine
+ * and are returned unchanged.
+ */
 const dialled = (node: string, signal: AbortSignal, error: unknown): unknown => {
   // Node.js cancels the streams of a broken connection.
   if (error instanceof ConnectError && error.code === Code.Canceled && !signal.aborted)
     return errorOf('error reading from server: EOF', Code.Unavailable, error)
   const cause: unknown = error instanceof ConnectError ? error.cause : error
-  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
+  const code =
+    cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
   const why = DIAL_FAILURES[code]
   if (why !== undefined) return unreachable(node, why, error)
   if (!UNTRUSTED.test(code)) return error
-  const handshake = 'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
+  const handshake =
+    'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
   return errorOf(`connection error: desc = "transport: ${handshake}"`, Code.Unavailable, error)
 }
 
 const unreachable = (node: string, why: string, cause?: unknown): ConnectError =>
-  errorOf(`connection error: desc = "transport: Error while dialing: dial tcp ${node}:${API_PORT}: ${why}"`, Code.Unavailable, cause)
+  errorOf(
+    `connection error: desc = "transport: Error while dialing: dial tcp ${node}:${API_PORT}: ${why}"`,
+    Code.Unavailable,
+    cause,
+  )
 
 interface Connections {
   identity: ReturnType<typeof issue>
@@ -118,7 +177,13 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
   const address = addressOf(machine, node)
   let own = connections.get(config)
   if (!own) {
-    const identity = issue(ca, { commonName: '', organizations: ['os:impersonator'], usages: ['clientAuth'], lifetimeMs: DAY_MS, now: machine.now() })
+    const identity = issue(ca, {
+      commonName: '',
+      organizations: ['os:impersonator'],
+      usages: ['clientAuth'],
+      lifetimeMs: DAY_MS,
+      now: machine.now(),
+    })
     connections.set(config, (own = { identity, transports: new Map() }))
   }
   const { crt, key } = own.identity
@@ -132,22 +197,33 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
       key,
       localAddress: machine.plan.address,
     }
-    const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: IDLE_MS }, tls)
+    const sessionManager = new Http2SessionManager(
+      baseUrl,
+      { idleConnectionTimeoutMs: IDLE_MS },
+      tls,
+    )
     own.transports.set(address, (transport = createGrpcTransport({ baseUrl, sessionManager })))
   }
   return transport
 }
 
-/** The address of a node. Names are cluster members (Talos: hostDNS.resolveMemberNames). Only addresses in the simulated network are dialled. */
+/**
+ * The address of a node. Names are cluster members (Talos: hostDNS.resolveMemberNames). Only
+ * addresses in the simulated network are dialled.
+ */
 const addressOf = (machine: Machine, node: string): string => {
   if (node.startsWith('127.20.') && isIP(node) === 4) return node
-  if (isIP(node) !== 0) throw unreachable(isIP(node) === 6 ? `[${node}]` : node, 'connect: no route to host')
+  if (isIP(node) !== 0)
+    throw unreachable(isIP(node) === 6 ? `[${node}]` : node, 'connect: no route to host')
   const { id, secret } = machine.config!.node!.cluster
   const named = machine.world.machines.find(
     ({ config, hostname }) =>
-      config?.node?.cluster.id === id && config.node.cluster.secret === secret && (hostname === node || hostname.split('.')[0] === node),
+      config?.node?.cluster.id === id &&
+      config.node.cluster.secret === secret &&
+      (hostname === node || hostname.split('.')[0] === node),
   )
-  if (!named) throw new ConnectError(`name resolver error: produced zero addresses`, Code.Unavailable)
+  if (!named)
+    throw new ConnectError(`name resolver error: produced zero addresses`, Code.Unavailable)
   return named.plan.address
 }
 
@@ -155,7 +231,8 @@ interface Named {
   metadata?: Metadata | undefined
 }
 
-const name = (message: object, hostname: string): void => void ((message as Named).metadata = create(MetadataSchema, { hostname }))
+const name = (message: object, hostname: string): void =>
+  void ((message as Named).metadata = create(MetadataSchema, { hostname }))
 
 /** The error of one node as its part of the response, so that the other parts still arrive. */
 const failure = (node: string, error: unknown): Metadata => {
@@ -167,7 +244,11 @@ const failure = (node: string, error: unknown): Metadata => {
   })
 }
 
-const manyAnswers = async (call: Call, nodes: readonly string[], to: (node: string) => Act): Promise<Answer> => {
+const manyAnswers = async (
+  call: Call,
+  nodes: readonly string[],
+  to: (node: string) => Act,
+): Promise<Answer> => {
   const parts = await Promise.all(
     nodes.map(async (node) => {
       try {
@@ -182,7 +263,11 @@ const manyAnswers = async (call: Call, nodes: readonly string[], to: (node: stri
   return { messages: parts.flat() }
 }
 
-const manyStreams = async (call: Call, nodes: readonly string[], to: (node: string) => Act): Promise<Answer> => {
+const manyStreams = async (
+  call: Call,
+  nodes: readonly string[],
+  to: (node: string) => Act,
+): Promise<Answer> => {
   async function* part(node: string): AsyncIterable<Fields> {
     try {
       for await (const message of (await to(node)(call)) as AsyncIterable<Fields>) {
@@ -199,7 +284,9 @@ const manyStreams = async (call: Call, nodes: readonly string[], to: (node: stri
 /** Merges streams in order of arrival. */
 async function* merged<T>(streams: readonly AsyncIterable<T>[]): AsyncIterable<T> {
   const iterators = streams.map((stream) => stream[Symbol.asyncIterator]())
-  const next = (iterator: AsyncIterator<T>): Promise<{ iterator: AsyncIterator<T>; result: IteratorResult<T> }> =>
+  const next = (
+    iterator: AsyncIterator<T>,
+  ): Promise<{ iterator: AsyncIterator<T>; result: IteratorResult<T> }> =>
     iterator.next().then((result) => ({ iterator, result }))
   const waiting = new Map(iterators.map((iterator) => [iterator, next(iterator)]))
   try {

@@ -7,9 +7,16 @@ import type { Machine } from '../machine/machine.ts'
 import { fleet, openMaintenance, rack } from '../testing/fleet.ts'
 
 const open = async (machine: Machine): Promise<ReturnType<typeof connect>> => {
-  const socket = connectTls({ host: machine.plan.address, port: 50_000, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+  const socket = connectTls({
+    host: machine.plan.address,
+    port: 50_000,
+    rejectUnauthorized: false,
+    ALPNProtocols: ['h2'],
+  })
   await once(socket, 'secureConnect')
-  const session = connect(`https://${machine.plan.address}:50000`, { createConnection: () => socket })
+  const session = connect(`https://${machine.plan.address}:50000`, {
+    createConnection: () => socket,
+  })
   onTestFinished(() => session.destroy())
   return session
 }
@@ -20,8 +27,15 @@ interface End {
   resetCode: number | undefined
 }
 
-const call = async (session: ReturnType<typeof connect>, path: string, send: (stream: ReturnType<typeof session.request>) => void): Promise<End> => {
-  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }, { endStream: false })
+const call = async (
+  session: ReturnType<typeof connect>,
+  path: string,
+  send: (stream: ReturnType<typeof session.request>) => void,
+): Promise<End> => {
+  const stream = session.request(
+    { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    { endStream: false },
+  )
   let trailers: Record<string, unknown> = {}
   let bytes = 0
   stream.on('response', (headers) => (trailers = { ...headers }))
@@ -37,10 +51,21 @@ const EMPTY_MESSAGE = Buffer.alloc(5)
 test('a request that does not end is answered, and its stream is then reset with NO_ERROR', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const session = await open(simulator.servers[0]!)
-  const late = await call(session, '/machine.MachineService/Version', (stream) => void stream.write(EMPTY_MESSAGE))
-  expect(late).toMatchObject({ trailers: { 'grpc-status': '0' }, resetCode: constants.NGHTTP2_NO_ERROR })
+  const late = await call(
+    session,
+    '/machine.MachineService/Version',
+    (stream) => void stream.write(EMPTY_MESSAGE),
+  )
+  expect(late).toMatchObject({
+    trailers: { 'grpc-status': '0' },
+    resetCode: constants.NGHTTP2_NO_ERROR,
+  })
   expect(late.bytes).toBeGreaterThan(5)
-  const ended = await call(session, '/machine.MachineService/Version', (stream) => void stream.end(EMPTY_MESSAGE))
+  const ended = await call(
+    session,
+    '/machine.MachineService/Version',
+    (stream) => void stream.end(EMPTY_MESSAGE),
+  )
   expect(ended.bytes).toBe(late.bytes)
 })
 
@@ -52,11 +77,15 @@ test('an unknown call fails with UNIMPLEMENTED', async () => {
     'grpc-status': '12',
     'grpc-message': 'unknown%20method%20Nonsense%20for%20service%20machine.MachineService',
   })
-  expect((await call(session, '/inspect.InspectService/ControllerRuntimeDependencies', send)).trailers).toMatchObject({ 'grpc-status': '12' })
+  expect(
+    (await call(session, '/inspect.InspectService/ControllerRuntimeDependencies', send)).trailers,
+  ).toMatchObject({ 'grpc-status': '12' })
 })
 
 test("Steelyard's client keeps answers that arrive before its request ends", async () => {
-  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'early-answer' }] } }) })
+  const simulator = await fleet({
+    scenario: rack(1, { 1: { faults: [{ kind: 'early-answer' }] } }),
+  })
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)
   const tags: string[] = []

@@ -6,12 +6,16 @@ import type { Act, Answer, Call } from './grpc.ts'
 import type { Peer } from './peer.ts'
 import { hasFeature } from '../config/versions.ts'
 
-/** Roles that may make a call (Talos: internal/app/machined/pkg/system/services/machined.go). Calls that aren't listed need os:admin. */
+/**
+ * Roles that may make a call (Talos: internal/app/machined/pkg/system/services/machined.go). Calls
+ * that aren't listed need os:admin.
+ */
 const READER = ['os:admin', 'os:operator', 'os:reader']
 const OPERATOR = ['os:admin', 'os:operator']
 const BACKUP = 'os:etcd:backup'
 
-const machine = (names: string): string[] => names.split(' ').map((name) => `machine.MachineService/${name}`)
+const machine = (names: string): string[] =>
+  names.split(' ').map((name) => `machine.MachineService/${name}`)
 
 const RULES = new Map<string, readonly string[]>([
   ...[
@@ -30,23 +34,34 @@ const RULES = new Map<string, readonly string[]>([
     'machine.MachineService/ApplyConfiguration',
     'storage.StorageService/BlockDeviceWipe',
   ].map((method) => [method, READER] as const),
-  ...machine('EtcdAlarmList EtcdMemberList EtcdStatus').map((method) => [method, [...READER, BACKUP]] as const),
+  ...machine('EtcdAlarmList EtcdMemberList EtcdStatus').map(
+    (method) => [method, [...READER, BACKUP]] as const,
+  ),
   ...machine('EtcdSnapshot').map((method) => [method, [...OPERATOR, BACKUP]] as const),
   ...[
-    ...machine('EtcdAlarmDisarm EtcdDefragment ImagePull PacketCapture Reboot Restart ServiceRestart ServiceStart ServiceStop Shutdown'),
+    ...machine(
+      'EtcdAlarmDisarm EtcdDefragment ImagePull PacketCapture Reboot Restart ServiceRestart ServiceStart ServiceStop Shutdown',
+    ),
     'machine.ImageService/Pull',
   ].map((method) => [method, OPERATOR] as const),
-  ...machine('MetaWrite MetaDelete').map((method) => [method, ['os:admin', 'os:meta:writer']] as const),
+  ...machine('MetaWrite MetaDelete').map(
+    (method) => [method, ['os:admin', 'os:meta:writer']] as const,
+  ),
 ])
 
 /** `method` is the gRPC path without its first slash. */
-const mayCall = (roles: readonly string[], method: string): boolean => (RULES.get(method) ?? ['os:admin']).some((role) => roles.includes(role))
+const mayCall = (roles: readonly string[], method: string): boolean =>
+  (RULES.get(method) ?? ['os:admin']).some((role) => roles.includes(role))
 
 const OLD_MAINTENANCE =
   /^(?:machine\.MachineService\/ApplyConfiguration|storage\.StorageService\/(?:Disks|BlockDeviceWipe)|cosi\.resource\.State\/(?:Get|List|Watch))$/
 
-/** Whether a call exists in maintenance. Talos up to 1.12 has only a few calls, Talos 1.13 and newer the whole API. */
-const answersInMaintenance = (talosMinor: number, method: string): boolean => hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.test(method)
+/**
+ * Whether a call exists in maintenance. Talos up to 1.12 has only a few calls, Talos 1.13 and newer
+ * the whole API.
+ */
+const answersInMaintenance = (talosMinor: number, method: string): boolean =>
+  hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.test(method)
 
 /** Checks every call: mode, permission and route. Also applies the scenario's faults. */
 export const guard = async (asked: Call, next: Act): Promise<Answer> => {
@@ -55,7 +70,8 @@ export const guard = async (asked: Call, next: Act): Promise<Answer> => {
   const method = `${asked.method.parent.typeName}/${asked.method.name}`
   if (peer.mode !== machine.mode) throw new ConnectError('transport is closing', Code.Unavailable)
 
-  for (const fault of machine.disk.state.faults) if (fault.kind === 'delay') await machine.world.clock.sleep(fault.ms)
+  for (const fault of machine.disk.state.faults)
+    if (fault.kind === 'delay') await machine.world.clock.sleep(fault.ms)
   if (machine.plan.slowness > 1) await machine.world.clock.sleep(40 * machine.plan.slowness)
 
   if (peer.mode === 'maintenance' && !answersInMaintenance(machine.talosMinor, method))
@@ -71,21 +87,32 @@ export const guard = async (asked: Call, next: Act): Promise<Answer> => {
   const answer = await (route ? forward(machine, roles, call, route, own) : own(call))
   if (machine.strike('lost-reply', (fault) => fault.method === call.method.name)) return lose(peer)
   // The connection is cut only after the response has been sent.
-  if (call.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
+  if (call.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply'))
+    peer.session.close(() => machine.ports.apid.cut())
   return answer
 }
 
 /** Logs a call in machined's log (Talos: pkg/grpc/middleware/log/log.go). */
-const answered = async <T>(machine: Machine, method: string, kind: Call['method']['methodKind'], act: () => Promise<T>): Promise<T> => {
+const answered = async <T>(
+  machine: Machine,
+  method: string,
+  kind: Call['method']['methodKind'],
+  act: () => Promise<T>,
+): Promise<T> => {
   const begun = performance.now()
   const log = (code: string, message: string): void =>
-    machine.journal.called(`${code} [/${method}] ${(performance.now() - begun).toFixed(3)}ms ${kind === 'unary' ? 'unary' : 'stream'} ${message} ()`)
+    machine.journal.called(
+      `${code} [/${method}] ${(performance.now() - begun).toFixed(3)}ms ${kind === 'unary' ? 'unary' : 'stream'} ${message} ()`,
+    )
   try {
     const answer = await act()
     log('OK', 'Success')
     return answer
   } catch (error) {
-    log(error instanceof ConnectError ? Code[error.code] : 'Unknown', error instanceof Error ? error.message : String(error))
+    log(
+      error instanceof ConnectError ? Code[error.code] : 'Unknown',
+      error instanceof Error ? error.message : String(error),
+    )
     throw error
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Certificates of servers and clients, encoded by hand (RFC 5280, DER in X.690): every boot makes several, and with a certificate library booting a rack takes
- * a fifth longer.
+ * Certificates of servers and clients, encoded by hand (RFC 5280, DER in X.690): every boot makes
+ * several, and with a certificate library booting a rack takes a fifth longer.
  */
 import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -8,7 +8,8 @@ import { isIP } from 'node:net'
 const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const body = Buffer.concat(parts)
   const { length } = body
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  const size =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...size]), body])
 }
 const sequence = (...parts: readonly Uint8Array[]): Buffer => der(0x30, ...parts)
@@ -34,9 +35,13 @@ const OID = {
 } as const
 const USAGES = { serverAuth: oid('2b06010505070301'), clientAuth: oid('2b06010505070302') } as const
 /** Ed25519 (RFC 8410), and ECDSA with SHA-256 (RFC 5758). */
-const ALGORITHMS = { ed25519: sequence(oid('2b6570')), ec: sequence(oid('2a8648ce3d040302')) } as const
+const ALGORITHMS = {
+  ed25519: sequence(oid('2b6570')),
+  ec: sequence(oid('2a8648ce3d040302')),
+} as const
 
-const extension = (kind: Buffer, value: Buffer, isCritical = false): Buffer => sequence(kind, ...(isCritical ? [yes] : []), octets(value))
+const extension = (kind: Buffer, value: Buffer, isCritical = false): Buffer =>
+  sequence(kind, ...(isCritical ? [yes] : []), octets(value))
 
 /** X.509 version 3. */
 const version = der(0xa0, der(0x02, Buffer.from([2])))
@@ -47,11 +52,18 @@ const basicConstraints = extension(OID.basicConstraints, sequence(), true)
 
 const addressBytes = (text: string): Buffer => {
   if (isIP(text) === 4) return Buffer.from(text.split('.').map(Number))
-  const [before = [], after = []] = text.split('::').map((half) => half.split(':').filter((group) => group !== ''))
-  const groups = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after]
+  const [before = [], after = []] = text
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== ''))
+  const groups = [
+    ...before,
+    ...Array.from({ length: 8 - before.length - after.length }, () => '0'),
+    ...after,
+  ]
   return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
 }
-const alternative = (text: string): Buffer => (isIP(text) ? der(0x87, addressBytes(text)) : der(0x82, Buffer.from(text)))
+const alternative = (text: string): Buffer =>
+  isIP(text) ? der(0x87, addressBytes(text)) : der(0x82, Buffer.from(text))
 
 const serialNumber = (): Buffer => {
   const bytes = randomBytes(16)
@@ -63,20 +75,39 @@ const pem = (label: string, bytes: Buffer): string =>
   `-----BEGIN ${label}-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n').trimEnd()}\n-----END ${label}-----\n`
 
 /** A distinguished name in DER. Empty parts are left out. */
-export const distinguishedName = ({ organizations = [], commonName = '' }: { organizations?: readonly string[]; commonName?: string }): Buffer =>
+export const distinguishedName = ({
+  organizations = [],
+  commonName = '',
+}: {
+  organizations?: readonly string[]
+  commonName?: string
+}): Buffer =>
   sequence(
-    ...[...organizations.map((text) => [OID.organization, text] as const), [OID.commonName, commonName] as const]
+    ...[
+      ...organizations.map((text) => [OID.organization, text] as const),
+      [OID.commonName, commonName] as const,
+    ]
       .filter(([, text]) => text !== '')
       .map(([kind, text]) => der(0x31, sequence(kind, der(0x0c, Buffer.from(text))))),
   )
 
-/** The key identifier of a public key (RFC 5280 §4.2.1.2). SPKI ends with the key itself: 32 bytes of Ed25519 (RFC 8410), 65 bytes of P-256 (RFC 5480). */
+/**
+ * The key identifier of a public key (RFC 5280 §4.2.1.2). SPKI ends with the key itself: 32 bytes
+ * of Ed25519 (RFC 8410), 65 bytes of P-256 (RFC 5480).
+ */
 export const keyIdOf = (key: KeyObject): Buffer =>
   createHash('sha1')
-    .update(key.export({ type: 'spki', format: 'der' }).subarray(key.asymmetricKeyType === 'ed25519' ? -32 : -65))
+    .update(
+      key
+        .export({ type: 'spki', format: 'der' })
+        .subarray(key.asymmetricKeyType === 'ed25519' ? -32 : -65),
+    )
     .digest()
 
-/** The authority that signs. `name`: the authority's subject in DER. `keyId`: the bytes of its key identifier. */
+/**
+ * The authority that signs. `name`: the authority's subject in DER. `keyId`: the bytes of its key
+ * identifier.
+ */
 export interface Signer {
   readonly name: Uint8Array
   readonly keyId: Uint8Array
@@ -115,9 +146,14 @@ export const signLeaf = (signer: Signer, publicKey: Uint8Array, leaf: Leaf): str
         extension(OID.extKeyUsage, sequence(...leaf.usages.map((usage) => USAGES[usage]))),
         basicConstraints,
         extension(OID.authorityKeyIdentifier, sequence(der(0x80, signer.keyId))),
-        ...(names.length > 0 ? [extension(OID.subjectAltName, sequence(...names.map(alternative)))] : []),
+        ...(names.length > 0
+          ? [extension(OID.subjectAltName, sequence(...names.map(alternative)))]
+          : []),
       ),
     ),
   )
-  return pem('CERTIFICATE', sequence(content, algorithm, bits(sign(isEd25519 ? null : 'sha256', content, signer.key))))
+  return pem(
+    'CERTIFICATE',
+    sequence(content, algorithm, bits(sign(isEd25519 ? null : 'sha256', content, signer.key))),
+  )
 }

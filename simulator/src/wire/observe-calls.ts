@@ -15,7 +15,14 @@ export const observeCalls: MachineCalls = {
   version(_request, context) {
     const machine = machineOf(context)
     return answer({
-      version: { tag: machine.talosVersion, sha: 'simulated', built: '', goVersion: 'go1.26.0', os: 'linux', arch: 'amd64' },
+      version: {
+        tag: machine.talosVersion,
+        sha: 'simulated',
+        built: '',
+        goVersion: 'go1.26.0',
+        os: 'linux',
+        arch: 'amd64',
+      },
       platform: { name: 'metal', mode: 'metal' },
       ...(machine.config?.node && { features: { rbac: true } }),
     })
@@ -26,12 +33,25 @@ export const observeCalls: MachineCalls = {
   serviceList(_request, context) {
     const machine = machineOf(context)
     return answer({
-      services: machine.services.all.map(({ id, state, events, healthy, lastMessage, lastChange }) => ({
-        id,
-        state,
-        events: { events: events.map((event) => ({ msg: event.message, state: event.state, ts: timestampFromMs(event.at) })) },
-        health: { unknown: healthy === null, healthy: healthy === true, lastMessage, lastChange: timestampFromMs(lastChange) },
-      })),
+      services: machine.services.all.map(
+        ({ id, state, events, healthy, lastMessage, lastChange }) => ({
+          id,
+          state,
+          events: {
+            events: events.map((event) => ({
+              msg: event.message,
+              state: event.state,
+              ts: timestampFromMs(event.at),
+            })),
+          },
+          health: {
+            unknown: healthy === null,
+            healthy: healthy === true,
+            lastMessage,
+            lastChange: timestampFromMs(lastChange),
+          },
+        }),
+      ),
     })
   },
 
@@ -43,7 +63,8 @@ export const observeCalls: MachineCalls = {
     yield { data: { typeUrl: '', value: new Uint8Array() } }
     const from = firstEvent(events, tailEvents, tailId, tailSeconds, machine.world.clock.now())
     for await (const event of follow(journal, events, () => journal.events, from, context.signal)) {
-      if (withActorId === '' || event.actorId === withActorId) yield { data: packed(event), id: event.id, actorId: event.actorId }
+      if (withActorId === '' || event.actorId === withActorId)
+        yield { data: packed(event), id: event.id, actorId: event.actorId }
     }
   },
 
@@ -51,7 +72,9 @@ export const observeCalls: MachineCalls = {
     const { journal } = machineOf(context)
     const lines = journal.kernelLines
     const from = tail ? lines.total : 0
-    for await (const line of isFollowed ? follow(journal, lines, () => journal.kernelLines, from, context.signal) : lines.since(from))
+    for await (const line of isFollowed
+      ? follow(journal, lines, () => journal.kernelLines, from, context.signal)
+      : lines.since(from))
       yield { bytes: encode(`${line}\n`) }
   },
 
@@ -60,13 +83,20 @@ export const observeCalls: MachineCalls = {
   async *logs({ id, namespace, follow: isFollowed, tailLines }, context) {
     const machine = machineOf(context)
     const { journal } = machine
-    if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
-    const current = () => (id === 'kernel' && hasFeature(machine.talosMinor, 'kernelLog') ? journal.kernelLines : journal.logLines(id))
+    if (namespace !== 'system' && namespace !== '')
+      throw new ConnectError(`container "${id}" not found`, Code.NotFound)
+    const current = () =>
+      id === 'kernel' && hasFeature(machine.talosMinor, 'kernelLog')
+        ? journal.kernelLines
+        : journal.logLines(id)
     const lines = current()
     // Talos returns a plain Go error (logging/circular.go), so the code is Unknown.
     if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.Unknown)
     const from = tailLines < 0 ? 0 : Math.max(0, lines.total - tailLines)
-    for await (const line of isFollowed ? follow(journal, lines, current, from, context.signal) : lines.since(from)) yield { bytes: encode(`${line}\n`) }
+    for await (const line of isFollowed
+      ? follow(journal, lines, current, from, context.signal)
+      : lines.since(from))
+      yield { bytes: encode(`${line}\n`) }
   },
 
   cPUInfo: (_request, context) => answer({ cpuInfo: cpuInfo(machineOf(context)) }),
@@ -79,14 +109,25 @@ export const observeCalls: MachineCalls = {
   async *read({ path }, context) {
     const machine = machineOf(context)
     const text = textOf(machine, path) ?? (await certificateText(machine, path))
-    if (text === undefined) throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
+    if (text === undefined)
+      throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
     yield { bytes: encode(text) }
   },
 }
 
-const logNames = (machine: Machine): string[] => [...machine.journal.logNames, ...(hasFeature(machine.talosMinor, 'kernelLog') ? ['kernel'] : [])].toSorted()
+const logNames = (machine: Machine): string[] =>
+  [
+    ...machine.journal.logNames,
+    ...(hasFeature(machine.talosMinor, 'kernelLog') ? ['kernel'] : []),
+  ].toSorted()
 
-const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: string, tailSeconds: number, now: number): number => {
+const firstEvent = (
+  events: Ring<JournalEvent>,
+  tailEvents: number,
+  tailId: string,
+  tailSeconds: number,
+  now: number,
+): number => {
   const all = events.since(0)
   const first = events.total - all.length
   if (tailId !== '') {
@@ -100,8 +141,17 @@ const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: stri
   return tailEvents < 0 ? first : Math.max(first, events.total - tailEvents)
 }
 
-/** Yields the entries from this number on and then new ones, until the caller disconnects or the machine restarts, which replaces the ring buffer. */
-async function* follow<T>(journal: Journal, ring: Ring<T>, current: () => Ring<T> | undefined, from: number, signal: AbortSignal): AsyncIterable<T> {
+/**
+ * Yields the entries from this number on and then new ones, until the caller disconnects or the
+ * machine restarts, which replaces the ring buffer.
+ */
+async function* follow<T>(
+  journal: Journal,
+  ring: Ring<T>,
+  current: () => Ring<T> | undefined,
+  from: number,
+  signal: AbortSignal,
+): AsyncIterable<T> {
   let next = from
   while (!signal.aborted && current() === ring) {
     const items = ring.since(next)

@@ -23,10 +23,15 @@ class Drip extends Duplex {
     this.#socket.resume()
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  override _write(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (error?: Error | null) => void,
+  ): void {
     let sent = 0
     const next = (): void => {
-      if (this.destroyed || this.#socket.destroyed) return done(new Error('the connection is closed'))
+      if (this.destroyed || this.#socket.destroyed)
+        return done(new Error('the connection is closed'))
       if (sent >= chunk.length) return done()
       this.#socket.write(chunk.subarray(sent, ++sent))
       this.#timer = setTimeout(next, BYTE_EVERY_MS)
@@ -59,8 +64,8 @@ const IDLE_MS = 1_000
 const GRACE_MS = 150
 
 /**
- * A listening port of a simulated server. It drops its TLS server soon after the last connection, so that an idle server costs little more than its sockets. The
- * maintenance API keeps its own.
+ * A listening port of a simulated server. It drops its TLS server soon after the last connection,
+ * so that an idle server costs little more than its sockets. The maintenance API keeps its own.
  */
 export class Port {
   /** Changed only while the port is closed. */
@@ -84,7 +89,10 @@ export class Port {
     return this.#servers.get(this.address)?.listening === true
   }
 
-  /** Checks that the address is available, without answering on it. Rejects with the system's error if it isn't. */
+  /**
+   * Checks that the address is available, without answering on it. Rejects with the system's error
+   * if it isn't.
+   */
   async probe(): Promise<void> {
     const server = createServer()
     await started(server, this.port, this.address)
@@ -93,8 +101,8 @@ export class Port {
   }
 
   /**
-   * Starts to answer. Existing connections stay open for a moment, so that pending responses arrive.
-   * Rejects with the system's error if the address isn't available.
+   * Starts to answer. Existing connections stay open for a moment, so that pending responses
+   * arrive. Rejects with the system's error if the address isn't available.
    */
   async open(makeSpeaker: () => Speaker): Promise<void> {
     this.#retire()
@@ -118,7 +126,10 @@ export class Port {
     this.#unlisten()
   }
 
-  /** Also answers at these virtual addresses while the port is open, unless another machine uses them. */
+  /**
+   * Also answers at these virtual addresses while the port is open, unless another machine uses
+   * them.
+   */
   async share(addresses: readonly string[]): Promise<void> {
     this.#shared = this.#makeSpeaker ? addresses : []
     for (const [address, server] of this.#servers) {
@@ -161,7 +172,8 @@ export class Port {
 
   #retire(): void {
     const leaving = [...this.#sockets]
-    if (leaving.length > 0) setTimeout(() => leaving.forEach((socket) => socket.destroy()), GRACE_MS).unref()
+    if (leaving.length > 0)
+      setTimeout(() => leaving.forEach((socket) => socket.destroy()), GRACE_MS).unref()
   }
 
   /** Ends all connections, like a pulled cable. */
@@ -183,7 +195,10 @@ export class Port {
       }
     })
     if (this.#trouble === 'hang') return void socket.resume()
-    if (this.#trouble === 'garbage') return void socket.end('HTTP/1.1 418 I am a simulated printer\r\n\r\n\u0000\u0001\u0002garbage')
+    if (this.#trouble === 'garbage')
+      return void socket.end(
+        'HTTP/1.1 418 I am a simulated printer\r\n\r\n\u0000\u0001\u0002garbage',
+      )
     try {
       this.#speaker ??= this.#makeSpeaker?.() ?? null
       if (!this.#speaker) return void socket.destroy()

@@ -29,12 +29,25 @@ type Program = ReturnType<typeof programs>[number]
 
 /** Running services and static pods. Process ids are stable until the next boot. */
 const programs = (machine: Machine) => {
-  const services = machine.services.all.map(({ id, state }) => ({ name: id, namespace: SYSTEM, runs: state === 'Running' }))
-  const pods = STATIC_PODS.map((name) => ({ name, namespace: KUBERNETES, runs: machine.staticPods.get(name)?.ready === true }))
+  const services = machine.services.all.map(({ id, state }) => ({
+    name: id,
+    namespace: SYSTEM,
+    runs: state === 'Running',
+  }))
+  const pods = STATIC_PODS.map((name) => ({
+    name,
+    namespace: KUBERNETES,
+    runs: machine.staticPods.get(name)?.ready === true,
+  }))
   return [...services, ...pods].flatMap(({ name, namespace, runs }, index) => {
     const random = seeded(`${machine.plan.name}/${machine.bootId}/${name}`)
-    const pid = name === 'machined' ? 1 : FIRST_PID + index * PIDS_APART + 1 + Math.floor(random.next() * (PIDS_APART - 2))
-    return runs ? [{ name, namespace, pid, memoryBytes: Math.round((24 + random.next() * 200) * MIB) }] : []
+    const pid =
+      name === 'machined'
+        ? 1
+        : FIRST_PID + index * PIDS_APART + 1 + Math.floor(random.next() * (PIDS_APART - 2))
+    return runs
+      ? [{ name, namespace, pid, memoryBytes: Math.round((24 + random.next() * 200) * MIB) }]
+      : []
   })
 }
 
@@ -49,21 +62,62 @@ const imageOf = (machine: Machine, name: string): string => {
 
 const containersOf = (machine: Machine, namespace: string) =>
   programs(machine)
-    .filter((program) => program.namespace === namespace && (namespace === KUBERNETES || CONTAINERS.has(program.name)))
+    .filter(
+      (program) =>
+        program.namespace === namespace &&
+        (namespace === KUBERNETES || CONTAINERS.has(program.name)),
+    )
     .flatMap(({ name, pid }) => {
       const image = imageOf(machine, name)
-      if (namespace === SYSTEM) return [{ namespace, id: name, uid: name, internalId: name, image, pid, status: 'RUNNING', podId: name, name }]
+      if (namespace === SYSTEM)
+        return [
+          {
+            namespace,
+            id: name,
+            uid: name,
+            internalId: name,
+            image,
+            pid,
+            status: 'RUNNING',
+            podId: name,
+            name,
+          },
+        ]
       const podId = `kube-system/${name}-${machine.hostname}`
       const id = `${podId}:${name}`
       return [
-        { namespace, id: podId, uid: podId, internalId: podId, image: 'registry.k8s.io/pause:3.10', pid: pid - 1, status: 'SANDBOX_READY', podId, name: podId },
-        { namespace, id, uid: id, internalId: id, image, pid, status: 'CONTAINER_RUNNING', podId, name },
+        {
+          namespace,
+          id: podId,
+          uid: podId,
+          internalId: podId,
+          image: 'registry.k8s.io/pause:3.10',
+          pid: pid - 1,
+          status: 'SANDBOX_READY',
+          podId,
+          name: podId,
+        },
+        {
+          namespace,
+          id,
+          uid: id,
+          internalId: id,
+          image,
+          pid,
+          status: 'CONTAINER_RUNNING',
+          podId,
+          name,
+        },
       ]
     })
 
 /** Simulated seconds of processor time, in nanoseconds. */
 const cpuNanoseconds = (machine: Machine, { memoryBytes }: Program): bigint =>
-  BigInt(Math.round(Math.max(0, machine.world.clock.now() - machine.journal.bootedAt) * (memoryBytes / MIB) * 100))
+  BigInt(
+    Math.round(
+      Math.max(0, machine.world.clock.now() - machine.journal.bootedAt) * (memoryBytes / MIB) * 100,
+    ),
+  )
 
 export const runtimeCalls: MachineCalls = {
   containers({ namespace }, context) {
@@ -75,7 +129,18 @@ export const runtimeCalls: MachineCalls = {
     const byPid = new Map(programs(machine).map((program) => [program.pid, program]))
     const stats = containersOf(machine, namespace).flatMap(({ id, podId, name, pid }) => {
       const program = byPid.get(pid)
-      return program ? [{ namespace, id, podId, name, memoryUsage: BigInt(program.memoryBytes), cpuUsage: cpuNanoseconds(machine, program) }] : []
+      return program
+        ? [
+            {
+              namespace,
+              id,
+              podId,
+              name,
+              memoryUsage: BigInt(program.memoryBytes),
+              cpuUsage: cpuNanoseconds(machine, program),
+            },
+          ]
+        : []
     })
     return answer({ stats })
   },
@@ -109,17 +174,31 @@ export const runtimeCalls: MachineCalls = {
     const onDisk = disk
       ? [
           stat(`/dev/${disk.name}4`, '/system/state', 100 * MIB, 0.07),
-          ...(machine.hasEphemeral ? [stat(`/dev/${disk.name}5`, '/var', Math.max(0, disk.sizeBytes - 3200 * MIB), 0.03)] : []),
+          ...(machine.hasEphemeral
+            ? [stat(`/dev/${disk.name}5`, '/var', Math.max(0, disk.sizeBytes - 3200 * MIB), 0.03)]
+            : []),
         ]
       : []
     return {
-      messages: [{ stats: [stat('devtmpfs', '/dev', 64 * MIB, 0), stat('/dev/loop0', '/', 80 * MIB, 1), stat('tmpfs', '/run', 1024 * MIB, 0.001), ...onDisk] }],
+      messages: [
+        {
+          stats: [
+            stat('devtmpfs', '/dev', 64 * MIB, 0),
+            stat('/dev/loop0', '/', 80 * MIB, 1),
+            stat('tmpfs', '/run', 1024 * MIB, 0.001),
+            ...onDisk,
+          ],
+        },
+      ],
     }
   },
 
   netstat({ filter, l4proto }, context) {
     const { machine, session } = context.values.get(PEER)!
-    const process = (name: string): { pid: number; name: string } => ({ pid: programs(machine).find((program) => program.name === name)?.pid ?? 0, name })
+    const process = (name: string): { pid: number; name: string } => ({
+      pid: programs(machine).find((program) => program.name === name)?.pid ?? 0,
+      name,
+    })
     const listening: MessageInitShape<typeof proto.ConnectRecordSchema>[] = [
       ...PORTS.filter(({ service }) => machine.services.isRunning(service)),
       ...(machine.apiServerUp ? [{ port: 6443, service: 'kube-apiserver' }] : []),
@@ -141,7 +220,12 @@ export const runtimeCalls: MachineCalls = {
       state: proto.ConnectRecord_State.ESTABLISHED,
       process: process('apid'),
     }
-    const shown = filter === proto.NetstatRequest_Filter.LISTENING ? listening : filter === proto.NetstatRequest_Filter.CONNECTED ? [own] : [...listening, own]
+    const shown =
+      filter === proto.NetstatRequest_Filter.LISTENING
+        ? listening
+        : filter === proto.NetstatRequest_Filter.CONNECTED
+          ? [own]
+          : [...listening, own]
     return answer({ connectrecord: l4proto && !l4proto.tcp ? [] : shown })
   },
 
@@ -149,9 +233,16 @@ export const runtimeCalls: MachineCalls = {
     const machine = machineOf(context)
     const depth = recurse ? (recursionDepth > 0 ? recursionDepth : Number.POSITIVE_INFINITY) : 1
     const entries = below(machine, root, depth)
-    if (entries.length === 0) yield { name: root, error: `lstat ${root}: no such file or directory` }
+    if (entries.length === 0)
+      yield { name: root, error: `lstat ${root}: no such file or directory` }
     for (const { path, relative, size } of entries) {
-      if (types.length > 0 && !types.includes(size === null ? proto.ListRequest_Type.DIRECTORY : proto.ListRequest_Type.REGULAR)) continue
+      if (
+        types.length > 0 &&
+        !types.includes(
+          size === null ? proto.ListRequest_Type.DIRECTORY : proto.ListRequest_Type.REGULAR,
+        )
+      )
+        continue
       yield {
         name: path,
         relativeName: relative,
@@ -167,12 +258,19 @@ export const runtimeCalls: MachineCalls = {
     const machine = machineOf(context)
     for (const root of paths.length > 0 ? paths : ['/']) {
       const entries = below(machine, root, Number.POSITIVE_INFINITY)
-      if (entries.length === 0) yield { name: root, relativeName: root, error: `lstat ${root}: no such file or directory` }
+      if (entries.length === 0)
+        yield { name: root, relativeName: root, error: `lstat ${root}: no such file or directory` }
       for (const { path, relative, size, depth } of entries.toReversed()) {
         if (depth > recursionDepth || (size !== null && !all && depth > 0)) continue
         const within = path === '/' ? '/' : `${path}/`
-        const bytes = size ?? entries.reduce((sum, entry) => sum + (entry.path.startsWith(within) ? (entry.size ?? 0) : 0), 0)
-        if (threshold > 0n ? bytes >= threshold : threshold === 0n || bytes <= -threshold) yield { name: path, relativeName: relative, size: BigInt(bytes) }
+        const bytes =
+          size ??
+          entries.reduce(
+            (sum, entry) => sum + (entry.path.startsWith(within) ? (entry.size ?? 0) : 0),
+            0,
+          )
+        if (threshold > 0n ? bytes >= threshold : threshold === 0n || bytes <= -threshold)
+          yield { name: path, relativeName: relative, size: BigInt(bytes) }
       }
     }
   },

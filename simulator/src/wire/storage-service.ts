@@ -23,7 +23,12 @@ export const storageService: ServiceImpl<typeof StorageService> = {
       name: disk.model,
       serial: disk.serial,
       wwid: disk.wwid,
-      type: disk.transport === 'nvme' ? Disk_DiskType.NVME : disk.rotational ? Disk_DiskType.HDD : Disk_DiskType.SSD,
+      type:
+        disk.transport === 'nvme'
+          ? Disk_DiskType.NVME
+          : disk.rotational
+            ? Disk_DiskType.HDD
+            : Disk_DiskType.SSD,
       busPath: disk.busPath,
       systemDisk: disk.name === machine.systemDisk,
       subsystem: '/sys/class/block',
@@ -33,13 +38,23 @@ export const storageService: ServiceImpl<typeof StorageService> = {
 
   blockDeviceWipe({ devices }, context) {
     const { machine, mode, roles } = context.values.get(PEER)!
-    if (mode !== 'maintenance' && !roles.includes('os:admin')) throw new ConnectError('not authorized', Code.PermissionDenied)
+    if (mode !== 'maintenance' && !roles.includes('os:admin'))
+      throw new ConnectError('not authorized', Code.PermissionDenied)
     for (const { device, skipVolumeCheck } of devices) {
-      if (!machine.hardware.disks.some(({ name }) => name === device)) throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
+      if (!machine.hardware.disks.some(({ name }) => name === device))
+        throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
       // A wiped disk keeps its volumes until the next boot.
       if (device !== (machine.wiped?.disk ?? machine.systemDisk)) continue
-      if (!skipVolumeCheck) throw new ConnectError(`blockdevice "${device}" is in use by volume "META"`, Code.FailedPrecondition)
-      if (mode !== 'maintenance') throw new ConnectError(`block device "${device}" is mounted or in use`, Code.FailedPrecondition)
+      if (!skipVolumeCheck)
+        throw new ConnectError(
+          `blockdevice "${device}" is in use by volume "META"`,
+          Code.FailedPrecondition,
+        )
+      if (mode !== 'maintenance')
+        throw new ConnectError(
+          `block device "${device}" is mounted or in use`,
+          Code.FailedPrecondition,
+        )
     }
     for (const { device } of devices) {
       machine.journal.kernel(`[talos] wiping block device "${device}" with fast method`)
@@ -75,10 +90,12 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *install({ source, destination }, context) {
     const machine = machineOf(context)
     newer(machine)
-    if (machine.disk.state.installed) throw new ConnectError('machine is already installed', Code.AlreadyExists)
+    if (machine.disk.state.installed)
+      throw new ConnectError('machine is already installed', Code.AlreadyExists)
     const image = pulledInstaller(machine, source?.imageName)
     const disk = machine.hardware.disks.find(({ name }) => destination?.disk === `/dev/${name}`)
-    if (!disk) throw new ConnectError(`disk "${destination?.disk ?? ''}" not found`, Code.InvalidArgument)
+    if (!disk)
+      throw new ConnectError(`disk "${destination?.disk ?? ''}" not found`, Code.InvalidArgument)
     yield message(Buffer.from(`installing Talos to /dev/${disk.name}\n`))
     await machine.takes(TAKES.partition + TAKES.writeImage, context.signal)
     machine.disk.change((state) => {
@@ -90,12 +107,19 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *upgrade({ source }, context) {
     const machine = machineOf(context)
     newer(machine)
-    if (busy.has(machine)) throw new ConnectError('another installation/upgrade is already in progress', Code.FailedPrecondition)
-    if (!machine.disk.state.installed) throw new ConnectError('machine is not installed', Code.FailedPrecondition)
+    if (busy.has(machine))
+      throw new ConnectError(
+        'another installation/upgrade is already in progress',
+        Code.FailedPrecondition,
+      )
+    if (!machine.disk.state.installed)
+      throw new ConnectError('machine is not installed', Code.FailedPrecondition)
     const image = pulledInstaller(machine, source?.imageName)
     busy.add(machine)
     const output = pipe()
-    const code = install(machine, image, context.signal, (line) => output.write(`${line}\n`)).finally(() => {
+    const code = install(machine, image, context.signal, (line) =>
+      output.write(`${line}\n`),
+    ).finally(() => {
       busy.delete(machine)
       output.end()
     })
@@ -106,10 +130,16 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   },
 }
 
-/** Bytes that a reader takes from a pipe at once (Talos: internal/app/lifecycle/container.go, streamOutput). */
+/**
+ * Bytes that a reader takes from a pipe at once (Talos: internal/app/lifecycle/container.go,
+ * streamOutput).
+ */
 const PIECE_BYTES = 512
 
-/** The output of an installer. A reader gets pieces of at most 512 bytes, which end anywhere: this one ends them inside a character whenever it can. */
+/**
+ * The output of an installer. A reader gets pieces of at most 512 bytes, which end anywhere: this
+ * one ends them inside a character whenever it can.
+ */
 const pipe = () => {
   const held = { bytes: Buffer.alloc(0), isOver: false }
   let wake: () => void = () => undefined
@@ -137,7 +167,11 @@ const pipe = () => {
 /** Machines on which an installer is running. */
 const busy = new WeakSet<Machine>()
 
-const message = (value: Uint8Array): { progress: { response: { case: 'message'; value: Uint8Array } } } => ({
+const message = (
+  value: Uint8Array,
+): { progress: { response: { case: 'message'; value: Uint8Array } } } => ({
   progress: { response: { case: 'message', value } },
 })
-const exit = (code: number): { progress: { response: { case: 'exitCode'; value: number } } } => ({ progress: { response: { case: 'exitCode', value: code } } })
+const exit = (code: number): { progress: { response: { case: 'exitCode'; value: number } } } => ({
+  progress: { response: { case: 'exitCode', value: code } },
+})

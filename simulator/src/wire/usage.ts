@@ -3,11 +3,16 @@ import type * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 
-/** Usage of processors, memory and links: numbers that grow steadily with uptime and differ per machine. */
+/**
+ * Usage of processors, memory and links: numbers that grow steadily with uptime and differ per
+ * machine.
+ */
 
-const upSeconds = (machine: Machine): number => Math.max(0, (machine.world.clock.now() - machine.journal.bootedAt) / 1000)
+const upSeconds = (machine: Machine): number =>
+  Math.max(0, (machine.world.clock.now() - machine.journal.bootedAt) / 1000)
 const share = (machine: Machine): number => seeded(`${machine.plan.name}/usage`).next()
-const threadsOf = (machine: Machine): number => machine.hardware.sockets.reduce((sum, { processor }) => sum + processor.threads, 0)
+const threadsOf = (machine: Machine): number =>
+  machine.hardware.sockets.reduce((sum, { processor }) => sum + processor.threads, 0)
 
 export const cpuInfo = (machine: Machine): MessageInitShape<typeof proto.CPUInfoSchema>[] =>
   machine.hardware.sockets.flatMap(({ processor }, socket) =>
@@ -23,9 +28,16 @@ export const cpuInfo = (machine: Machine): MessageInitShape<typeof proto.CPUInfo
     })),
   )
 
-/** Memory usage in kB. The total is slightly less than the size of the modules, because firmware and kernel reserve some memory. */
+/**
+ * Memory usage in kB. The total is slightly less than the size of the modules, because firmware and
+ * kernel reserve some memory.
+ */
 export const memoryInfo = (machine: Machine): MessageInitShape<typeof proto.MemInfoSchema> => {
-  const total = Math.round(machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024 * 0.985)
+  const total = Math.round(
+    machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) *
+      1024 *
+      0.985,
+  )
   const used = Math.round(total * (machine.config?.node ? 0.02 + share(machine) * 0.06 : 0.006))
   const cached = Math.round(total * 0.01)
   return {
@@ -82,7 +94,9 @@ export const diskStats = (machine: Machine): MessageInitShape<typeof proto.DiskS
   return { total: { name: 'total' }, devices }
 }
 
-export const networkStats = (machine: Machine): MessageInitShape<typeof proto.NetworkDeviceStatsSchema> => {
+export const networkStats = (
+  machine: Machine,
+): MessageInitShape<typeof proto.NetworkDeviceStatsSchema> => {
   const ticks = BigInt(Math.round(upSeconds(machine)))
   const devices = machine.hardware.links.map(({ name, up }) => ({
     name,

@@ -1,8 +1,14 @@
-/** `cluster` of the v1alpha1 document (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_types.go`). */
+/**
+ * `cluster` of the v1alpha1 document (Talos
+ * `pkg/machinery/config/types/v1alpha1/v1alpha1_types.go`).
+ */
 import { acceptedAuthorities, environment, keyPair } from './machine.ts'
 import * as t from './shape.ts'
 
-const volumes = t.list(t.object({ hostPath: t.always(t.text()), mountPath: t.always(t.text()), readonly: t.flag() }), 'Paths of the server that it sees')
+const volumes = t.list(
+  t.object({ hostPath: t.always(t.text()), mountPath: t.always(t.text()), readonly: t.flag() }),
+  'Paths of the server that it sees',
+)
 const resources = t.object({ requests: t.free(), limits: t.free() }, 'CPU and memory')
 
 const apiServer = t.object(
@@ -13,10 +19,21 @@ const apiServer = t.object(
     env: environment(),
     certSANs: t.texts('Further names and addresses of the Kubernetes API'),
     disablePodSecurityPolicy: t.flag('Without effect since Talos 1.12'),
-    admissionControl: { ...t.list(t.object({ name: t.always(t.text()), configuration: t.always(t.free()) }), 'Admission plugins'), merge: { by: ['name'] } },
-    auditPolicy: { ...t.free('What the audit log keeps; a patch replaces it as a whole'), replace: true },
+    admissionControl: {
+      ...t.list(
+        t.object({ name: t.always(t.text()), configuration: t.always(t.free()) }),
+        'Admission plugins',
+      ),
+      merge: { by: ['name'] },
+    },
+    auditPolicy: {
+      ...t.free('What the audit log keeps; a patch replaces it as a whole'),
+      replace: true,
+    },
     resources,
-    authorizationConfig: t.list(t.object({ type: t.always(t.text()), name: t.always(t.text()), webhook: t.free() })),
+    authorizationConfig: t.list(
+      t.object({ type: t.always(t.text()), name: t.always(t.text()), webhook: t.free() }),
+    ),
   },
   'Kubernetes API server',
 )
@@ -25,15 +42,27 @@ const network = t.object(
   {
     cni: t.object(
       {
-        name: t.plainChoice(['flannel', 'custom', 'none'], 'flannel is Talos’s own; none leaves the choice to you'),
+        name: t.plainChoice(
+          ['flannel', 'custom', 'none'],
+          'flannel is Talos’s own; none leaves the choice to you',
+        ),
         urls: t.texts('Manifests, where it is custom'),
-        flannel: t.object({ extraArgs: t.texts(), kubeNetworkPoliciesEnabled: t.addedIn('1.13', t.flag()) }),
+        flannel: t.object({
+          extraArgs: t.texts(),
+          kubeNetworkPoliciesEnabled: t.addedIn('1.13', t.flag()),
+        }),
       },
       'Network of the pods',
     ),
     dnsDomain: t.always(t.text('Domain of services: cluster.local')),
-    podSubnets: t.always({ ...t.texts('Network of the pods; a patch replaces it'), merge: 'replace' as const }),
-    serviceSubnets: t.always({ ...t.texts('Network of the services; a patch replaces it'), merge: 'replace' as const }),
+    podSubnets: t.always({
+      ...t.texts('Network of the pods; a patch replaces it'),
+      merge: 'replace' as const,
+    }),
+    serviceSubnets: t.always({
+      ...t.texts('Network of the services; a patch replaces it'),
+      merge: 'replace' as const,
+    }),
   },
   'Networks inside the cluster',
 )
@@ -58,7 +87,13 @@ export const cluster = t.object(
     id: t.text('Names the cluster to the discovery service; never changes'),
     secret: t.secret('Seals what the discovery service is told'),
     controlPlane: t.always(
-      t.object({ endpoint: t.always(t.text('URL of the Kubernetes API')), localAPIServerPort: t.integer() }, 'Where the Kubernetes API is'),
+      t.object(
+        {
+          endpoint: t.always(t.text('URL of the Kubernetes API')),
+          localAPIServerPort: t.integer(),
+        },
+        'Where the Kubernetes API is',
+      ),
     ),
     clusterName: t.text(),
     network,
@@ -70,9 +105,27 @@ export const cluster = t.object(
     aggregatorCA: keyPair,
     serviceAccount: t.object({ key: t.always(t.key('Signs the tokens of service accounts')) }),
     apiServer,
-    controllerManager: t.object({ image: t.text(), extraArgs: t.argumentsOf(), extraVolumes: volumes, env: environment(), resources }),
-    proxy: t.object({ disabled: t.flag('For networks that do without kube-proxy'), image: t.text(), mode: t.text(), extraArgs: t.argumentsOf() }),
-    scheduler: t.object({ image: t.text(), extraArgs: t.argumentsOf(), extraVolumes: volumes, env: environment(), resources, config: t.free() }),
+    controllerManager: t.object({
+      image: t.text(),
+      extraArgs: t.argumentsOf(),
+      extraVolumes: volumes,
+      env: environment(),
+      resources,
+    }),
+    proxy: t.object({
+      disabled: t.flag('For networks that do without kube-proxy'),
+      image: t.text(),
+      mode: t.text(),
+      extraArgs: t.argumentsOf(),
+    }),
+    scheduler: t.object({
+      image: t.text(),
+      extraArgs: t.argumentsOf(),
+      extraVolumes: volumes,
+      env: environment(),
+      resources,
+      config: t.free(),
+    }),
     discovery,
     etcd: t.object(
       {
@@ -87,11 +140,17 @@ export const cluster = t.object(
     ),
     coreDNS: t.object({ disabled: t.flag(), image: t.text() }),
     externalCloudProvider: t.object({ enabled: t.flag(), manifests: t.texts() }),
-    extraManifests: { ...t.texts('URLs of manifests that are applied when the cluster is made'), keepEmpty: true },
+    extraManifests: {
+      ...t.texts('URLs of manifests that are applied when the cluster is made'),
+      keepEmpty: true,
+    },
     extraManifestHeaders: t.sensitive(t.map(t.text())),
     inlineManifests: {
       ...t.list(
-        t.object({ name: t.always(t.text()), contents: t.always(t.sensitive({ ...t.text(), trimmed: true }, 'manifest')) }),
+        t.object({
+          name: t.always(t.text()),
+          contents: t.always(t.sensitive({ ...t.text(), trimmed: true }, 'manifest')),
+        }),
         'Manifests that are applied when the cluster is made',
       ),
       keepEmpty: true,

@@ -9,7 +9,10 @@ export interface DocumentShape {
   kind: string
   about: string
   since?: Minor
-  /** True: a configuration may contain several documents of this kind, with different names. False: at most one. */
+  /**
+   * True: a configuration may contain several documents of this kind, with different names. False:
+   * at most one.
+   */
   named: boolean
   /** The whole document, including its apiVersion and kind. */
   shape: t.ObjectShape
@@ -21,7 +24,11 @@ const expression = (about: string) => t.text(about)
 const provisioning = t.inPlace(
   t.object(
     {
-      diskSelector: t.inPlace(t.object({ match: expression('CEL expression over disk, such as disk.transport == "nvme"') })),
+      diskSelector: t.inPlace(
+        t.object({
+          match: expression('CEL expression over disk, such as disk.transport == "nvme"'),
+        }),
+      ),
       grow: t.flag('Take all free space'),
       minSize: t.text('Such as 10GiB'),
       maxSize: t.text('Such as 100GiB, or a percentage'),
@@ -40,12 +47,19 @@ const encryption = t.inPlace(
             static: t.object({ passphrase: t.secret() }),
             nodeID: t.object({}),
             kms: t.object({ endpoint: t.always(t.text()) }),
-            tpm: t.object({ options: t.object({ pcrs: t.list(t.integer()) }), checkSecurebootStatusOnEnroll: t.flag() }),
+            tpm: t.object({
+              options: t.object({ pcrs: t.list(t.integer()) }),
+              checkSecurebootStatusOnEnroll: t.flag(),
+            }),
             lockToState: t.flag(),
           }),
         ),
       ),
-      cipher: t.plainChoice(['aes-xts-plain64', 'xchacha12,aes-adiantum-plain64', 'xchacha20,aes-adiantum-plain64']),
+      cipher: t.plainChoice([
+        'aes-xts-plain64',
+        'xchacha12,aes-adiantum-plain64',
+        'xchacha20,aes-adiantum-plain64',
+      ]),
       keySize: t.integer(),
       blockSize: t.integer(),
       options: t.texts(),
@@ -58,7 +72,12 @@ const name = t.always(t.text('Name'))
 const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   VolumeConfig: {
     about: 'A volume of Talos’s own: STATE, EPHEMERAL or IMAGECACHE',
-    fields: { name, provisioning, encryption, mount: t.addedIn('1.13', t.inPlace(t.object({ secure: t.flag() }))) },
+    fields: {
+      name,
+      provisioning,
+      encryption,
+      mount: t.addedIn('1.13', t.inPlace(t.object({ secure: t.flag() }))),
+    },
   },
   UserVolumeConfig: {
     about: 'A volume for workloads, mounted at /var/mnt/<name>',
@@ -66,18 +85,39 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
       name,
       volumeType: t.choice(['partition', 'disk', 'directory']),
       provisioning,
-      filesystem: t.inPlace(t.object({ type: t.plainChoice(['xfs', 'ext4'], undefined, 'none'), projectQuotaSupport: t.flag() })),
+      filesystem: t.inPlace(
+        t.object({
+          type: t.plainChoice(['xfs', 'ext4'], undefined, 'none'),
+          projectQuotaSupport: t.flag(),
+        }),
+      ),
       encryption,
-      mount: t.addedIn('1.13', t.inPlace(t.object({ disableAccessTime: t.flag(), secure: t.flag() }))),
+      mount: t.addedIn(
+        '1.13',
+        t.inPlace(t.object({ disableAccessTime: t.flag(), secure: t.flag() })),
+      ),
     },
   },
-  RawVolumeConfig: { about: 'A volume without a file system', fields: { name, provisioning, encryption } },
+  RawVolumeConfig: {
+    about: 'A volume without a file system',
+    fields: { name, provisioning, encryption },
+  },
   ExistingVolumeConfig: {
     about: 'A volume that is there already',
     fields: {
       name,
-      discovery: t.inPlace(t.object({ volumeSelector: t.inPlace(t.object({ match: expression('CEL expression over volume') })) })),
-      mount: t.inPlace(t.object({ readOnly: t.flag(), disableAccessTime: t.addedIn('1.13', t.flag()), secure: t.addedIn('1.13', t.flag()) })),
+      discovery: t.inPlace(
+        t.object({
+          volumeSelector: t.inPlace(t.object({ match: expression('CEL expression over volume') })),
+        }),
+      ),
+      mount: t.inPlace(
+        t.object({
+          readOnly: t.flag(),
+          disableAccessTime: t.addedIn('1.13', t.flag()),
+          secure: t.addedIn('1.13', t.flag()),
+        }),
+      ),
     },
   },
   ExternalVolumeConfig: {
@@ -86,11 +126,21 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
     fields: {
       name,
       filesystemType: t.always(t.plainChoice(['virtiofs'])),
-      mount: t.inPlace(t.object({ readOnly: t.flag(), disableAccessTime: t.flag(), secure: t.flag(), virtiofs: t.object({ tag: t.always(t.text()) }) })),
+      mount: t.inPlace(
+        t.object({
+          readOnly: t.flag(),
+          disableAccessTime: t.flag(),
+          secure: t.flag(),
+          virtiofs: t.object({ tag: t.always(t.text()) }),
+        }),
+      ),
     },
   },
   SwapVolumeConfig: { about: 'Swap space', fields: { name, provisioning, encryption } },
-  ZswapConfig: { about: 'Compressed swap in memory', fields: { maxPoolPercent: t.optionalInteger(), shrinkerEnabled: t.flag() } },
+  ZswapConfig: {
+    about: 'Compressed swap in memory',
+    fields: { maxPoolPercent: t.optionalInteger(), shrinkerEnabled: t.flag() },
+  },
 }
 
 const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
@@ -104,7 +154,13 @@ const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fie
   },
   RegistryAuthConfig: {
     about: 'Credentials for a registry',
-    fields: { name: t.always(t.text('Host of the registry')), username: t.text(), password: t.secret(), auth: t.secret(), identityToken: t.secret() },
+    fields: {
+      name: t.always(t.text('Host of the registry')),
+      username: t.text(),
+      password: t.secret(),
+      auth: t.secret(),
+      identityToken: t.secret(),
+    },
   },
   RegistryTLSConfig: {
     about: 'Certificates for a registry',
@@ -119,11 +175,19 @@ const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fie
     about: 'Settings of a system extension’s service',
     fields: {
       name,
-      configFiles: { ...t.list(t.object({ content: t.always(t.sensitive(t.text())), mountPath: t.always(t.text()) })), merge: { by: ['mountPath'] } },
+      configFiles: {
+        ...t.list(
+          t.object({ content: t.always(t.sensitive(t.text())), mountPath: t.always(t.text()) }),
+        ),
+        merge: { by: ['mountPath'] },
+      },
       environment: t.sensitive(t.texts(), 'variables'),
     },
   },
-  TrustedRootsConfig: { about: 'Further authorities that the server trusts', fields: { name, certificates: t.always(t.text('PEM')) } },
+  TrustedRootsConfig: {
+    about: 'Further authorities that the server trusts',
+    fields: { name, certificates: t.always(t.text('PEM')) },
+  },
   ImageVerificationConfig: {
     about: 'Which images may run',
     since: '1.13',
@@ -142,9 +206,19 @@ const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fie
       },
     },
   },
-  PCIDriverRebindConfig: { about: 'Gives a PCI device to another driver', fields: { name: t.always(t.text('PCI address')), targetDriver: t.always(t.text()) } },
-  WatchdogTimerConfig: { about: 'Hardware watchdog', fields: { device: t.always(t.text('Such as /dev/watchdog0')), timeout: t.duration() } },
-  EnvironmentConfig: { about: 'Environment of Talos’s services', since: '1.13', fields: { variables: t.always(t.sensitive(t.map(t.text()))) } },
+  PCIDriverRebindConfig: {
+    about: 'Gives a PCI device to another driver',
+    fields: { name: t.always(t.text('PCI address')), targetDriver: t.always(t.text()) },
+  },
+  WatchdogTimerConfig: {
+    about: 'Hardware watchdog',
+    fields: { device: t.always(t.text('Such as /dev/watchdog0')), timeout: t.duration() },
+  },
+  EnvironmentConfig: {
+    about: 'Environment of Talos’s services',
+    since: '1.13',
+    fields: { variables: t.always(t.sensitive(t.map(t.text()))) },
+  },
   OOMConfig: {
     about: 'What is ended when memory runs out',
     fields: {
@@ -154,9 +228,18 @@ const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fie
       sampleInterval: t.duration(),
     },
   },
-  EventSinkConfig: { about: 'Where Talos’s events go', fields: { endpoint: t.always(t.text('host:port')) } },
-  KmsgLogConfig: { about: 'Where the kernel’s log goes', fields: { name, url: t.always(t.text('tcp://host:port or udp://host:port')) } },
-  SideroLinkConfig: { about: 'A tunnel to a management service', fields: { apiUrl: t.always(t.secret('URL with join token')), uniqueToken: t.secret() } },
+  EventSinkConfig: {
+    about: 'Where Talos’s events go',
+    fields: { endpoint: t.always(t.text('host:port')) },
+  },
+  KmsgLogConfig: {
+    about: 'Where the kernel’s log goes',
+    fields: { name, url: t.always(t.text('tcp://host:port or udp://host:port')) },
+  },
+  SideroLinkConfig: {
+    about: 'A tunnel to a management service',
+    fields: { apiUrl: t.always(t.secret('URL with join token')), uniqueToken: t.secret() },
+  },
 }
 
 /** The document without a kind. */
@@ -174,14 +257,16 @@ export const mainDocument: DocumentShape = {
 }
 
 export const documentShapes: ReadonlyMap<string, DocumentShape> = new Map(
-  Object.entries({ ...networkDocuments, ...blockDocuments, ...otherDocuments }).map(([kind, { about, since, fields }]) => [
-    kind,
-    {
+  Object.entries({ ...networkDocuments, ...blockDocuments, ...otherDocuments }).map(
+    ([kind, { about, since, fields }]) => [
       kind,
-      about,
-      ...(since === undefined ? {} : { since }),
-      named: 'name' in fields,
-      shape: t.object({ apiVersion: t.text('v1alpha1'), kind: t.always(t.text()), ...fields }),
-    },
-  ]),
+      {
+        kind,
+        about,
+        ...(since === undefined ? {} : { since }),
+        named: 'name' in fields,
+        shape: t.object({ apiVersion: t.text('v1alpha1'), kind: t.always(t.text()), ...fields }),
+      },
+    ],
+  ),
 )

@@ -1,14 +1,26 @@
-/** `machine` of the v1alpha1 document (Talos `pkg/machinery/config/types/v1alpha1/v1alpha1_types.go`). */
+/**
+ * `machine` of the v1alpha1 document (Talos
+ * `pkg/machinery/config/types/v1alpha1/v1alpha1_types.go`).
+ */
 import * as t from './shape.ts'
 
 export const keyPair: t.ObjectShape = t.object({
   crt: t.always(t.certificate('Certificate: base64 of PEM')),
   key: t.always(t.key('Private key: base64 of PEM')),
 })
-export const acceptedAuthorities = t.list(t.object({ crt: t.always(t.certificate()) }), 'Further authorities that are trusted, while they are being changed')
+export const acceptedAuthorities = t.list(
+  t.object({ crt: t.always(t.certificate()) }),
+  'Further authorities that are trusted, while they are being changed',
+)
 export const environment = (sentence?: string) => t.sensitive(t.map(t.text(), sentence))
 
-const idMappings = t.list(t.object({ containerID: t.always(t.integer()), hostID: t.always(t.integer()), size: t.always(t.integer()) }))
+const idMappings = t.list(
+  t.object({
+    containerID: t.always(t.integer()),
+    hostID: t.always(t.integer()),
+    size: t.always(t.integer()),
+  }),
+)
 
 const kubelet = t.object(
   {
@@ -26,12 +38,20 @@ const kubelet = t.object(
       }),
       'Paths that the kubelet sees beside its own',
     ),
-    extraConfig: t.sensitive(t.free('Fields of KubeletConfiguration that Talos doesn’t set itself')),
+    extraConfig: t.sensitive(
+      t.free('Fields of KubeletConfiguration that Talos doesn’t set itself'),
+    ),
     credentialProviderConfig: t.sensitive(t.free('Where the kubelet gets credentials for images')),
-    defaultRuntimeSeccompProfileEnabled: t.flag('Containers get the runtime’s own seccomp profile unless they ask for another'),
+    defaultRuntimeSeccompProfileEnabled: t.flag(
+      'Containers get the runtime’s own seccomp profile unless they ask for another',
+    ),
     registerWithFQDN: t.flag('Use the fully qualified host name as the node’s name'),
     nodeIP: t.object(
-      { validSubnets: t.texts('Networks that the node’s address is chosen from; with ! in front: not from it') },
+      {
+        validSubnets: t.texts(
+          'Networks that the node’s address is chosen from; with ! in front: not from it',
+        ),
+      },
       'Which address the node announces',
     ),
     skipNodeRegistration: t.flag('Run the kubelet without joining a cluster'),
@@ -73,8 +93,14 @@ const bond = t.object({
   deviceSelectors: t.list(deviceSelector),
   arpIPTarget: t.texts(),
   mode: t.always(t.text()),
-  ...t.each(t.text(), 'xmitHashPolicy lacpRate adActorSystem arpValidate arpAllTargets primary primaryReselect failOverMac adSelect'),
-  ...t.each(t.integer(), 'miimon updelay downdelay arpInterval resendIgmp minLinks lpInterval packetsPerSlave numPeerNotif tlbDynamicLb allSlavesActive'),
+  ...t.each(
+    t.text(),
+    'xmitHashPolicy lacpRate adActorSystem arpValidate arpAllTargets primary primaryReselect failOverMac adSelect',
+  ),
+  ...t.each(
+    t.integer(),
+    'miimon updelay downdelay arpInterval resendIgmp minLinks lpInterval packetsPerSlave numPeerNotif tlbDynamicLb allSlavesActive',
+  ),
   useCarrier: t.flag(),
   ...t.each(t.integer(), 'adActorSysPrio adUserPortKey peerNotifyDelay'),
 })
@@ -85,7 +111,11 @@ const device = t.object({
   cidr: t.text(),
   routes,
   bond,
-  bridge: t.object({ interfaces: t.always(t.texts()), stp: t.object({ enabled: t.flag() }), vlan: t.object({ vlanFiltering: t.flag() }) }),
+  bridge: t.object({
+    interfaces: t.always(t.texts()),
+    stp: t.object({ enabled: t.flag() }),
+    vlan: t.object({ vlanFiltering: t.flag() }),
+  }),
   bridgePort: t.object({ master: t.text() }),
   vlans: {
     ...t.list(
@@ -109,7 +139,14 @@ const device = t.object({
     privateKey: t.secret(),
     listenPort: t.integer(),
     firewallMark: t.integer(),
-    peers: t.list(t.object({ publicKey: t.text(), endpoint: t.text(), persistentKeepaliveInterval: t.duration(), allowedIPs: t.texts() })),
+    peers: t.list(
+      t.object({
+        publicKey: t.text(),
+        endpoint: t.text(),
+        persistentKeepaliveInterval: t.duration(),
+        allowedIPs: t.texts(),
+      }),
+    ),
   }),
   vip: virtualIp,
 })
@@ -118,7 +155,10 @@ const network = t.object(
   {
     hostname: t.text('Host name; the HostnameConfig document replaces it'),
     interfaces: {
-      ...t.list(device, 'Links; the documents LinkConfig, BondConfig, VLANConfig and others replace them'),
+      ...t.list(
+        device,
+        'Links; the documents LinkConfig, BondConfig, VLANConfig and others replace them',
+      ),
       merge: { by: ['interface', 'deviceSelector'] },
     },
     nameservers: t.texts('Addresses of name servers; the ResolverConfig document replaces them'),
@@ -128,7 +168,10 @@ const network = t.object(
       'Lines for /etc/hosts; the StaticHostConfig document replaces them',
     ),
     kubespan: t.object({
-      ...t.each(t.flag(), 'enabled advertiseKubernetesNetworks allowDownPeerBypass harvestExtraEndpoints'),
+      ...t.each(
+        t.flag(),
+        'enabled advertiseKubernetesNetworks allowDownPeerBypass harvestExtraEndpoints',
+      ),
       mtu: t.optionalInteger(),
       filters: t.object({ endpoints: t.texts(), excludeAdvertisedNetworks: t.texts() }),
     }),
@@ -139,7 +182,9 @@ const network = t.object(
 
 const install = t.object(
   {
-    disk: t.text('Disk that Talos is installed on: a path such as /dev/nvme0n1 or one under /dev/disk/by-id'),
+    disk: t.text(
+      'Disk that Talos is installed on: a path such as /dev/nvme0n1 or one under /dev/disk/by-id',
+    ),
     diskSelector: t.object(
       {
         size: t.text('Such as >= 100GB'),
@@ -149,9 +194,16 @@ const install = t.object(
       },
       'Chooses the disk by its properties; the disk’s path wins over it',
     ),
-    extraKernelArgs: t.texts('Kernel arguments; without effect where the image carries them (UEFI since Talos 1.10)'),
-    image: t.text('Installer image; it must carry the same schematic as the image that the server booted'),
-    extensions: t.list(t.object({ image: t.always(t.text()) }), 'Without effect since Talos 1.10: put extensions into the image'),
+    extraKernelArgs: t.texts(
+      'Kernel arguments; without effect where the image carries them (UEFI since Talos 1.10)',
+    ),
+    image: t.text(
+      'Installer image; it must carry the same schematic as the image that the server booted',
+    ),
+    extensions: t.list(
+      t.object({ image: t.always(t.text()) }),
+      'Without effect since Talos 1.10: put extensions into the image',
+    ),
     bootloader: t.flag(),
     wipe: t.always(t.flag('Wipe the disk before the installation')),
     legacyBIOSSupport: t.flag(),
@@ -183,13 +235,26 @@ const registries = t.inPlace(
   t.object(
     {
       mirrors: t.map(
-        t.object({ endpoints: t.always(t.texts()), overridePath: t.flag(), skipFallback: t.flag() }),
+        t.object({
+          endpoints: t.always(t.texts()),
+          overridePath: t.flag(),
+          skipFallback: t.flag(),
+        }),
         'The RegistryMirrorConfig document replaces it',
       ),
       config: t.map(
         t.object({
-          tls: t.object({ clientIdentity: keyPair, ca: t.certificate(), insecureSkipVerify: t.flag() }),
-          auth: t.object({ username: t.text(), password: t.secret(), auth: t.secret(), identityToken: t.secret() }),
+          tls: t.object({
+            clientIdentity: keyPair,
+            ca: t.certificate(),
+            insecureSkipVerify: t.flag(),
+          }),
+          auth: t.object({
+            username: t.text(),
+            password: t.secret(),
+            auth: t.secret(),
+            identityToken: t.secret(),
+          }),
         }),
         'The documents RegistryTLSConfig and RegistryAuthConfig replace it',
       ),
@@ -201,9 +266,15 @@ const registries = t.inPlace(
 const features = t.object(
   {
     rbac: t.flag('Always on since Talos 1.12'),
-    stableHostname: t.flag('A host name from the hardware’s identity; the HostnameConfig document replaces it'),
+    stableHostname: t.flag(
+      'A host name from the hardware’s identity; the HostnameConfig document replaces it',
+    ),
     kubernetesTalosAPIAccess: t.object(
-      { enabled: t.flag(), allowedRoles: t.texts('Talos roles that may be given'), allowedKubernetesNamespaces: t.texts('Namespaces that may ask') },
+      {
+        enabled: t.flag(),
+        allowedRoles: t.texts('Talos roles that may be given'),
+        allowedKubernetesNamespaces: t.texts('Namespaces that may ask'),
+      },
       'Talos’s API for pods; control planes only',
     ),
     apidCheckExtKeyUsage: t.flag('Always on since Talos 1.12'),
@@ -212,7 +283,10 @@ const features = t.object(
       { enabled: t.flag(), port: t.integer('Port on localhost') },
       'A way to the Kubernetes API inside each server that outlives the endpoint',
     ),
-    hostDNS: t.object({ enabled: t.flag(), forwardKubeDNSToHost: t.flag(), resolveMemberNames: t.flag() }, 'Talos’s own caching name server'),
+    hostDNS: t.object(
+      { enabled: t.flag(), forwardKubeDNSToHost: t.flag(), resolveMemberNames: t.flag() },
+      'Talos’s own caching name server',
+    ),
     imageCache: t.object({ localEnabled: t.flag() }),
     nodeAddressSortAlgorithm: t.plainChoice(['v1', 'v2']),
   },
@@ -227,14 +301,20 @@ export const machine = t.object(
     acceptedCAs: acceptedAuthorities,
     certSANs: t.always(t.texts('Further names and addresses of Talos’s API on this server')),
     controlPlane: t.object(
-      { controllerManager: t.object({ disabled: t.flag() }), scheduler: t.object({ disabled: t.flag() }) },
+      {
+        controllerManager: t.object({ disabled: t.flag() }),
+        scheduler: t.object({ disabled: t.flag() }),
+      },
       'Parts of the control plane that don’t run here',
     ),
     kubelet,
     pods: t.sensitive(t.list(t.free(), 'Static pods')),
     network,
     disks: t.list(
-      t.object({ device: t.text(), partitions: t.list(t.object({ size: t.text(), mountpoint: t.text() })) }),
+      t.object({
+        device: t.text(),
+        partitions: t.list(t.object({ size: t.text(), mountpoint: t.text() })),
+      }),
       'Further disks; the UserVolumeConfig document replaces them',
     ),
     install,
@@ -248,11 +328,17 @@ export const machine = t.object(
       'Files under /var',
     ),
     env: environment('Environment of Talos’s services, such as a proxy'),
-    time: t.object({ disabled: t.flag(), servers: t.texts(), bootTimeout: t.duration() }, 'The TimeSyncConfig document replaces it'),
+    time: t.object(
+      { disabled: t.flag(), servers: t.texts(), bootTimeout: t.duration() },
+      'The TimeSyncConfig document replaces it',
+    ),
     sysctls: t.map(t.text(), 'Kernel parameters'),
     sysfs: t.map(t.text(), 'Values under /sys'),
     registries,
-    systemDiskEncryption: t.object({ state: oldEncryption, ephemeral: oldEncryption }, 'The VolumeConfig document replaces it'),
+    systemDiskEncryption: t.object(
+      { state: oldEncryption, ephemeral: oldEncryption },
+      'The VolumeConfig document replaces it',
+    ),
     features,
     udev: t.object({ rules: t.texts() }),
     logging: t.object(
@@ -269,9 +355,17 @@ export const machine = t.object(
       },
       'Where the logs of Talos’s services go',
     ),
-    kernel: t.object({ modules: t.list(t.object({ name: t.always(t.text()), parameters: t.texts() })) }, 'Kernel modules to load'),
-    seccompProfiles: { ...t.list(t.object({ name: t.always(t.text()), value: t.always(t.free()) })), keepEmpty: true },
-    baseRuntimeSpecOverrides: t.sensitive(t.free('Changes to the OCI specification of every container')),
+    kernel: t.object(
+      { modules: t.list(t.object({ name: t.always(t.text()), parameters: t.texts() })) },
+      'Kernel modules to load',
+    ),
+    seccompProfiles: {
+      ...t.list(t.object({ name: t.always(t.text()), value: t.always(t.free()) })),
+      keepEmpty: true,
+    },
+    baseRuntimeSpecOverrides: t.sensitive(
+      t.free('Changes to the OCI specification of every container'),
+    ),
     nodeLabels: t.map(t.text(), 'Labels of the Kubernetes node'),
     nodeAnnotations: t.map(t.text(), 'Annotations of the Kubernetes node'),
     nodeTaints: t.map(t.text(), 'Taints of the Kubernetes node: key: value:effect'),

@@ -8,7 +8,13 @@ type Fields = Record<string, t.Shape>
 const link: Fields = {
   up: t.flag('Whether the link is up'),
   mtu: t.integer('Largest packet in bytes'),
-  addresses: t.list(t.object({ address: t.always(t.text('Address with prefix length')), routePriority: t.optionalInteger() }), 'Static addresses'),
+  addresses: t.list(
+    t.object({
+      address: t.always(t.text('Address with prefix length')),
+      routePriority: t.optionalInteger(),
+    }),
+    'Static addresses',
+  ),
   routes: t.list(
     t.object({
       destination: t.text('Network; none for the default route'),
@@ -28,9 +34,18 @@ const count = t.optionalInteger
 export const networkDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   HostnameConfig: {
     about: 'Host name of the server',
-    fields: { auto: t.choice(['off', 'stable'], 'stable makes a name from the hardware; off for a name of your own'), hostname: t.text('Host name') },
+    fields: {
+      auto: t.choice(
+        ['off', 'stable'],
+        'stable makes a name from the hardware; off for a name of your own',
+      ),
+      hostname: t.text('Host name'),
+    },
   },
-  LinkConfig: { about: 'A physical link: addresses, routes, MTU', fields: { name: t.always(t.text('Name of the link, such as eno1')), ...link } },
+  LinkConfig: {
+    about: 'A physical link: addresses, routes, MTU',
+    fields: { name: t.always(t.text('Name of the link, such as eno1')), ...link },
+  },
   VLANConfig: {
     about: 'A VLAN on a link',
     fields: {
@@ -47,7 +62,15 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       name: t.always(t.text()),
       hardwareAddr,
       links: t.texts('Links that are bonded'),
-      bondMode: t.choice(['balance-rr', 'active-backup', 'balance-xor', 'broadcast', '802.3ad', 'balance-tlb', 'balance-alb']),
+      bondMode: t.choice([
+        'balance-rr',
+        'active-backup',
+        'balance-xor',
+        'broadcast',
+        '802.3ad',
+        'balance-tlb',
+        'balance-alb',
+      ]),
       miimon: count('Milliseconds between checks of the links'),
       updelay: count(),
       downdelay: count(),
@@ -56,7 +79,15 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       arpInterval: count(),
       arpIpTargets: t.texts(),
       nsIp6Targets: t.texts(),
-      arpValidate: t.choice(['none', 'active', 'backup', 'all', 'filter', 'filter-active', 'filter-backup']),
+      arpValidate: t.choice([
+        'none',
+        'active',
+        'backup',
+        'all',
+        'filter',
+        'filter-active',
+        'filter-backup',
+      ]),
       arpAllTargets: t.choice(['any', 'all']),
       lacpRate: t.choice(['slow', 'fast']),
       failOverMac: t.choice(['none', 'active', 'follow']),
@@ -85,11 +116,20 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       ...link,
     },
   },
-  DummyLinkConfig: { about: 'A link without hardware', fields: { name: t.always(t.text()), hardwareAddr, ...link } },
+  DummyLinkConfig: {
+    about: 'A link without hardware',
+    fields: { name: t.always(t.text()), hardwareAddr, ...link },
+  },
   VRFConfig: {
     about: 'A routing domain of its own',
     since: '1.13',
-    fields: { name: t.always(t.text()), hardwareAddr, links: t.texts(), table: t.always(t.text()), ...link },
+    fields: {
+      name: t.always(t.text()),
+      hardwareAddr,
+      links: t.texts(),
+      table: t.always(t.text()),
+      ...link,
+    },
   },
   WireguardConfig: {
     about: 'A WireGuard tunnel',
@@ -143,16 +183,33 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
         'tcp-data-split': t.flag(),
       }),
       channels: t.object({ rx: count(), tx: count(), other: count(), combined: count() }),
-      wakeOnLan: t.list(t.choice(['phy', 'unicast', 'multicast', 'broadcast', 'arp', 'magic', 'magicsecure', 'filter'])),
+      wakeOnLan: t.list(
+        t.choice([
+          'phy',
+          'unicast',
+          'multicast',
+          'broadcast',
+          'arp',
+          'magic',
+          'magicsecure',
+          'filter',
+        ]),
+      ),
     },
   },
   LinkAliasConfig: {
     about: 'A name of your own for a link',
-    fields: { name: t.always(t.text()), selector: t.inPlace(t.object({ match: t.text('CEL expression over link') })) },
+    fields: {
+      name: t.always(t.text()),
+      selector: t.inPlace(t.object({ match: t.text('CEL expression over link') })),
+    },
   },
   Layer2VIPConfig: {
     about: 'A virtual address that the control planes share',
-    fields: { name: t.always(t.text('The address')), link: t.always(t.text('Link that it lies on')) },
+    fields: {
+      name: t.always(t.text('The address')),
+      link: t.always(t.text('Link that it lies on')),
+    },
   },
   HCloudVIPConfig: {
     about: 'A virtual address at Hetzner Cloud',
@@ -161,25 +218,42 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
   ResolverConfig: {
     about: 'Name servers',
     fields: {
-      nameservers: t.list(t.object({ address: t.always(t.text()) }), 'Name servers, in the order they are asked'),
+      nameservers: t.list(
+        t.object({ address: t.always(t.text()) }),
+        'Name servers, in the order they are asked',
+      ),
       searchDomains: t.inPlace(t.object({ domains: t.texts(), disableDefault: t.flag() })),
     },
   },
-  StaticHostConfig: { about: 'A line for /etc/hosts', fields: { name: t.always(t.text('The address')), hostnames: t.always(t.texts()) } },
+  StaticHostConfig: {
+    about: 'A line for /etc/hosts',
+    fields: { name: t.always(t.text('The address')), hostnames: t.always(t.texts()) },
+  },
   TimeSyncConfig: {
     about: 'Where the server takes the time from',
-    fields: { enabled: t.flag(), bootTimeout: t.duration(), ntp: t.object({ servers: t.texts() }), ptp: t.object({ devices: t.texts() }) },
+    fields: {
+      enabled: t.flag(),
+      bootTimeout: t.duration(),
+      ntp: t.object({ servers: t.texts() }),
+      ptp: t.object({ devices: t.texts() }),
+    },
   },
   KubeSpanConfig: {
     about: 'An encrypted mesh between the servers of the cluster',
     since: '1.13',
     fields: {
-      ...t.each(t.flag(), 'enabled advertiseKubernetesNetworks allowDownPeerBypass harvestExtraEndpoints'),
+      ...t.each(
+        t.flag(),
+        'enabled advertiseKubernetesNetworks allowDownPeerBypass harvestExtraEndpoints',
+      ),
       mtu: t.optionalInteger(),
       filters: t.object({ endpoints: t.texts(), excludeAdvertisedNetworks: t.texts() }),
     },
   },
-  KubeSpanEndpointsConfig: { about: 'Further addresses of this server in the mesh', fields: { extraAnnouncedEndpoints: t.always(t.texts()) } },
+  KubeSpanEndpointsConfig: {
+    about: 'Further addresses of this server in the mesh',
+    fields: { extraAnnouncedEndpoints: t.always(t.texts()) },
+  },
   NetworkDefaultActionConfig: {
     about: 'What happens to traffic that no rule names',
     fields: { ingress: t.always(t.plainChoice(['accept', 'block'], undefined, 'accept')) },
@@ -191,18 +265,31 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       portSelector: t.always(
         t.inPlace(
           t.object({
-            ports: t.always({ ...t.list({ is: 'port' }, 'Ports or ranges: 50000, 30000-32767; a patch replaces them'), merge: 'replace' as const }),
+            ports: t.always({
+              ...t.list(
+                { is: 'port' },
+                'Ports or ranges: 50000, 30000-32767; a patch replaces them',
+              ),
+              merge: 'replace' as const,
+            }),
             protocol: t.always(t.plainChoice(['tcp', 'udp', 'icmp', 'icmpv6'])),
           }),
         ),
       ),
       ingress: t.always({
-        ...t.list(t.object({ subnet: t.always(t.text()), except: t.text() }), 'Networks; a patch replaces them'),
+        ...t.list(
+          t.object({ subnet: t.always(t.text()), except: t.text() }),
+          'Networks; a patch replaces them',
+        ),
         merge: 'replace' as const,
       }),
     },
   },
-  BlackholeRouteConfig: { about: 'A route that drops', since: '1.13', fields: { name: t.always(t.text('Destination')), metric: t.integer() } },
+  BlackholeRouteConfig: {
+    about: 'A route that drops',
+    since: '1.13',
+    fields: { name: t.always(t.text('Destination')), metric: t.integer() },
+  },
   RoutingRuleConfig: {
     about: 'A rule that chooses the routing table',
     since: '1.13',
@@ -211,7 +298,11 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       src: t.text(),
       dst: t.text(),
       table: t.always(t.text()),
-      action: t.plainChoice(['unspec', 'unicast', 'blackhole', 'unreachable', 'prohibit'], undefined, 'unspec'),
+      action: t.plainChoice(
+        ['unspec', 'unicast', 'blackhole', 'unreachable', 'prohibit'],
+        undefined,
+        'unspec',
+      ),
       iifName: t.text(),
       oifName: t.text(),
       fwMark: t.integer(),
@@ -221,6 +312,12 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
   TCPProbeConfig: {
     about: 'A check of a way out',
     since: '1.13',
-    fields: { name: t.always(t.text()), interval: t.duration(), failureThreshold: t.integer(), endpoint: t.always(t.text('host:port')), timeout: t.duration() },
+    fields: {
+      name: t.always(t.text()),
+      interval: t.duration(),
+      failureThreshold: t.integer(),
+      endpoint: t.always(t.text('host:port')),
+      timeout: t.duration(),
+    },
   },
 }

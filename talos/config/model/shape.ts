@@ -1,6 +1,7 @@
 /**
- * The model of Talos's documents: which keys exist, how values merge, how a document
- * is written, which values are secret, and what the editor completes. Keys are in the order in which Talos writes them.
+ * The model of Talos's documents: which keys exist, how values merge, how a document is written,
+ * which values are secret, and what the editor completes. Keys are in the order in which Talos
+ * writes them.
  */
 
 import type { Minor } from '../../versions.ts'
@@ -13,8 +14,9 @@ interface Common {
   /** Masked for every reader. */
   secret?: boolean
   /**
-   * May contain a secret, so it is masked for readers without access to secrets: all values in it (`values`), the part after `=` of each text
-   * (`variables`), or the whole text if it is a manifest of a Kubernetes Secret (`manifest`).
+   * May contain a secret, so it is masked for readers without access to secrets: all values in it
+   * (`values`), the part after `=` of each text (`variables`), or the whole text if it is a
+   * manifest of a Kubernetes Secret (`manifest`).
    */
   sensitive?: 'values' | 'variables' | 'manifest'
   /** The first Talos minor with this field or document. */
@@ -74,7 +76,10 @@ export interface MapShape extends Common {
 export interface ObjectShape extends Common {
   is: 'object'
   fields: Readonly<Record<string, Shape>>
-  /** A struct in Go, not a pointer. An empty one is written as `{}` if `always` is set, and left out otherwise. */
+  /**
+   * A struct in Go, not a pointer. An empty one is written as `{}` if `always` is set, and left out
+   * otherwise.
+   */
   inPlace?: boolean
 }
 
@@ -88,7 +93,16 @@ export interface PortShape extends Common {
   is: 'port'
 }
 
-export type Shape = TextShape | IntegerShape | FlagShape | FreeShape | ListShape | MapShape | ObjectShape | ArgumentShape | PortShape
+export type Shape =
+  | TextShape
+  | IntegerShape
+  | FlagShape
+  | FreeShape
+  | ListShape
+  | MapShape
+  | ObjectShape
+  | ArgumentShape
+  | PortShape
 
 type About = string | undefined
 
@@ -97,19 +111,44 @@ const told = (about: About): { about?: string } => (about === undefined ? {} : {
 export const text = (about?: About): TextShape => ({ is: 'text', ...told(about) })
 export const secret = (about?: About): TextShape => ({ is: 'text', secret: true, ...told(about) })
 /** Base64 of a PEM text. */
-export const certificate = (about?: About): TextShape => ({ is: 'text', bytes: true, ...told(about) })
-export const key = (about?: About): TextShape => ({ is: 'text', bytes: true, secret: true, ...told(about) })
-/** One of a few words. The field is a pointer in Talos, so each word can replace each other word. */
-export const choice = (values: readonly string[], about?: About): TextShape => ({ is: 'text', values, optional: true, ...told(about) })
+export const certificate = (about?: About): TextShape => ({
+  is: 'text',
+  bytes: true,
+  ...told(about),
+})
+export const key = (about?: About): TextShape => ({
+  is: 'text',
+  bytes: true,
+  secret: true,
+  ...told(about),
+})
+/**
+ * One of a few words. The field is a pointer in Talos, so each word can replace each other word.
+ */
+export const choice = (values: readonly string[], about?: About): TextShape => ({
+  is: 'text',
+  values,
+  optional: true,
+  ...told(about),
+})
 /** One of a few words. `zero`, if given, is the word that means "not set". */
-export const plainChoice = (values: readonly string[], about?: About, zero?: string): TextShape => ({
+export const plainChoice = (
+  values: readonly string[],
+  about?: About,
+  zero?: string,
+): TextShape => ({
   is: 'text',
   values,
   ...(zero === undefined ? {} : { zero }),
   ...told(about),
 })
 export const integer = (about?: About): IntegerShape => ({ is: 'integer', min: 0, ...told(about) })
-export const optionalInteger = (about?: About): IntegerShape => ({ is: 'integer', min: 0, optional: true, ...told(about) })
+export const optionalInteger = (about?: About): IntegerShape => ({
+  is: 'integer',
+  min: 0,
+  optional: true,
+  ...told(about),
+})
 /** `10s`, `1h30m`: Go's form of a time span. */
 export const duration = (about?: About): TextShape => ({ is: 'text', zero: '0s', ...told(about) })
 export const flag = (about?: About): FlagShape => ({ is: 'flag', ...told(about) })
@@ -117,15 +156,31 @@ export const free = (about?: About): FreeShape => ({ is: 'free', ...told(about) 
 export const list = (of: Shape, about?: About): ListShape => ({ is: 'list', of, ...told(about) })
 export const texts = (about?: About): ListShape => list(text(), about)
 export const map = (of: Shape, about?: About): MapShape => ({ is: 'map', of, ...told(about) })
-export const argumentsOf = (about?: About): MapShape => ({ is: 'map', of: { is: 'argument' }, replaceValues: true, ...told(about) })
-export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({ is: 'object', fields, ...told(about) })
+export const argumentsOf = (about?: About): MapShape => ({
+  is: 'map',
+  of: { is: 'argument' },
+  replaceValues: true,
+  ...told(about),
+})
+export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({
+  is: 'object',
+  fields,
+  ...told(about),
+})
 
 /** Several fields of the same shape, from a text with their names. */
-export const each = (shape: Shape, names: string): Record<string, Shape> => Object.fromEntries(names.split(' ').map((name) => [name, shape]))
+export const each = (shape: Shape, names: string): Record<string, Shape> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, shape]))
 
 export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
 /** Marks a value that may contain a secret, such as settings, files and headers of programs. */
-export const sensitive = <S extends Shape>(shape: S, how: 'values' | 'variables' | 'manifest' = 'values'): S => ({ ...shape, sensitive: how })
+export const sensitive = <S extends Shape>(
+  shape: S,
+  how: 'values' | 'variables' | 'manifest' = 'values',
+): S => ({ ...shape, sensitive: how })
 export const addedIn = <S extends Shape>(since: Minor, shape: S): S => ({ ...shape, since })
 export const inPlace = (shape: ObjectShape): ObjectShape => ({ ...shape, inPlace: true })
-export const about = <S extends Shape>(shape: S, sentence: string): S => ({ ...shape, about: sentence })
+export const about = <S extends Shape>(shape: S, sentence: string): S => ({
+  ...shape,
+  about: sentence,
+})

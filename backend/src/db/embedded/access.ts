@@ -1,8 +1,18 @@
 /**
- * Who may connect to the embedded database: only this program's own account, which the system names for the socket's other end (peer authentication).
- * Neither a password nor a file can be stolen, and the account that runs the server needs no access itself.
+ * Who may connect to the embedded database: only this program's own account, which the system names
+ * for the socket's other end (peer authentication). Neither a password nor a file can be stolen,
+ * and the account that runs the server needs no access itself.
  */
-import { closeSync, fchownSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import type { Account } from './account.ts'
@@ -18,7 +28,10 @@ const files = (program: string): Record<string, string> => ({
   'pg_ident.conf': `${heading}program "${program.replaceAll('"', '""')}" ${role}\n`,
 })
 
-/** Writes the files that differ, each completely or not at all. Returns whether any did; a running server has to read them again (SIGHUP). */
+/**
+ * Writes the files that differ, each completely or not at all. Returns whether any did; a running
+ * server has to read them again (SIGHUP).
+ */
 export function writeAccess(data: string, account: Account | undefined): boolean {
   let hasChanged = false
   for (const [name, text] of Object.entries(files(userInfo().username))) {

@@ -1,6 +1,7 @@
 /**
- * PostgreSQL refuses to run as root. If Steelyard runs as root, PostgreSQL runs as the system account `steelyard`, which nothing else uses,
- * so that no other program of the machine can read the database's files.
+ * PostgreSQL refuses to run as root. If Steelyard runs as root, PostgreSQL runs as the system
+ * account `steelyard`, which nothing else uses, so that no other program of the machine can read
+ * the database's files.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,22 +22,30 @@ const cannotUpdate = 1
 const attempts = 50
 const pauseMs = 200
 
-/** An account by its name. `id` knows the accounts of a directory service too, as on macOS, but takes a process. */
+/**
+ * An account by its name. `id` knows the accounts of a directory service too, as on macOS, but
+ * takes a process.
+ */
 function find(name: string): Account | undefined {
   const fields = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'))
     .find((line) => line[0] === name)
   if (fields) return { name, uid: Number(fields[2]), gid: Number(fields[3]) }
-  const ask = (flag: string) => spawnSync('id', [flag, name], { env: systemPath, encoding: 'utf8' }).stdout?.trim() ?? ''
+  const ask = (flag: string) =>
+    spawnSync('id', [flag, name], { env: systemPath, encoding: 'utf8' }).stdout?.trim() ?? ''
   const [uid, gid] = [ask('-u'), ask('-g')]
-  return /^\d+$/.test(uid) && /^\d+$/.test(gid) ? { name, uid: Number(uid), gid: Number(gid) } : undefined
+  return /^\d+$/.test(uid) && /^\d+$/.test(gid)
+    ? { name, uid: Number(uid), gid: Number(gid) }
+    : undefined
 }
 
 /** The command that creates the account. */
 function creation(platform: string, name: string): string {
   if (platform !== 'linux')
-    return ['', ' UniqueID 399', ' PrimaryGroupID 399', ' UserShell /usr/bin/false'].map((value) => `dscl . -create /Users/${name}${value}`).join(' && ')
+    return ['', ' UniqueID 399', ' PrimaryGroupID 399', ' UserShell /usr/bin/false']
+      .map((value) => `dscl . -create /Users/${name}${value}`)
+      .join(' && ')
   const hasGroup = readFileSync('/etc/group', 'utf8')
     .split('\n')
     .some((line) => line.startsWith(`${name}:`))
@@ -44,21 +53,32 @@ function creation(platform: string, name: string): string {
 }
 
 /**
- * The account to run the database as; undefined without root, because the database then runs as the current user. Creates the account if it is missing.
+ * The account to run the database as; undefined without root, because the database then runs as the
+ * current user. Creates the account if it is missing.
  * @throws Refusal with the command that creates the account, if that fails
  */
-export async function databaseAccount({ uid, platform }: Machine, log: Log, name = accountName): Promise<Account | undefined> {
+export async function databaseAccount(
+  { uid, platform }: Machine,
+  log: Log,
+  name = accountName,
+): Promise<Account | undefined> {
   if (uid !== 0) return undefined
   let reason = `Steelyard doesn't create accounts on ${platform}`
   for (let attempt = 1; ; attempt++) {
     const found = find(name)
-    if (found?.uid === 0) throw new Refusal(`The account ${name} has root's rights, and PostgreSQL refuses to run as root: change its user id`)
+    if (found?.uid === 0)
+      throw new Refusal(
+        `The account ${name} has root's rights, and PostgreSQL refuses to run as root: change its user id`,
+      )
     if (found) return found
     const command = creation(platform, name)
     let isBusy = false
     if (platform === 'linux') {
       const [program, ...args] = command.split(' ')
-      const { status, stderr, error } = spawnSync(program!, args, { env: systemPath, encoding: 'utf8' })
+      const { status, stderr, error } = spawnSync(program!, args, {
+        env: systemPath,
+        encoding: 'utf8',
+      })
       if (status === 0) log.info('database.account_created', { account: name })
       reason = stderr?.trim() || error?.message || `useradd ended with ${status ?? 'a signal'}`
       // Another process that starts at the same time may be creating the account.
@@ -72,15 +92,28 @@ export async function databaseAccount({ uid, platform }: Machine, log: Log, name
   }
 }
 
-/** The account of the database if it exists; else one without any rights, to which the same folders are open as to a new account. */
+/**
+ * The account of the database if it exists; else one without any rights, to which the same folders
+ * are open as to a new account.
+ */
 export const accountOrStranger = (uid: number | undefined): Account | undefined =>
   uid === 0 ? (find(accountName) ?? { name: accountName, uid: 65_534, gid: 65_534 }) : undefined
 
-/** Runs the system's `test` command as the account, or as the current user if there is no account. */
+/**
+ * Runs the system's `test` command as the account, or as the current user if there is no account.
+ */
 function test(account: Account | undefined, flag: '-x' | '-r', path: string): boolean {
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
-  return spawnSync('/bin/sh', ['-c', `test ${flag} "$1"`, 'sh', path], { ...identity, cwd: '/', env: {}, stdio: 'ignore' }).status === 0
+  return (
+    spawnSync('/bin/sh', ['-c', `test ${flag} "$1"`, 'sh', path], {
+      ...identity,
+      cwd: '/',
+      env: {},
+      stdio: 'ignore',
+    }).status === 0
+  )
 }
 
 /** Whether the account can enter a folder or run a file. */
-export const canEnter = (account: Account | undefined, path: string): boolean => test(account, '-x', path)
+export const canEnter = (account: Account | undefined, path: string): boolean =>
+  test(account, '-x', path)

@@ -31,14 +31,20 @@ import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
 const isRoot = testMachine.uid === 0
 const needsRoot = 'Only root can act as other accounts: run the tests as root to see this one'
 const account = await databaseAccount(testMachine, silent)
-const own = account ?? { name: '', uid: testMachine.uid!, gid: statSync(temporaryFolder('own')).gid }
+const own = account ?? {
+  name: '',
+  uid: testMachine.uid!,
+  gid: statSync(temporaryFolder('own')).gid,
+}
 /** Any account will do; these two are the ones that older versions used. */
 const strangers = ['postgres', 'nobody'].map((name): Account => {
   const fields = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'))
     .find((line) => line[0] === name)
-  return fields ? { name, uid: Number(fields[2]), gid: Number(fields[3]) } : { name, uid: 12_345, gid: 12_345 }
+  return fields
+    ? { name, uid: Number(fields[2]), gid: Number(fields[3]) }
+    : { name, uid: 12_345, gid: 12_345 }
 })
 const nobody = strangers[1]!
 
@@ -47,7 +53,13 @@ afterAll(async () => {
   for (const server of running) await server.stop()
 })
 function server(folder: string, as = account, machine = testMachine): EmbeddedPostgres {
-  const made = embeddedPostgres({ folder, account: as, binaries: binaries(folder, as, machine.platform, machine.arch), machine, log: silent })
+  const made = embeddedPostgres({
+    folder,
+    account: as,
+    binaries: binaries(folder, as, machine.platform, machine.arch),
+    machine,
+    log: silent,
+  })
   running.push(made)
   return made
 }
@@ -65,11 +77,18 @@ async function ask({ connection }: EmbeddedPostgres, text: string): Promise<unkn
 /** Runs a module with the repository as its working directory, and returns its output. */
 function run(code: string, ...given: unknown[]): { output: string; signal: NodeJS.Signals | null } {
   const root = path.resolve(import.meta.dirname, '../../../..')
-  const { stdout, stderr, signal } = spawnSync(execPath, ['--input-type=module', '--eval', code, '--', JSON.stringify(given)], { cwd: root, encoding: 'utf8' })
+  const { stdout, stderr, signal } = spawnSync(
+    execPath,
+    ['--input-type=module', '--eval', code, '--', JSON.stringify(given)],
+    { cwd: root, encoding: 'utf8' },
+  )
   return { output: stdout + stderr, signal }
 }
 
-/** What an account gets for a connection to the socket and for reading a file. The module is loaded as root, because the account may not be able to. */
+/**
+ * What an account gets for a connection to the socket and for reading a file. The module is loaded
+ * as root, because the account may not be able to.
+ */
 const asAccount = `
 import pg from 'pg'
 import { readFileSync } from 'node:fs'
@@ -84,15 +103,25 @@ process.exit()
 `
 /** `trust`, as older versions wrote it. */
 function trustAll(data: string, owner: Account): void {
-  for (const [name, text] of Object.entries({ 'pg_hba.conf': 'local all all trust\n', 'pg_ident.conf': '' })) {
+  for (const [name, text] of Object.entries({
+    'pg_hba.conf': 'local all all trust\n',
+    'pg_ident.conf': '',
+  })) {
     writeFileSync(path.join(data, name), text)
     chownSync(path.join(data, name), owner.uid, owner.gid)
   }
 }
 const owners = (folder: string): Set<number> =>
-  new Set([lstatSync(folder).uid, ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => lstatSync(path.join(folder, name)).uid)])
+  new Set([
+    lstatSync(folder).uid,
+    ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(
+      (name) => lstatSync(path.join(folder, name)).uid,
+    ),
+  ])
 
-test('other accounts are refused at the socket and cannot read the files of the database', async ({ skip }) => {
+test('other accounts are refused at the socket and cannot read the files of the database', async ({
+  skip,
+}) => {
   skip(!isRoot, needsRoot)
   const folder = temporaryFolder('pg')
   const one = server(folder)
@@ -100,11 +129,18 @@ test('other accounts are refused at the socket and cannot read the files of the 
   const { host } = one.connection
   const file = path.join(folder, 'postgres/pg_hba.conf')
   expect(run(asAccount, { uid: 0, gid: 0 }, host, file).output.trim()).toBe('["connected","read"]')
-  for (const stranger of strangers) expect(run(asAccount, stranger, host, file).output).toMatch(/^\["connect EACCES .*","EACCES"\]\n$/)
-  // PostgreSQL asks for the account itself, whoever reaches the socket. The account of the server needs no access either.
+  for (const stranger of strangers)
+    expect(run(asAccount, stranger, host, file).output).toMatch(
+      /^\["connect EACCES .*","EACCES"\]\n$/,
+    )
+  // PostgreSQL asks for the account itself, whoever reaches the socket. The account of the server
+  // needs no access either.
   chmodSync(host!, 0o711)
   chmodSync(path.join(host!, '.s.PGSQL.5432'), 0o777)
-  for (const stranger of [...strangers, account!]) expect(run(asAccount, stranger, host, file).output).toContain('Peer authentication failed for user')
+  for (const stranger of [...strangers, account!])
+    expect(run(asAccount, stranger, host, file).output).toContain(
+      'Peer authentication failed for user',
+    )
   await one.stop()
 }, 60_000)
 
@@ -115,21 +151,28 @@ test('a data folder that trusted every account is changed at the next start, als
   await one.start()
   trustAll(data, own)
   testMachine.kill(one.pid()!, 'SIGHUP')
-  const rules = () => ask(one, 'select auth_method, user_name from pg_hba_file_rules').catch(() => [])
+  const rules = () =>
+    ask(one, 'select auth_method, user_name from pg_hba_file_rules').catch(() => [])
   const two = server(folder)
   expect(await two.start()).toBe('adopted')
   // The only rule lets in this program's account (`pg_ident.conf`), as the only role.
-  await expect.poll(rules, { timeout: 30_000 }).toEqual([{ auth_method: 'peer', user_name: ['steelyard'] }])
+  await expect
+    .poll(rules, { timeout: 30_000 })
+    .toEqual([{ auth_method: 'peer', user_name: ['steelyard'] }])
   await two.stop()
   trustAll(data, own)
   const three = server(folder)
   expect(await three.start()).toBe('started')
-  expect(await ask(three, 'select auth_method from pg_hba_file_rules')).toEqual([{ auth_method: 'peer' }])
+  expect(await ask(three, 'select auth_method from pg_hba_file_rules')).toEqual([
+    { auth_method: 'peer' },
+  ])
   expect(statSync(path.join(data, 'pg_hba.conf')).mode & 0o777).toBe(0o600)
   await three.stop()
 }, 60_000)
 
-test('the folder of an older version is handed over, after the server that a kill left running has ended', async ({ skip }) => {
+test('the folder of an older version is handed over, after the server that a kill left running has ended', async ({
+  skip,
+}) => {
   skip(!isRoot, needsRoot)
   const folder = temporaryFolder('pg')
   const data = path.join(folder, 'postgres')
@@ -156,7 +199,9 @@ handOver(data, account, (...entry) => {
   lchownSync(...entry)
 })
 `
-test('a hand-over that is killed at any moment is completed by the next start, and nobody else can enter the folder between', async ({ skip }) => {
+test('a hand-over that is killed at any moment is completed by the next start, and nobody else can enter the folder between', async ({
+  skip,
+}) => {
   skip(!isRoot, needsRoot)
   const folder = temporaryFolder('pg')
   const data = path.join(folder, 'postgres')
@@ -164,7 +209,9 @@ test('a hand-over that is killed at any moment is completed by the next start, a
   await old.start()
   await ask(old, 'create table kept (n integer); insert into kept values (42)')
   await old.stop()
-  const count = readdirSync(data, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory()).length
+  const count = readdirSync(data, { recursive: true, withFileTypes: true }).filter(
+    (entry) => !entry.isDirectory(),
+  ).length
   for (const moment of [0, 1, Math.floor(count / 2), count - 1]) {
     expect(run(killed, data, account, moment)).toEqual({ output: '', signal: 'SIGKILL' })
     expect([lstatSync(data).uid, lstatSync(data).mode & 0o777]).toEqual([0, 0o700])
@@ -176,7 +223,9 @@ test('a hand-over that is killed at any moment is completed by the next start, a
   await next.stop()
 }, 90_000)
 
-test('links are not followed during a hand-over, and a file with a second name is refused', ({ skip }) => {
+test('links are not followed during a hand-over, and a file with a second name is refused', ({
+  skip,
+}) => {
   skip(!isRoot, needsRoot)
   const folder = temporaryFolder('links')
   const data = path.join(folder, 'postgres')
@@ -185,12 +234,15 @@ test('links are not followed during a hand-over, and a file with a second name i
     rmSync(data, { recursive: true, force: true })
     mkdirSync(path.join(data, 'base'), { recursive: true })
     writeFileSync(path.join(data, 'base/1'), '')
-    for (const name of ['', 'base', 'base/1']) chownSync(path.join(data, name), nobody.uid, nobody.gid)
+    for (const name of ['', 'base', 'base/1'])
+      chownSync(path.join(data, name), nobody.uid, nobody.gid)
   }
   writeFileSync(secret, 'of root', { mode: 0o600 })
   make()
   symlinkSync(secret, path.join(data, 'base/link'))
-  expect(() => handOver(data, account!)).toThrow(`is a link to ${secret}. Run "chown -R steelyard: ${secret}", and start Steelyard again`)
+  expect(() => handOver(data, account!)).toThrow(
+    `is a link to ${secret}. Run "chown -R steelyard: ${secret}", and start Steelyard again`,
+  )
   make()
   symlinkSync(folder, path.join(data, 'pg_wal'))
   expect(() => handOver(data, account!)).toThrow('is a link to')
@@ -204,14 +256,21 @@ test('links are not followed during a hand-over, and a file with a second name i
   expect(owners(data)).toEqual(new Set([account!.uid]))
 })
 
-test('as root, the account is created once, also by concurrent starts; where that fails, the error has the command', async ({ skip }) => {
-  await expect(databaseAccount({ ...testMachine, uid: 0, platform: 'darwin' }, silent, 'steelyard-nonesuch')).rejects.toThrow(
+test('as root, the account is created once, also by concurrent starts; where that fails, the error has the command', async ({
+  skip,
+}) => {
+  await expect(
+    databaseAccount({ ...testMachine, uid: 0, platform: 'darwin' }, silent, 'steelyard-nonesuch'),
+  ).rejects.toThrow(
     /can't be created: Steelyard doesn't create accounts on darwin\. Create it with "dscl \. -create \/Users\/steelyard-nonesuch && .*", or start Steelyard as another user/,
   )
   skip(!isRoot, needsRoot)
   const name = `steelyard-t${testMachine.pid}`
   const told: unknown[] = []
-  const log = { ...silent, info: (event: string, fields?: object) => void told.push({ event, ...fields }) }
+  const log = {
+    ...silent,
+    info: (event: string, fields?: object) => void told.push({ event, ...fields }),
+  }
   const code = `
     import { databaseAccount } from './backend/src/db/embedded/account.ts'
     const { silent } = await import('./backend/src/log.ts')
@@ -229,7 +288,9 @@ test('as root, the account is created once, also by concurrent starts; where tha
   } finally {
     spawnSync('userdel', [name])
   }
-  await expect(databaseAccount(testMachine, silent, 'not:a:name')).rejects.toThrow(/can't be created: .*Create it with "useradd --system .*"/)
+  await expect(databaseAccount(testMachine, silent, 'not:a:name')).rejects.toThrow(
+    /can't be created: .*Create it with "useradd --system .*"/,
+  )
 })
 
 test('if something foreign stands at the socket’s place, another name is taken and kept', async () => {
@@ -258,7 +319,11 @@ test('if something foreign stands at the socket’s place, another name is taken
     expect(await third.start()).toBe('adopted')
     expect(third.connection.host).toBe(taken)
     await third.stop()
-    expect([lstatSync(usual).ino, lstatSync(usual).mode, lstatSync(usual).uid]).toEqual([before.ino, before.mode, before.uid])
+    expect([lstatSync(usual).ino, lstatSync(usual).mode, lstatSync(usual).uid]).toEqual([
+      before.ino,
+      before.mode,
+      before.uid,
+    ])
   }
 }, 120_000)
 
@@ -294,5 +359,8 @@ test('if the socket has to move while Steelyard runs, its connections follow', a
 test('the access of a data folder is written once', () => {
   const folder = temporaryFolder('access')
   expect([writeAccess(folder, account), writeAccess(folder, account)]).toEqual([true, false])
-  expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['pg_hba.conf', 'pg_ident.conf'])
+  expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    'pg_hba.conf',
+    'pg_ident.conf',
+  ])
 })

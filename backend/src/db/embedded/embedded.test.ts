@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
@@ -63,10 +71,16 @@ test('a start in an empty folder creates a database, and the next start uses it 
 
 test('if a start was killed while it created the database, the next start removes only the leftovers of that attempt', () => {
   const folder = temporaryFolder('half')
-  for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow']) mkdirSync(path.join(folder, name))
+  for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow'])
+    mkdirSync(path.join(folder, name))
   writeFileSync(path.join(folder, 'postgres.log'), '')
   removeHalfMade(folder)
-  expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['escrow', 'postgres', 'postgres.log', 'postgres.old'])
+  expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    'escrow',
+    'postgres',
+    'postgres.log',
+    'postgres.old',
+  ])
 })
 
 test('a start uses the database server that a killed program left running', async () => {
@@ -86,7 +100,11 @@ test('two concurrent starts in an empty folder end with one PostgreSQL server an
   const both = [server(folder), server(folder)]
   const how = await Promise.all(both.map((s) => s.start()))
   expect(how.filter((h) => h === 'started').length).toBeLessThanOrEqual(1)
-  const ids = await Promise.all(both.map((s) => ask<{ id: string }>(s, 'select system_identifier::text as id from pg_control_system()')))
+  const ids = await Promise.all(
+    both.map((s) =>
+      ask<{ id: string }>(s, 'select system_identifier::text as id from pg_control_system()'),
+    ),
+  )
   expect(ids[0]).toEqual(ids[1])
   await both[0]!.stop()
 })
@@ -104,7 +122,10 @@ test('the supervisor restarts a database server after kill −9, and no commit i
     if (round === 2) rmSync(one.connection.host!, { recursive: true })
     testMachine.kill(pid, 'SIGKILL')
     await expect
-      .poll(() => ask(one, 'select n from kept order by n').catch(() => []), { timeout: 30_000, interval: 100 })
+      .poll(() => ask(one, 'select n from kept order by n').catch(() => []), {
+        timeout: 30_000,
+        interval: 100,
+      })
       .toEqual(Array.from({ length: round }, (_, i) => ({ n: i + 1 })))
     expect(one.pid()).not.toBe(pid)
   }
@@ -134,7 +155,10 @@ test('the socket of another database server is not used', async () => {
   renameSync(path.join(a, 'postgres'), path.join(a, 'old'))
   renameSync(path.join(b, 'postgres'), path.join(a, 'postgres'))
   const again = server(a)
-  const outcome = await Promise.race([again.start(), new Promise((resolve) => setTimeout(() => resolve('still waiting'), 1500))])
+  const outcome = await Promise.race([
+    again.start(),
+    new Promise((resolve) => setTimeout(() => resolve('still waiting'), 1500)),
+  ])
   expect(outcome).toBe('still waiting')
   await again.stop()
   testMachine.kill(pid, 'SIGQUIT')
@@ -174,9 +198,12 @@ test('a damaged database folder is left unchanged, and the error names the missi
   for (const part of ['PG_VERSION', 'global/pg_control']) {
     const folder = temporaryFolder('pg')
     mkdirSync(path.join(folder, 'postgres/global'), { recursive: true })
-    for (const name of ['PG_VERSION', 'global/pg_control', 'postgresql.conf']) if (name !== part) writeFileSync(path.join(folder, 'postgres', name), '18\n')
+    for (const name of ['PG_VERSION', 'global/pg_control', 'postgresql.conf'])
+      if (name !== part) writeFileSync(path.join(folder, 'postgres', name), '18\n')
     await expect(server(folder).start()).rejects.toThrow(
-      new RegExp(`has no ${part}, so it is damaged or was copied in part\\. Nothing was changed\\. .* restore a backup`),
+      new RegExp(
+        `has no ${part}, so it is damaged or was copied in part\\. Nothing was changed\\. .* restore a backup`,
+      ),
     )
     expect(existsSync(path.join(folder, 'postgres/postgresql.conf'))).toBe(true)
     expect(readdirSync(folder)).toEqual(['postgres'])
@@ -188,7 +215,9 @@ test('a failed start leaves no PostgreSQL server running, and its error has the 
   const first = server(folder)
   await first.start()
   await first.stop()
-  writeFileSync(path.join(folder, 'postgres.log'), 'FATAL:  a trouble of last year\n', { flag: 'a' })
+  writeFileSync(path.join(folder, 'postgres.log'), 'FATAL:  a trouble of last year\n', {
+    flag: 'a',
+  })
   let asked = false
   const given = embeddedPostgres({
     folder,

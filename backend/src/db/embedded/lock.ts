@@ -1,6 +1,7 @@
 /**
- * One Steelyard per data folder. The lock file contains the id and the start time of the process that holds it, so that another process
- * with a reused id isn't mistaken for the holder. A dead process loses its lock; a living process keeps it, however slow it is.
+ * One Steelyard per data folder. The lock file contains the id and the start time of the process
+ * that holds it, so that another process with a reused id isn't mistaken for the holder. A dead
+ * process loses its lock; a living process keeps it, however slow it is.
  */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +14,9 @@ export class FolderInUse extends Refusal {
   override readonly name = 'FolderInUse'
   readonly pid: number
   constructor(folder: string, pid: number) {
-    super(`Another Steelyard (process ${pid}) uses the data folder ${folder}: stop it, or set STEELYARD_DATA to another folder`)
+    super(
+      `Another Steelyard (process ${pid}) uses the data folder ${folder}: stop it, or set STEELYARD_DATA to another folder`,
+    )
     this.pid = pid
   }
 }
@@ -21,13 +24,19 @@ export class FolderInUse extends Refusal {
 /** `began`: start time of the process as the system reports it, compared as text. */
 type Holder = { pid: number; began: string }
 
-/** Field 22 of /proc/<pid>/stat (proc(5)), counted after the process name, which may contain any character; on other systems the output of ps. */
+/**
+ * Field 22 of /proc/<pid>/stat (proc(5)), counted after the process name, which may contain any
+ * character; on other systems the output of ps.
+ */
 function beganAt(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
-    return spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ?? ''
+    return (
+      spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ??
+      ''
+    )
   }
 }
 
@@ -59,7 +68,9 @@ export function lockFolder(folder: string, machine: Machine): () => void {
   const { pid } = machine
   const file = path.join(folder, 'steelyard.pid')
   const mine = `${file}.${randomUUID()}`
-  writeFileSync(mine, JSON.stringify({ pid, began: beganAt(pid) } satisfies Holder), { mode: 0o600 })
+  writeFileSync(mine, JSON.stringify({ pid, began: beganAt(pid) } satisfies Holder), {
+    mode: 0o600,
+  })
   try {
     for (;;) {
       try {
@@ -78,7 +89,8 @@ export function lockFolder(folder: string, machine: Machine): () => void {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
         throw error
       }
-      // Another process may have taken the lock between reading and renaming the file. That process gets its lock back.
+      // Another process may have taken the lock between reading and renaming the file. That process
+      // gets its lock back.
       const taken = read(aside)
       if (lives(machine, taken)) {
         try {

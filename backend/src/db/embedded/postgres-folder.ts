@@ -1,7 +1,21 @@
-/** PostgreSQL's data folder: created completely or not at all, checked before a server starts, and recognised by its system identifier. */
+/**
+ * PostgreSQL's data folder: created completely or not at all, checked before a server starts, and
+ * recognised by its system identifier.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import path from 'node:path'
 import { Refusal } from '../../refusal.ts'
 import { role, writeAccess } from './access.ts'
@@ -10,10 +24,16 @@ import type { EmbeddedOptions } from './supervisor.ts'
 /** PostgreSQL can't start with less free space than one segment of its write-ahead log. */
 const leastFreeBytes = 16 * 1024 ** 2
 
-/** PostgreSQL doesn't start if one of these is missing, as in an incomplete copy (PostgreSQL, "Database File Layout"). */
+/**
+ * PostgreSQL doesn't start if one of these is missing, as in an incomplete copy (PostgreSQL,
+ * "Database File Layout").
+ */
 const essential = ['PG_VERSION', 'global/pg_control']
 
-/** Text to append to PostgreSQL's error message, because on a full disk its log contains no reason. Empty if there is room. */
+/**
+ * Text to append to PostgreSQL's error message, because on a full disk its log contains no reason.
+ * Empty if there is room.
+ */
 export function roomLeft(folder: string): string {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < leastFreeBytes ? `. The disk with ${folder} is full: make room` : ''
@@ -28,7 +48,8 @@ export function reasonIn(text: string): string {
 
 /**
  * Whether the folder contains a database.
- * @throws Refusal if the database is incomplete; it is never overwritten, because it may be the only copy
+ * @throws Refusal if the database is incomplete; it is never overwritten, because it may be the
+ * only copy
  */
 export function holdsDatabase(data: string): boolean {
   if (!existsSync(data) || readdirSync(data).length === 0) return false
@@ -40,7 +61,10 @@ export function holdsDatabase(data: string): boolean {
   )
 }
 
-/** First eight bytes of pg_control, as hex: the system identifier, which initdb assigned (src/include/catalog/pg_control.h). */
+/**
+ * First eight bytes of pg_control, as hex: the system identifier, which initdb assigned
+ * (src/include/catalog/pg_control.h).
+ */
 export function systemIdentifier(data: string): string {
   const file = openSync(path.join(data, 'global/pg_control'), 'r')
   try {
@@ -52,13 +76,19 @@ export function systemIdentifier(data: string): string {
   }
 }
 
-/** Removes the remains of a start that was killed while it created the database. Call it only while holding the lock of the data folder. */
+/**
+ * Removes the remains of a start that was killed while it created the database. Call it only while
+ * holding the lock of the data folder.
+ */
 export function removeHalfMade(folder: string): void {
-  for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  for (const name of readdirSync(folder))
+    if (/^postgres\.[0-9a-f]{8}$/.test(name))
+      rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
 /**
- * Creates a database if there is none, in a temporary folder that is then renamed. Safe for concurrent callers.
+ * Creates a database if there is none, in a temporary folder that is then renamed. Safe for
+ * concurrent callers.
  * @param onSpawn receives the initdb process, which has to end together with this process
  * @throws Refusal with initdb's own reason; no files remain
  */
@@ -72,12 +102,30 @@ export async function makeDatabase(
   mkdirSync(building, { mode: 0o700 })
   if (account) chownSync(building, account.uid, account.gid)
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
-  const flags = ['-D', building, '-U', role, '--auth=peer', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
-  // initdb gets its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
-  const child = spawn(binaries.initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  const flags = [
+    '-D',
+    building,
+    '-U',
+    role,
+    '--auth=peer',
+    '--encoding=UTF8',
+    '--locale=C',
+    ...(forgetful ? ['--no-sync'] : []),
+  ]
+  // initdb gets its own process group, so that Ctrl-C in the terminal doesn't reach it, and the
+  // whole group can be ended.
+  const child = spawn(binaries.initdb, flags, {
+    ...identity,
+    cwd: building,
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   onSpawn(child)
   let errors = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-8_000)))
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (text: string) => (errors = (errors + text).slice(-8_000)))
   const code = await new Promise<number | null>((resolve) => {
     child.once('error', (error) => {
       errors += error.message
@@ -86,7 +134,10 @@ export async function makeDatabase(
     child.once('close', resolve)
   })
   try {
-    if (code !== 0) throw new Refusal(`The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder)}`)
+    if (code !== 0)
+      throw new Refusal(
+        `The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder)}`,
+      )
     writeAccess(building, account)
     try {
       renameSync(building, data)

@@ -1,6 +1,17 @@
-/** The folder of the database's socket: private, with a short path, and under a name that nobody else has taken. */
+/**
+ * The folder of the database's socket: private, with a short path, and under a name that nobody
+ * else has taken.
+ */
 import { createHash, randomBytes } from 'node:crypto'
-import { chownSync, lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import type { Machine } from '../../machine.ts'
 import type { Account } from './account.ts'
@@ -10,10 +21,14 @@ const longest = 107 - '/.s.PGSQL.5432'.length
 
 const place = (machine: Machine, id: string): string => {
   const inTemporary = path.join(machine.temporary, `steelyard-${id}`)
-  return Buffer.byteLength(inTemporary) <= longest ? inTemporary : path.join('/tmp', `steelyard-${id}`)
+  return Buffer.byteLength(inTemporary) <= longest
+    ? inTemporary
+    : path.join('/tmp', `steelyard-${id}`)
 }
 
-/** Creates the folder if it is missing. False: others own it or can enter it, or it isn't a folder. */
+/**
+ * Creates the folder if it is missing. False: others own it or can enter it, or it isn't a folder.
+ */
 function take(folder: string, machine: Machine, account: Account | undefined): boolean {
   mkdirSync(path.dirname(folder), { recursive: true })
   try {
@@ -29,11 +44,16 @@ function take(folder: string, machine: Machine, account: Account | undefined): b
 }
 
 /**
- * Anyone can create the folder's usual name in the system's temporary folder before Steelyard does. Then a random name is used, and kept in
- * the file `postgres.socket` beside the database, so that the next start finds a server that still runs.
+ * Anyone can create the folder's usual name in the system's temporary folder before Steelyard does.
+ * Then a random name is used, and kept in the file `postgres.socket` beside the database, so that
+ * the next start finds a server that still runs.
  * @param folder folder that contains `postgres/`
  */
-export function socketFolder(machine: Machine, folder: string, account: Account | undefined): string {
+export function socketFolder(
+  machine: Machine,
+  folder: string,
+  account: Account | undefined,
+): string {
   const file = path.join(folder, 'postgres.socket')
   const readKept = () => {
     try {
@@ -42,7 +62,10 @@ export function socketFolder(machine: Machine, folder: string, account: Account 
       return undefined
     }
   }
-  const usual = createHash('sha256').update(path.join(folder, 'postgres')).digest('hex').slice(0, 12)
+  const usual = createHash('sha256')
+    .update(path.join(folder, 'postgres'))
+    .digest('hex')
+    .slice(0, 12)
   let id = readKept() ?? usual
   while (!take(place(machine, id), machine, account)) {
     id = randomBytes(6).toString('hex')

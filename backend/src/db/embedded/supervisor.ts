@@ -1,10 +1,19 @@
 /**
- * Runs the embedded PostgreSQL as a child and ends it together with this process: after a signal, a refusal or an exception. Only kill −9 leaves it running;
- * the next start adopts it if the server at the socket has the system identifier of the data folder. PostgreSQL's lock decides which process may start
- * a server, and is never deleted here.
+ * Runs the embedded PostgreSQL as a child and ends it together with this process: after a signal, a
+ * refusal or an exception. Only kill −9 leaves it running; the next start adopts it if the server
+ * at the socket has the system identifier of the data folder. PostgreSQL's lock decides which
+ * process may start a server, and is never deleted here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, truncateSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
@@ -15,7 +24,13 @@ import { role, writeAccess } from './access.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { handOver, isForeign, serversIn } from './hand-over.ts'
-import { holdsDatabase, makeDatabase, reasonIn, roomLeft, systemIdentifier } from './postgres-folder.ts'
+import {
+  holdsDatabase,
+  makeDatabase,
+  reasonIn,
+  roomLeft,
+  systemIdentifier,
+} from './postgres-folder.ts'
 import { removeSocketFolder, socketFolder } from './socket.ts'
 
 export interface EmbeddedOptions {
@@ -29,26 +44,42 @@ export interface EmbeddedOptions {
   readonly forgetful?: boolean
   /** Whether the program was told to stop; a slow start is then abandoned. */
   readonly stopAsked?: () => boolean
-  /** False for a short command that uses the server of a running Steelyard: the server then keeps running when the command ends. */
+  /**
+   * False for a short command that uses the server of a running Steelyard: the server then keeps
+   * running when the command ends.
+   */
   readonly ours?: boolean
 }
 
 const startTimeoutMs = 90_000
 const checkMs = 1_000
-/** How often to check that the process of an adopted server exists. The end of a launched one is an event. */
+/**
+ * How often to check that the process of an adopted server exists. The end of a launched one is an
+ * event.
+ */
 const lifeCheckMs = 100
 /** How often to ask a living server for an answer, over a new connection. */
 const probeMs = 5_000
-/** How often to check whether a starting server answers. PostgreSQL starts a process for each check. */
+/**
+ * How often to check whether a starting server answers. PostgreSQL starts a process for each check.
+ */
 const answerCheckMs = 40
-/** How long to wait for a fast shutdown before requesting an immediate one. The checkpoint takes long on a busy disk. */
+/**
+ * How long to wait for a fast shutdown before requesting an immediate one. The checkpoint takes
+ * long on a busy disk.
+ */
 const fastStopMs = 20_000
 const immediateStopMs = 10_000
 const largestLogBytes = 8 * 1024 ** 2
-/** PostgreSQL's messages for errors that waiting doesn't fix (src/backend/utils/init/miscinit.c, storage/file). */
-const hopeless = /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
+/**
+ * PostgreSQL's messages for errors that waiting doesn't fix (src/backend/utils/init/miscinit.c,
+ * storage/file).
+ */
+const hopeless =
+  /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
 
-// Reads relative to the server's working directory, so moving the directory doesn't matter. pg_control_system() would use the original path.
+// Reads relative to the server's working directory, so moving the directory doesn't matter.
+// pg_control_system() would use the original path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
 /** A server that this process launched. */
@@ -57,7 +88,16 @@ type Launched = { readonly pid: number | undefined; readonly hasEnded: () => boo
 export type EmbeddedPostgres = ReturnType<typeof embeddedPostgres>
 
 export function embeddedPostgres(options: EmbeddedOptions) {
-  const { folder, account, binaries, machine, log, forgetful = false, stopAsked = () => false, ours = true } = options
+  const {
+    folder,
+    account,
+    binaries,
+    machine,
+    log,
+    forgetful = false,
+    stopAsked = () => false,
+    ours = true,
+  } = options
   const data = path.join(folder, 'postgres')
   const lock = path.join(data, 'postmaster.pid')
   const logFile = path.join(folder, 'postgres.log')
@@ -98,7 +138,10 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Takes the socket's folder, again at each launch, because systems remove old folders from the temporary one (tmpfiles.d(5)). */
+  /**
+   * Takes the socket's folder, again at each launch, because systems remove old folders from the
+   * temporary one (tmpfiles.d(5)).
+   */
   const takeSocket = (): void => {
     const taken = socketFolder(machine, folder, account)
     if (taken === socket) return
@@ -109,7 +152,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
 
   const launch = (): Launched => {
     takeSocket()
-    if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) truncateSync(logFile)
+    if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes)
+      truncateSync(logFile)
     const out = openSync(logFile, 'a', 0o600)
     logFrom = statSync(logFile).size
     const settings = [
@@ -125,7 +169,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       'timezone=UTC',
       ...(forgetful ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
     ]
-    // The server gets its own process group, so that Ctrl-C doesn't reach it and it survives a kill of this process.
+    // The server gets its own process group, so that Ctrl-C doesn't reach it and it survives a kill
+    // of this process.
     const child = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((s) => ['-c', s])], {
       ...identity,
       cwd: data,
@@ -157,24 +202,40 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     const file = openSync(logFile, 'r')
     try {
       const bytes = Buffer.alloc(Math.min(64 * 1024, Math.max(0, statSync(logFile).size - logFrom)))
-      readSync(file, bytes, 0, bytes.length, Math.max(logFrom, statSync(logFile).size - bytes.length))
+      readSync(
+        file,
+        bytes,
+        0,
+        bytes.length,
+        Math.max(logFrom, statSync(logFile).size - bytes.length),
+      )
       return reasonIn(bytes.toString('utf8'))
     } finally {
       closeSync(file)
     }
   }
 
-  /** Requests a fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that hangs, requests an immediate one; the next start recovers. */
+  /**
+   * Requests a fast shutdown: PostgreSQL ends sessions, flushes, and removes its lock. If that
+   * hangs, requests an immediate one; the next start recovers.
+   */
   const end = async (server: number, isOver: () => boolean): Promise<void> => {
-    for (const [signal, withinMs] of [['SIGINT', fastStopMs] as const, ['SIGQUIT', immediateStopMs] as const]) {
+    for (const [signal, withinMs] of [
+      ['SIGINT', fastStopMs] as const,
+      ['SIGQUIT', immediateStopMs] as const,
+    ]) {
       if (isOver()) return
       tell(server, signal)
-      for (const until = performance.now() + withinMs; !isOver() && performance.now() < until;) await sleep(20)
+      for (const until = performance.now() + withinMs; !isOver() && performance.now() < until;)
+        await sleep(20)
     }
     if (!isOver()) log.warn('database.stop_slow', { pid: server })
   }
 
-  /** Starts or adopts a server. If PostgreSQL's lock refuses a start, retries: the lock's holder may still be starting, or be dead and not yet reaped. */
+  /**
+   * Starts or adopts a server. If PostgreSQL's lock refuses a start, retries: the lock's holder may
+   * still be starting, or be dead and not yet reaped.
+   */
   const bringUp = async (patient: boolean): Promise<'started' | 'adopted'> => {
     let told = ''
     const until = performance.now() + startTimeoutMs
@@ -185,7 +246,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
     for (let waitMs = 100; ; waitMs = Math.min(2000, waitMs * 2)) {
       if (await isServing()) return 'adopted'
-      if (isGivenUp()) throw new Refusal('The embedded PostgreSQL was not started, because Steelyard is stopping')
+      if (isGivenUp())
+        throw new Refusal('The embedded PostgreSQL was not started, because Steelyard is stopping')
       const child = launch()
       while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
         await sleep(answerCheckMs)
@@ -232,7 +294,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       if (!isDead && sinceProbeMs < probeMs) continue
       sinceProbeMs = 0
       try {
-        // A living server that doesn't answer may be busy, so it is probed twice. PostgreSQL's own lock prevents a second server.
+        // A living server that doesn't answer may be busy, so it is probed twice. PostgreSQL's own
+        // lock prevents a second server.
         if (!isDead && ((await answers()) || (await answersSoon()))) continue
         log.error('database.gone', { folder: data })
         const how = await bringUp(true)
@@ -268,15 +331,22 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
-  /** Hands the data folder of an older Steelyard over to the account, after its server, which a kill may have left running, has ended. */
+  /**
+   * Hands the data folder of an older Steelyard over to the account, after its server, which a kill
+   * may have left running, has ended.
+   */
   const takeOver = async (): Promise<void> => {
     if (!account || !isForeign(data, account)) return
     const isOver = () => serversIn(data).length === 0
     const server = pid()
     if (server !== undefined && serversIn(data).includes(server)) await end(server, isOver)
     // The sessions of a killed server end by themselves, soon after it.
-    for (const until = performance.now() + immediateStopMs; !isOver() && performance.now() < until;) await sleep(checkMs / 10)
-    if (!isOver()) throw new Refusal(`PostgreSQL (process ${serversIn(data).join(', ')}) still uses ${data}: stop it, and start Steelyard again`)
+    for (const until = performance.now() + immediateStopMs; !isOver() && performance.now() < until;)
+      await sleep(checkMs / 10)
+    if (!isOver())
+      throw new Refusal(
+        `PostgreSQL (process ${serversIn(data).join(', ')}) still uses ${data}: stop it, and start Steelyard again`,
+      )
     handOver(data, account)
     log.info('database.handed_over', { folder: data, account: account.name })
   }
@@ -285,13 +355,18 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     get connection(): ClientConfig {
       return connection
     },
-    /** Calls `act` with the new folder if the socket had to move, because others took its folder. */
+    /**
+     * Calls `act` with the new folder if the socket had to move, because others took its folder.
+     */
     whenMoved(act: (host: string) => void): void {
       onMoved = act
     },
     /** Process id of the server, read from its lock file. */
     pid,
-    /** Creates the data folder if it is missing, starts or adopts the server and waits until the server answers. Leaves no process after a failure. */
+    /**
+     * Creates the data folder if it is missing, starts or adopts the server and waits until the
+     * server answers. Leaves no process after a failure.
+     */
     async start(): Promise<'started' | 'adopted'> {
       if (ours) callOff = machine.atExit(endWithUs)
       try {
@@ -322,8 +397,13 @@ export function embeddedPostgres(options: EmbeddedOptions) {
       const server = pid()
       if (serving !== undefined && serving === server) {
         await end(server, () => !existsSync(lock) || !isAlive(machine, server))
-        // The server removes its lock before its process is gone. Waits at most a second for the process.
-        for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
+        // The server removes its lock before its process is gone. Waits at most a second for the
+        // process.
+        for (
+          const until = performance.now() + 1_000;
+          isAlive(machine, server) && performance.now() < until;
+        )
+          await sleep(20)
         removeSocketFolder(socket)
       }
       callOff()

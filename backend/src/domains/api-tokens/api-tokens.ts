@@ -1,13 +1,22 @@
 /**
- * API tokens for programs: created once, stored as a hash, checked at each call. What a process has cached about a token is read again after seconds, and
- * dropped at once when any process revokes the token or changes its user.
+ * API tokens for programs: created once, stored as a hash, checked at each call. What a process has
+ * cached about a token is read again after seconds, and dropped at once when any process revokes
+ * the token or changes its user.
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { type ApiToken, apiTokenCreate, apiTokenList, apiTokenPattern, apiTokenRevoke, mayHaveScopes, mostApiTokens } from '#contract/people/api-tokens.ts'
+import {
+  type ApiToken,
+  apiTokenCreate,
+  apiTokenList,
+  apiTokenPattern,
+  apiTokenRevoke,
+  mayHaveScopes,
+  mostApiTokens,
+} from '#contract/people/api-tokens.ts'
 import { scopesOf } from '#contract/permissions.ts'
 import { inTransaction, lock, notify, violatedConstraint } from '../../db/db.ts'
 import { demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
@@ -38,7 +47,9 @@ export function apiTokenRoutes(app: FastifyInstance, tokens: ApiTokens): void {
   const on = serve(app)
   on(apiTokenList, ({ caller, query }) => tokens.list(signedIn(caller), query))
   on(apiTokenCreate, ({ caller, body }) => tokens.create(signedIn(caller), body))
-  on(apiTokenRevoke, ({ caller, params }) => tokens.revoke(signedIn(caller), params.id).then(() => undefined))
+  on(apiTokenRevoke, ({ caller, params }) =>
+    tokens.revoke(signedIn(caller), params.id).then(() => undefined),
+  )
 }
 
 /** @param parts `onRevoked`: called with the id of every token that is revoked, in any process */
@@ -50,7 +61,10 @@ export function apiTokens({
   onRevoked,
 }: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & { onRevoked: (id: string) => void }) {
   const cache = new Map<string, { at: number; row: store.TokenRow }>()
-  /** Number of received notifications. A token isn't cached if a notification arrived while it was read, because the read data may be outdated. */
+  /**
+   * Number of received notifications. A token isn't cached if a notification arrived while it was
+   * read, because the read data may be outdated.
+   */
   let changes = 0
   const forgetWhere = (over: (row: store.TokenRow) => boolean): void => {
     changes++
@@ -67,7 +81,8 @@ export function apiTokens({
     if (word === 'person') forgetWhere((row) => row.person_id === personId)
   })
 
-  const isOver = ({ expires_at, disabled_at }: store.TokenRow): boolean => disabled_at !== null || expires_at.getTime() <= clock.now()
+  const isOver = ({ expires_at, disabled_at }: store.TokenRow): boolean =>
+    disabled_at !== null || expires_at.getTime() <= clock.now()
   const present = (row: store.TokenRow): ApiToken => ({
     id: row.id,
     name: row.name,
@@ -79,21 +94,24 @@ export function apiTokens({
     last_used_at: row.last_used_at?.toISOString() ?? null,
     last_used_ip: row.last_used_ip,
   })
-  const held = (row: store.TokenRow) => row.scopes.filter((scope) => scopesOf[row.role].includes(scope))
+  const held = (row: store.TokenRow) =>
+    row.scopes.filter((scope) => scopesOf[row.role].includes(scope))
 
   const standing = async (text: string, ip: string): Promise<store.TokenRow | undefined> => {
     const hash = hashOf(text)
     const key = hash.toString('base64')
     const cached = cache.get(key)
     const now = clock.now()
-    if (cached && now - cached.at < cachedMs && cached.at <= now) return isOver(cached.row) ? undefined : cached.row
+    if (cached && now - cached.at < cachedMs && cached.at <= now)
+      return isOver(cached.row) ? undefined : cached.row
     const before = changes
     const row = await store.byHash(db, hash)
     if (!row || isOver(row)) {
       cache.delete(key)
       return undefined
     }
-    if (row.last_used_at === null || now - row.last_used_at.getTime() >= usedEveryMs) await store.touch(db, row.id, new Date(now), ip)
+    if (row.last_used_at === null || now - row.last_used_at.getTime() >= usedEveryMs)
+      await store.touch(db, row.id, new Date(now), ip)
     if (cache.size >= mostCached) cache.clear()
     if (changes === before) cache.set(key, { at: now, row })
     return row
@@ -102,14 +120,29 @@ export function apiTokens({
   return {
     authenticate: (async (text, { ip, requestId }) => {
       const row = apiTokenPattern.test(text) ? await standing(text, ip) : undefined
-      if (!row) throw new Problem('session_expired', 'This API token is not valid: it has expired or was revoked, or its user was disabled.')
+      if (!row)
+        throw new Problem(
+          'session_expired',
+          'This API token is not valid: it has expired or was revoked, or its user was disabled.',
+        )
       return {
-        caller: { kind: 'user', isToken: true, userId: row.person_id, email: row.email, sessionId: row.id, scopes: held(row), ip, requestId },
+        caller: {
+          kind: 'user',
+          isToken: true,
+          userId: row.person_id,
+          email: row.email,
+          sessionId: row.id,
+          scopes: held(row),
+          ip,
+          requestId,
+        },
         tokenEndsAt: row.expires_at.getTime(),
       }
     }) satisfies Authenticate,
 
-    /** The callers whose token was revoked or has lost permissions since their stream was opened. */
+    /**
+     * The callers whose token was revoked or has lost permissions since their stream was opened.
+     */
     async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
       if (callers.length === 0) return []
       const rows = await store.byIds(
@@ -124,22 +157,32 @@ export function apiTokens({
     },
 
     /** @throws Problem forbidden for others' tokens without `users:manage` */
-    async list(caller: UserCaller, query: Input<typeof apiTokenList>['query']): Promise<Page<ApiToken>> {
+    async list(
+      caller: UserCaller,
+      query: Input<typeof apiTokenList>['query'],
+    ): Promise<Page<ApiToken>> {
       const { user_id: asked = caller.userId } = query
       demandAccess(caller, asked)
-      const { rows, total } = await store.page(db, query, { personId: asked === 'all' ? undefined : asked, now: new Date(clock.now()) })
+      const { rows, total } = await store.page(db, query, {
+        personId: asked === 'all' ? undefined : asked,
+        now: new Date(clock.now()),
+      })
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
     /** @throws Problem forbidden for scopes that the caller lacks, name_taken, conflict */
-    async create(caller: UserCaller, { name, scopes, lifetime_days }: Input<typeof apiTokenCreate>['body']): Promise<Answer<typeof apiTokenCreate>> {
+    async create(
+      caller: UserCaller,
+      { name, scopes, lifetime_days }: Input<typeof apiTokenCreate>['body'],
+    ): Promise<Answer<typeof apiTokenCreate>> {
       demand(mayHaveScopes(caller.scopes, scopes), 'forbidden')
       const token = `${prefix}${randomBytes(32).toString('base64url')}`
       const at = clock.now()
       try {
         return await inTransaction(db, async (tx) => {
           await lock(tx, `api tokens ${caller.userId}`)
-          if ((await store.count(tx, caller.userId)) >= mostApiTokens) throw new Problem('conflict', `You have ${mostApiTokens} API tokens: revoke one first`)
+          if ((await store.count(tx, caller.userId)) >= mostApiTokens)
+            throw new Problem('conflict', `You have ${mostApiTokens} API tokens: revoke one first`)
           const id = await store.insert(tx, {
             person_id: caller.userId,
             name,
@@ -149,7 +192,11 @@ export function apiTokens({
             expires_at: new Date(at + lifetime_days * 86_400_000),
           })
           const made = present((await store.byId(tx, id))!)
-          await record(tx, caller, { action: 'api_token.created', target: { kind: 'api_token', id, name }, after: made })
+          await record(tx, caller, {
+            action: 'api_token.created',
+            target: { kind: 'api_token', id, name },
+            after: made,
+          })
           return { ...made, token }
         })
       } catch (error) {
@@ -165,14 +212,23 @@ export function apiTokens({
         const row = await store.byId(tx, id)
         // A program may give up its own token.
         const isOwn = caller.isToken === true && caller.sessionId === id
-        if (!row || !(isOwn || mayManageAccess(caller, row.person_id)) || !(await store.remove(tx, id)))
+        if (
+          !row ||
+          !(isOwn || mayManageAccess(caller, row.person_id)) ||
+          !(await store.remove(tx, id))
+        )
           throw new Problem('not_found', 'There is no such API token')
         await notify(tx, channel, id)
-        await record(tx, caller, { action: 'api_token.revoked', target: { kind: 'api_token', id, name: row.name }, before: present(row) })
+        await record(tx, caller, {
+          action: 'api_token.revoked',
+          target: { kind: 'api_token', id, name: row.name },
+          before: present(row),
+        })
       })
       forget(id)
     },
 
-    removeOld: async (): Promise<void> => void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
+    removeOld: async (): Promise<void> =>
+      void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
   }
 }

@@ -1,6 +1,16 @@
-/** The record of what `steelyard apply` has created. It only says what `apply --prune` may remove; the objects themselves belong to their domains. */
+/**
+ * The record of what `steelyard apply` has created. It only says what `apply --prune` may remove;
+ * the objects themselves belong to their domains.
+ */
 import type { FastifyInstance } from 'fastify'
-import { type Applied, type AppliedKind, appliedKinds, appliedList, appliedMove, readScopeOf } from '#contract/apply/applied.ts'
+import {
+  type Applied,
+  type AppliedKind,
+  appliedKinds,
+  appliedList,
+  appliedMove,
+  readScopeOf,
+} from '#contract/apply/applied.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -25,14 +35,21 @@ export function appliedRoutes(app: FastifyInstance, { db }: Platform): void {
   const on = serve(app)
 
   /** The objects that the caller may see. */
-  const list = async (caller: UserCaller, query: Input<typeof appliedList>['query']): Promise<Page<Applied>> => {
+  const list = async (
+    caller: UserCaller,
+    query: Input<typeof appliedList>['query'],
+  ): Promise<Page<Applied>> => {
     const visible = kinds.filter((kind) => permits(caller.scopes, readScopeOf(kind)).ok)
-    const { rows, total } = visible.length === 0 ? { rows: [], total: 0 } : await store.page(db, visible, query)
+    const { rows, total } =
+      visible.length === 0 ? { rows: [], total: 0 } : await store.page(db, visible, query)
     return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
   }
 
   /** @throws Problem forbidden unless the caller may change every named object */
-  const move = async (caller: UserCaller, { set, objects }: Input<typeof appliedMove>['body']): Promise<number> => {
+  const move = async (
+    caller: UserCaller,
+    { set, objects }: Input<typeof appliedMove>['body'],
+  ): Promise<number> => {
     const byKind = Map.groupBy(objects, ({ kind }) => kind)
     for (const kind of byKind.keys()) {
       const verdict = permits(caller.scopes, appliedKinds[kind])

@@ -1,4 +1,7 @@
-/** SQL for the record of what `steelyard apply` has created. Rows are written by `record.ts`, in the transaction of each creation and removal. */
+/**
+ * SQL for the record of what `steelyard apply` has created. Rows are written by `record.ts`, in the
+ * transaction of each creation and removal.
+ */
 import { type Selectable, sql } from 'kysely'
 import { type AppliedKind, appliedList } from '#contract/apply/applied.ts'
 import type { Input } from '#contract/operation.ts'
@@ -16,11 +19,27 @@ const readers: SqlReaders<typeof appliedList.list> = {
 }
 
 /** One page of the objects of these kinds. */
-export const page = (db: Db, kinds: readonly AppliedKind[], query: Input<typeof appliedList>['query']): Promise<{ rows: AppliedRow[]; total: number }> =>
-  readPage(db.selectFrom('applied_object').selectAll().where('kind', 'in', kinds), appliedList.list, readers, query)
+export const page = (
+  db: Db,
+  kinds: readonly AppliedKind[],
+  query: Input<typeof appliedList>['query'],
+): Promise<{ rows: AppliedRow[]; total: number }> =>
+  readPage(
+    db.selectFrom('applied_object').selectAll().where('kind', 'in', kinds),
+    appliedList.list,
+    readers,
+    query,
+  )
 
-/** Moves objects of one kind to a set. Resolves to the number of objects that were in another set. */
-export async function move(tx: Tx, set: string, kind: AppliedKind, ids: readonly string[]): Promise<number> {
+/**
+ * Moves objects of one kind to a set. Resolves to the number of objects that were in another set.
+ */
+export async function move(
+  tx: Tx,
+  set: string,
+  kind: AppliedKind,
+  ids: readonly string[],
+): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('applied_object')
     .set({ set_name: set })

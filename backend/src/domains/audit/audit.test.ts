@@ -1,7 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { type AuditCheck, type AuditEntry, auditCsv, auditCsvColumns, auditList, auditNdjson, auditVerify } from '#contract/audit.ts'
+import {
+  type AuditCheck,
+  type AuditEntry,
+  auditCsv,
+  auditCsvColumns,
+  auditList,
+  auditNdjson,
+  auditVerify,
+} from '#contract/audit.ts'
 import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
 import { authorize } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
@@ -13,7 +21,15 @@ import { vault } from '../../vault/vault.ts'
 import { unkeyedHash } from '../events/chain.ts'
 import { verifyAudit } from './audit.ts'
 
-const place = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
+const place = {
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: null,
+  certifications: [],
+  latitude: null,
+  longitude: null,
+}
 
 async function withEntries(): Promise<Backend> {
   const backend = await startBackend()
@@ -40,7 +56,11 @@ test('an audit entry names the user, the action, the source address and the resu
     after: { code: 'PL-POZ-1' },
   })
   const refused = (await admin.call(auditList, { query: { action: 'session.refused' } })).answer!
-  expect(refused.items[0]).toMatchObject({ actor: null, result: 'invalid_credentials', target: { id: admin.userId } })
+  expect(refused.items[0]).toMatchObject({
+    actor: null,
+    result: 'invalid_credentials',
+    target: { id: admin.userId },
+  })
   expect(JSON.stringify(await admin.call(auditList))).not.toContain(admin.password)
 })
 
@@ -48,7 +68,9 @@ test('the audit log is searched for literal text, and is paged', async () => {
   const backend = await withEntries()
   const admin = await backend.signIn()
   await backend.publish()
-  const { answer: page } = await admin.call(auditList, { query: { action: 'datacenter.created', per_page: 2, page: 2 } })
+  const { answer: page } = await admin.call(auditList, {
+    query: { action: 'datacenter.created', per_page: 2, page: 2 },
+  })
   expect(page).toMatchObject({ page: 2, per_page: 2, total: 5 })
   expect(page!.items).toHaveLength(2)
   const total = async (q: string) => (await admin.call(auditList, { query: { q } })).answer!.total
@@ -61,19 +83,30 @@ test('the audit log is filtered by kind of object, result, source address and ti
   const admin = await backend.signIn()
   await backend.call(authorize, { body: { email: admin.email, password: 'not the password' } })
   await backend.publish()
-  const actions = async (query: object) => (await admin.call(auditList, { query })).answer!.items.map((e) => e.action)
-  expect(await actions({ about: 'datacenter' })).toEqual(Array.from({ length: 5 }, () => 'datacenter.created'))
+  const actions = async (query: object) =>
+    (await admin.call(auditList, { query })).answer!.items.map((e) => e.action)
+  expect(await actions({ about: 'datacenter' })).toEqual(
+    Array.from({ length: 5 }, () => 'datacenter.created'),
+  )
   expect(await actions({ result: 'refused' })).toEqual(['session.refused'])
-  expect(await actions({ result: 'ok', about: 'session', actor: admin.email })).toEqual(['session.started'])
+  expect(await actions({ result: 'ok', about: 'session', actor: admin.email })).toEqual([
+    'session.started',
+  ])
   expect((await actions({ ip: '127.0.0.1' })).length).toBeGreaterThan(5)
   expect(await actions({ ip: '127.0.0.2' })).toEqual([])
   const now = backend.clock.now()
-  const [before, after] = [new Date(now - 3600_000).toISOString(), new Date(now + 1000).toISOString()]
+  const [before, after] = [
+    new Date(now - 3600_000).toISOString(),
+    new Date(now + 1000).toISOString(),
+  ]
   expect((await actions({ since: before, until: after })).length).toBeGreaterThan(5)
   expect(await actions({ since: after })).toEqual([])
   expect(await actions({ until: before })).toEqual([])
   for (const query of [{ about: 'nothing' }, { since: 'yesterday' }, { result: 'maybe' }])
-    expect(await admin.call(auditList, { query: query as object })).toMatchObject({ status: 400, problem: { code: 'bad_request' } })
+    expect(await admin.call(auditList, { query: query as object })).toMatchObject({
+      status: 400,
+      problem: { code: 'bad_request' },
+    })
 })
 
 test('an export has the matching entries, oldest first, and is itself audited', async () => {
@@ -81,11 +114,20 @@ test('an export has the matching entries, oldest first, and is itself audited', 
   const admin = await backend.signIn()
   await backend.publish()
   const csv = await admin.call(auditCsv, { query: { about: 'datacenter' } })
-  expect(csv.headers).toMatchObject({ 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="audit.csv"' })
+  expect(csv.headers).toMatchObject({
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="audit.csv"',
+  })
   const [head, ...rows] = parseCsv(csv.text).records.map(({ cells }) => cells)
   expect(head).toEqual(auditCsvColumns)
   const at = (name: (typeof auditCsvColumns)[number]) => auditCsvColumns.indexOf(name)
-  expect(rows.map((row) => row[at('target_name')])).toEqual(['PL-POZ-1', 'PL-POZ-2', 'PL-POZ-3', 'PL-POZ-4', 'PL-POZ-5'])
+  expect(rows.map((row) => row[at('target_name')])).toEqual([
+    'PL-POZ-1',
+    'PL-POZ-2',
+    'PL-POZ-3',
+    'PL-POZ-4',
+    'PL-POZ-5',
+  ])
   expect(JSON.parse(rows[0]![at('after')]!)).toMatchObject({ code: 'PL-POZ-1' })
   const lines = (await admin.call(auditNdjson)).text.trim().split('\n')
   const entries = lines.map((line) => JSON.parse(line) as AuditEntry)
@@ -94,7 +136,10 @@ test('an export has the matching entries, oldest first, and is itself audited', 
   expect(entries.slice(0, 3)).toEqual(listed.items)
   await backend.publish()
   const exported = (await admin.call(auditList, { query: { action: 'audit.exported' } })).answer!
-  expect(exported.items.map((e) => e.after)).toEqual([{ format: 'ndjson' }, { format: 'csv', about: 'datacenter' }])
+  expect(exported.items.map((e) => e.after)).toEqual([
+    { format: 'ndjson' },
+    { format: 'csv', about: 'datacenter' },
+  ])
 })
 
 const checksOf = (text: string) =>
@@ -110,24 +155,50 @@ test('verification over the API tells its progress and ends with the verdict', a
   const checks = checksOf((await admin.call(auditVerify)).text)
   expect(checks[0]).toEqual({ state: 'checking', checked: 0, of: 9 })
   const verdict = checks.at(-1)!
-  expect(verdict).toEqual({ state: 'intact', entries: 9, unkeyed: 0, head: expect.stringMatching(/^[0-9a-f]{64}@9$/) as string })
+  expect(verdict).toEqual({
+    state: 'intact',
+    entries: 9,
+    unkeyed: 0,
+    head: expect.stringMatching(/^[0-9a-f]{64}@9$/) as string,
+  })
   const { head } = verdict as { head: string }
-  expect(checksOf((await admin.call(auditVerify, { query: { head } })).text).at(-1)).toEqual(verdict)
+  expect(checksOf((await admin.call(auditVerify, { query: { head } })).text).at(-1)).toEqual(
+    verdict,
+  )
   const noted = await admin.call(auditVerify, { query: { head: `${'0'.repeat(64)}@3` } })
-  expect(checksOf(noted.text).at(-1)).toMatchObject({ state: 'broken', seq: 3, reason: expect.stringContaining('another hash') as string })
+  expect(checksOf(noted.text).at(-1)).toMatchObject({
+    state: 'broken',
+    seq: 3,
+    reason: expect.stringContaining('another hash') as string,
+  })
   expect((await admin.call(auditVerify, { query: { head: 'latest' } })).status).toBe(400)
-  await behindTheTrigger(backend, sql`update audit_entry set actor_name = 'somebody else' where seq = 4`)
-  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toEqual({ state: 'broken', seq: 4, reason: 'was changed' })
+  await behindTheTrigger(
+    backend,
+    sql`update audit_entry set actor_name = 'somebody else' where seq = 4`,
+  )
+  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toEqual({
+    state: 'broken',
+    seq: 4,
+    reason: 'was changed',
+  })
   const { db } = backend.platform
-  const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  const { chain_sealed: own } = await db
+    .selectFrom('publication')
+    .select('chain_sealed')
+    .executeTakeFirstOrThrow()
   await db.updateTable('publication').set({ chain_sealed: own!.toReversed() }).execute()
-  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toMatchObject({ seq: 1, reason: expect.stringContaining('key of the chain') as string })
+  expect(checksOf((await admin.call(auditVerify)).text).at(-1)).toMatchObject({
+    seq: 1,
+    reason: expect.stringContaining('key of the chain') as string,
+  })
 })
 
 test('of several verifications at once, those beyond the limit are asked to try later', async () => {
   const backend = await withEntries()
   const admin = await backend.signIn()
-  const statuses = (await Promise.all(Array.from({ length: 4 }, () => admin.call(auditVerify)))).map(({ status }) => status)
+  const statuses = (
+    await Promise.all(Array.from({ length: 4 }, () => admin.call(auditVerify)))
+  ).map(({ status }) => status)
   expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 429, 429])
   expect((await admin.call(auditVerify)).status).toBe(200)
 })
@@ -144,8 +215,12 @@ test('the hash chain of the audit log is valid after concurrent writes', async (
 
 test("entries can't be changed or removed by SQL", async () => {
   const { db } = (await withEntries()).platform
-  await expect(db.updateTable('audit_entry').set({ actor_name: 'somebody else' }).execute()).rejects.toThrow('append-only')
-  await expect(db.deleteFrom('audit_entry').where('seq', '=', 1).execute()).rejects.toThrow('append-only')
+  await expect(
+    db.updateTable('audit_entry').set({ actor_name: 'somebody else' }).execute(),
+  ).rejects.toThrow('append-only')
+  await expect(db.deleteFrom('audit_entry').where('seq', '=', 1).execute()).rejects.toThrow(
+    'append-only',
+  )
   await expect(sql`truncate audit_entry`.execute(db)).rejects.toThrow('append-only')
 })
 
@@ -160,10 +235,26 @@ const behindTheTrigger = ({ platform }: Backend, change: ReturnType<typeof sql>)
 test.each([
   ['edited', sql`update audit_entry set actor_name = 'somebody else' where seq = 4`, 4],
   ['removed', sql`delete from audit_entry where seq = 4`, 4],
-  ['removed at the end', sql`delete from audit_entry where seq = (select max(seq) from audit_entry)`, 7],
-  ['put in another order', sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`, 4],
-  ['added at the end', sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`, 8],
-  ['edited, with a new hash', sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`, 4],
+  [
+    'removed at the end',
+    sql`delete from audit_entry where seq = (select max(seq) from audit_entry)`,
+    7,
+  ],
+  [
+    'put in another order',
+    sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`,
+    4,
+  ],
+  [
+    'added at the end',
+    sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`,
+    8,
+  ],
+  [
+    'edited, with a new hash',
+    sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`,
+    4,
+  ],
 ])('verification reports the number of an entry that was %s', async (_how, change, seq) => {
   const backend = await withEntries()
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
@@ -171,13 +262,18 @@ test.each([
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq })
 })
 
-/** Recomputes the hashes of all entries from `first` on, as an attacker with the database but without the key could. */
+/**
+ * Recomputes the hashes of all entries from `first` on, as an attacker with the database but
+ * without the key could.
+ */
 async function hashAnew({ platform }: Backend, first: number) {
   const rows = await platform.db.selectFrom('audit_entry').selectAll().orderBy('seq').execute()
   let previous = rows[first - 2]?.hash ?? ''
   for (const { seq, hash: _hash, previous_hash: _previous, at, ...rest } of rows.slice(first - 1)) {
     const hash = unkeyedHash(previous, seq, { ...rest, at: at.toISOString() })
-    await sql`update audit_entry set previous_hash = ${previous}, hash = ${hash} where seq = ${seq}`.execute(platform.db)
+    await sql`update audit_entry set previous_hash = ${previous}, hash = ${hash} where seq = ${seq}`.execute(
+      platform.db,
+    )
     previous = hash
   }
   await platform.db.updateTable('publication').set({ last_hash: previous }).execute()
@@ -185,7 +281,9 @@ async function hashAnew({ platform }: Backend, first: number) {
 
 async function rewritten(backend: Backend, first: number) {
   await sql`alter table audit_entry disable trigger all`.execute(backend.platform.db)
-  await sql`update audit_entry set actor_name = 'somebody else' where seq = ${first}`.execute(backend.platform.db)
+  await sql`update audit_entry set actor_name = 'somebody else' where seq = ${first}`.execute(
+    backend.platform.db,
+  )
   await hashAnew(backend, first)
   await sql`alter table audit_entry enable trigger all`.execute(backend.platform.db)
 }
@@ -193,13 +291,23 @@ async function rewritten(backend: Backend, first: number) {
 test('verification detects a hash chain that was rewritten without the key, even if the key was removed or replaced', async () => {
   const backend = await withEntries()
   const { db } = backend.platform
-  const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  const { chain_sealed: own } = await db
+    .selectFrom('publication')
+    .select('chain_sealed')
+    .executeTakeFirstOrThrow()
   await rewritten(backend, 4)
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
   const other = await withEntries()
-  const { chain_sealed: foreign } = await other.platform.db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  const { chain_sealed: foreign } = await other.platform.db
+    .selectFrom('publication')
+    .select('chain_sealed')
+    .executeTakeFirstOrThrow()
   await db.updateTable('publication').set({ chain_sealed: foreign }).execute()
-  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1, reason: expect.stringContaining('key of the chain') as string })
+  expect(await backend.domains.audit.verify()).toMatchObject({
+    ok: false,
+    seq: 1,
+    reason: expect.stringContaining('key of the chain') as string,
+  })
   await db.updateTable('publication').set({ chain_sealed: own }).execute()
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
 })
@@ -229,7 +337,9 @@ test('after the key was removed, the next write adds an audit entry about a new 
   await db.updateTable('publication').set({ chain_sealed: null }).execute()
   const admin = await backend.signIn()
   await backend.publish()
-  expect((await admin.call(auditList, { query: { action: 'audit.keyed' } })).answer!.items).toHaveLength(1)
+  expect(
+    (await admin.call(auditList, { query: { action: 'audit.keyed' } })).answer!.items,
+  ).toHaveLength(1)
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1 })
 })
 
@@ -244,7 +354,11 @@ test('a truncated audit log is detected by comparing its head hash with one note
   await behindTheTrigger(backend, sql`delete from audit_entry where seq > 5`)
   await db.updateTable('publication').set({ last_audit: 5, last_hash: fifth.hash }).execute()
   expect(await audit.verify()).toMatchObject({ ok: true, entries: 5 })
-  expect(await audit.verify(seventh)).toMatchObject({ ok: false, seq: 6, reason: expect.stringContaining('entry 7') as string })
+  expect(await audit.verify(seventh)).toMatchObject({
+    ok: false,
+    seq: 6,
+    reason: expect.stringContaining('entry 7') as string,
+  })
 })
 
 test('after a key rotation in the key file, all entries are still verifiable', async () => {
@@ -256,7 +370,10 @@ test('after a key rotation in the key file, all entries are still verifiable', a
   writeFileSync(config.keyFile, `${lines.at(-1)!}\n`)
   const keys = await readKeyFile(config.keyFile)
   expect(keys.current.id).toBe(ring.current.id)
-  const verdict = await verifyAudit({ db: database.db, vault: vault({ keys, escrowFolder: config.dataFolder }) })
+  const verdict = await verifyAudit({
+    db: database.db,
+    vault: vault({ keys, escrowFolder: config.dataFolder }),
+  })
   expect(verdict).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
 })
 
@@ -264,7 +381,12 @@ test('the events of an object are readable sentences', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })
-  const refused = { action: 'server.renamed', target: { kind: 'server', id: answer!.id }, after: { name: 'web' }, result: 'forbidden' } as const
+  const refused = {
+    action: 'server.renamed',
+    target: { kind: 'server', id: answer!.id },
+    after: { name: 'web' },
+    result: 'forbidden',
+  } as const
   await inTransaction(backend.platform.db, (tx) => backend.platform.record(tx, system, refused))
   await backend.publish()
   expect(await backend.domains.audit.events({ kind: 'server', id: answer!.id }, 10)).toEqual([
@@ -277,5 +399,7 @@ test('the events of an object are readable sentences', async () => {
       operation_id: null,
     },
   ])
-  expect(await backend.domains.audit.events({ kind: 'datacenter', id: answer!.id }, 10)).toMatchObject([{ type: 'datacenter.created', by: admin.email }])
+  expect(
+    await backend.domains.audit.events({ kind: 'datacenter', id: answer!.id }, 10),
+  ).toMatchObject([{ type: 'datacenter.created', by: admin.email }])
 })

@@ -1,4 +1,7 @@
-/** The audit log: who did what to which object, when, from where, with what result. Append-only; `verify/` detects edited, removed, added and moved entries. */
+/**
+ * The audit log: who did what to which object, when, from where, with what result. Append-only;
+ * `verify/` detects edited, removed, added and moved entries.
+ */
 import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod/mini'
 import {
@@ -36,7 +39,10 @@ const present = (row: store.AuditRow): AuditEntry => ({
   by_token: row.actor_kind === 'token',
   ip: row.ip,
   action: row.action,
-  target: row.target_kind === null ? null : { kind: row.target_kind, id: row.target_id, name: row.target_name },
+  target:
+    row.target_kind === null
+      ? null
+      : { kind: row.target_kind, id: row.target_id, name: row.target_name },
   result: row.outcome,
   before: row.before as Record<string, unknown> | null,
   after: row.after as Record<string, unknown> | null,
@@ -55,17 +61,28 @@ export function auditRoutes(app: FastifyInstance, audit: Audit): void {
     saveAs('audit.ndjson')
     return audit.export(signedIn(caller), 'ndjson', query, signal)
   })
-  stream(auditVerify, ({ query, signal }) => audit.verifying(query.head === undefined ? undefined : readAuditHead(query.head), signal))
+  stream(auditVerify, ({ query, signal }) =>
+    audit.verifying(query.head === undefined ? undefined : readAuditHead(query.head), signal),
+  )
 }
 
-/** The operation that an action has started: the id that `operations.create` writes into the entry. */
+/**
+ * The operation that an action has started: the id that `operations.create` writes into the entry.
+ */
 const startedBy = (after: unknown): string | null =>
-  typeof after === 'object' && after !== null && 'operation' in after && typeof after.operation === 'string' ? after.operation : null
+  typeof after === 'object' &&
+  after !== null &&
+  'operation' in after &&
+  typeof after.operation === 'string'
+    ? after.operation
+    : null
 
 /** Entries that an export reads at once. */
 const exportBatch = 1_000
 
-const cellsOf = (e: AuditEntry): Record<(typeof auditCsvColumns)[number], string | number | boolean | object | null> => ({
+const cellsOf = (
+  e: AuditEntry,
+): Record<(typeof auditCsvColumns)[number], string | number | boolean | object | null> => ({
   ...e,
   target_kind: e.target?.kind ?? null,
   target_id: e.target?.id ?? null,
@@ -92,8 +109,14 @@ const formats: Readonly<Record<'csv' | 'ndjson', Format>> = {
 
 type Matching = Input<typeof auditCsv>['query']
 
-/** Verifies the whole chain on this thread, for the commands of the program. `noted`: an entry recorded elsewhere; the chain must contain it. */
-export const verifyAudit = ({ db, vault }: Pick<AuditParts, 'db' | 'vault'>, noted?: AuditHead): Promise<ChainVerdict> =>
+/**
+ * Verifies the whole chain on this thread, for the commands of the program. `noted`: an entry
+ * recorded elsewhere; the chain must contain it.
+ */
+export const verifyAudit = (
+  { db, vault }: Pick<AuditParts, 'db' | 'vault'>,
+  noted?: AuditHead,
+): Promise<ChainVerdict> =>
   checkChain(db, { open: (tx, sealed) => openChain(vault, tx, sealed), noted })
 
 export function audit({ record, ...parts }: AuditParts) {
@@ -106,18 +129,40 @@ export function audit({ record, ...parts }: AuditParts) {
     },
 
     /** The newest entries about one object, converted to events for users. */
-    events: async ({ kind, id }: { kind: string; id: string }, limit: number): Promise<z.output<typeof ClusterEvent>[]> =>
-      (await store.ofTarget(db, kind, id, limit)).map(({ seq, at, action, actor_name, outcome, after }) => {
-        const sentence = auditSentence(action, after as Record<string, unknown> | null)
-        const message = outcome === 'ok' ? sentence : `${sentence}: refused (${outcome})`
-        return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name, operation_id: startedBy(after) }
-      }),
+    events: async (
+      { kind, id }: { kind: string; id: string },
+      limit: number,
+    ): Promise<z.output<typeof ClusterEvent>[]> =>
+      (await store.ofTarget(db, kind, id, limit)).map(
+        ({ seq, at, action, actor_name, outcome, after }) => {
+          const sentence = auditSentence(action, after as Record<string, unknown> | null)
+          const message = outcome === 'ok' ? sentence : `${sentence}: refused (${outcome})`
+          return {
+            id: `audit-${seq}`,
+            at: at.toISOString(),
+            type: action,
+            message,
+            by: actor_name,
+            operation_id: startedBy(after),
+          }
+        },
+      ),
 
-    /** Yields the matching entries that exist now as text, oldest first, a batch at a time. The export is recorded. */
-    async *export(caller: UserCaller, format: keyof typeof formats, query: Matching, signal: AbortSignal): AsyncGenerator<string> {
+    /**
+     * Yields the matching entries that exist now as text, oldest first, a batch at a time. The
+     * export is recorded.
+     */
+    async *export(
+      caller: UserCaller,
+      format: keyof typeof formats,
+      query: Matching,
+      signal: AbortSignal,
+    ): AsyncGenerator<string> {
       const upTo = await store.last(db)
       const target = { kind: 'audit', id: 'log', name: 'Audit log' }
-      await inTransaction(db, (tx) => record(tx, caller, { action: 'audit.exported', target, after: { format, ...query } }))
+      await inTransaction(db, (tx) =>
+        record(tx, caller, { action: 'audit.exported', target, after: { format, ...query } }),
+      )
       const { head, line } = formats[format]
       yield head
       for (let after = 0; !signal.aborted;) {

@@ -1,7 +1,9 @@
 /**
- * Records what a stranger can cause any number of times, such as wrong passwords, without filling the audit log. The first ones of a key (an account, a source)
- * get entries of their own. The others are counted, and get one entry when the window ends. If so many keys appear that the hourly number of entries is used up,
- * the further keys are counted together. Entries are written in batches, one batch at a time. A crash loses only counts that no entry contains yet.
+ * Records what a stranger can cause any number of times, such as wrong passwords, without filling
+ * the audit log. The first ones of a key (an account, a source) get entries of their own. The
+ * others are counted, and get one entry when the window ends. If so many keys appear that the
+ * hourly number of entries is used up, the further keys are counted together. Entries are written
+ * in batches, one batch at a time. A crash loses only counts that no entry contains yet.
  */
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
@@ -9,7 +11,10 @@ import { bucket } from '../../http/limits.ts'
 import type { Log } from '../../log.ts'
 import { sourceOf } from '../../network.ts'
 
-/** Fields of an entry that stands for several. Their names are the same in all entries of the audit log. */
+/**
+ * Fields of an entry that stands for several. Their names are the same in all entries of the audit
+ * log.
+ */
 export interface Several {
   readonly count: number
   readonly first_at: string
@@ -37,14 +42,20 @@ export interface RepeatedParts<T> {
 export interface RepeatedLimits {
   /** How long a key's items are counted before they get an entry. */
   readonly windowMs: number
-  /** Entries of their own that all keys get together: in a burst, and per hour. A key with such an entry gets at most one more per window. */
+  /**
+   * Entries of their own that all keys get together: in a burst, and per hour. A key with such an
+   * entry gets at most one more per window.
+   */
   readonly burst: number
   readonly perHour: number
 }
 
 /** Addresses of one entry that are told apart. */
 const mostAddresses = 1_000
-/** Maximum number of entries kept while the database is unavailable. Past this limit the oldest are dropped, and their number is logged. */
+/**
+ * Maximum number of entries kept while the database is unavailable. Past this limit the oldest are
+ * dropped, and their number is logged.
+ */
 const mostWaiting = 1_000
 const perBatch = 100
 
@@ -59,7 +70,10 @@ interface Tally<T> {
 
 export type Repeated<T> = ReturnType<typeof repeated<T>>
 
-export function repeated<T>({ db, clock, log, write, merged, groupOf }: RepeatedParts<T>, { windowMs, burst, perHour }: RepeatedLimits) {
+export function repeated<T>(
+  { db, clock, log, write, merged, groupOf }: RepeatedParts<T>,
+  { windowMs, burst, perHour }: RepeatedLimits,
+) {
   const budget = bucket({ perSecond: perHour / 3600, burst, clock })
   const stop = new AbortController()
   let keys: Map<string, Tally<T>> | undefined
@@ -90,7 +104,14 @@ export function repeated<T>({ db, clock, log, write, merged, groupOf }: Repeated
     }
     return (writing ??= writeAll())
   }
-  const start = (item: T): Tally<T> => ({ last: item, listed: 0, count: 0, firstAt: 0, lastAt: 0, addresses: new Set() })
+  const start = (item: T): Tally<T> => ({
+    last: item,
+    listed: 0,
+    count: 0,
+    firstAt: 0,
+    lastAt: 0,
+    addresses: new Set(),
+  })
   const count = (tally: Tally<T>, item: T, ip: string): void => {
     const now = clock.now()
     tally.last = item
@@ -109,15 +130,24 @@ export function repeated<T>({ db, clock, log, write, merged, groupOf }: Repeated
     },
   })
   const closeWindow = (): Promise<void> => {
-    const counted = [...(keys?.values() ?? []), ...others.values()].filter((tally) => tally.count > 0)
+    const counted = [...(keys?.values() ?? []), ...others.values()].filter(
+      (tally) => tally.count > 0,
+    )
     keys = undefined
     others = new Map()
     return counted.length > 0 || waiting.length > 0 ? add(counted.map(entryOf)) : Promise.resolve()
   }
 
   return {
-    /** Resolves after the write of the item's own entry, if it gets one. @param listed the number of the key's items in a window that get entries of their own */
-    async note(key: string, item: T, { ip, listed = 1 }: { ip: string; listed?: number }): Promise<void> {
+    /**
+     * Resolves after the write of the item's own entry, if it gets one. @param listed the number of
+     * the key's items in a window that get entries of their own
+     */
+    async note(
+      key: string,
+      item: T,
+      { ip, listed = 1 }: { ip: string; listed?: number },
+    ): Promise<void> {
       if (!keys) {
         keys = new Map()
         // `sleep` rejects when the program stops; `close` then closes the window.

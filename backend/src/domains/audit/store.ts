@@ -24,18 +24,39 @@ const readers: SqlReaders<typeof auditList.list> = {
   tie: sql`seq`,
 }
 
-export const page = (db: Db, query: Input<typeof auditList>['query']): Promise<{ rows: AuditRow[]; total: number }> =>
+export const page = (
+  db: Db,
+  query: Input<typeof auditList>['query'],
+): Promise<{ rows: AuditRow[]; total: number }> =>
   readPage(db.selectFrom('audit_entry').selectAll(), auditList.list, readers, query)
 
 export const ofTarget = (db: Db, kind: string, id: string, limit: number): Promise<AuditRow[]> =>
-  db.selectFrom('audit_entry').selectAll().where('target_kind', '=', kind).where('target_id', '=', id).orderBy('seq', 'desc').limit(limit).execute()
+  db
+    .selectFrom('audit_entry')
+    .selectAll()
+    .where('target_kind', '=', kind)
+    .where('target_id', '=', id)
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
 
 /** Number of the newest entry; 0 if there is none. */
 export const last = async (db: Db | Tx): Promise<number> =>
-  (await db.selectFrom('audit_entry').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst())?.seq ?? 0
+  (
+    await db
+      .selectFrom('audit_entry')
+      .select('seq')
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+  )?.seq ?? 0
 
 /** The matching entries with numbers above `after` and up to `upTo`, oldest first. */
-export const matching = (db: Db, query: Input<typeof auditCsv>['query'], { after, upTo, limit }: { after: number; upTo: number; limit: number }) =>
+export const matching = (
+  db: Db,
+  query: Input<typeof auditCsv>['query'],
+  { after, upTo, limit }: { after: number; upTo: number; limit: number },
+) =>
   narrowed(db.selectFrom('audit_entry').selectAll(), auditList.list, readers, query)
     .where('seq', '>', after)
     .where('seq', '<=', upTo)
@@ -44,6 +65,16 @@ export const matching = (db: Db, query: Input<typeof auditCsv>['query'], { after
     .execute()
 
 export const from = (db: Tx, after: number, limit: number): Promise<AuditRow[]> =>
-  db.selectFrom('audit_entry').selectAll().where('seq', '>', after).orderBy('seq').limit(limit).execute()
+  db
+    .selectFrom('audit_entry')
+    .selectAll()
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
 
-export const head = (db: Tx) => db.selectFrom('publication').select(['last_audit', 'last_hash', 'chain_sealed']).executeTakeFirstOrThrow()
+export const head = (db: Tx) =>
+  db
+    .selectFrom('publication')
+    .select(['last_audit', 'last_hash', 'chain_sealed'])
+    .executeTakeFirstOrThrow()

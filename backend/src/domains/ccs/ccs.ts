@@ -1,4 +1,7 @@
-/** Use cases of capacity commitments. Each change is one transaction with rows, audit entry and event. */
+/**
+ * Use cases of capacity commitments. Each change is one transaction with rows, audit entry and
+ * event.
+ */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
@@ -42,7 +45,9 @@ export function ccRoutes(app: FastifyInstance, domain: Ccs): void {
   // The response contains the state of the server, which changes without the commitment's version.
   serve(app, { isVolatile: true })(ccGet, ({ params }) => domain.get(params.id))
   on(ccCreate, ({ caller, body }) => domain.create(caller, body))
-  on(ccUpdate, ({ caller, params, body, ifMatch }) => domain.update(caller, params.id, body, ifMatch))
+  on(ccUpdate, ({ caller, params, body, ifMatch }) =>
+    domain.update(caller, params.id, body, ifMatch),
+  )
   on(ccEvents, ({ params }) => domain.events(params.id))
 }
 
@@ -55,14 +60,24 @@ function demandTerms(problems: Readonly<Record<string, string>>): void {
 const dateOf = (iso: string | null): Date | null => (iso === null ? null : new Date(iso))
 
 /** The terms as columns. Terms that weren't given are left out. */
-const columnsOf = ({ offer_id, price, starts_at, expires_at }: Pick<CcChange, 'offer_id' | 'price' | 'starts_at' | 'expires_at'>) => ({
+const columnsOf = ({
+  offer_id,
+  price,
+  starts_at,
+  expires_at,
+}: Pick<CcChange, 'offer_id' | 'price' | 'starts_at' | 'expires_at'>) => ({
   ...(offer_id !== undefined && { offer_id }),
-  ...(price !== undefined && { price: price?.amount ?? null, currency: price?.currency ?? null, basis: price?.basis ?? null }),
+  ...(price !== undefined && {
+    price: price?.amount ?? null,
+    currency: price?.currency ?? null,
+    basis: price?.basis ?? null,
+  }),
   ...(starts_at !== undefined && { starts_at: dateOf(starts_at) }),
   ...(expires_at !== undefined && { expires_at: dateOf(expires_at) }),
 })
 
-const isSame = (a: unknown, b: unknown): boolean => (a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b)
+const isSame = (a: unknown, b: unknown): boolean =>
+  a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b
 
 export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) {
   const { db, clock, record, engine, servers, audit } = parts
@@ -73,7 +88,8 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
   /** Locks the rows of the server and of the commitment. @throws Problem not_found, stale */
   const locked = async (tx: Tx, id: string, ifMatch: Versions) => {
     const serverId = await store.serverOf(tx, id)
-    const server = serverId === undefined ? undefined : await servers.lockForCommitment(tx, serverId)
+    const server =
+      serverId === undefined ? undefined : await servers.lockForCommitment(tx, serverId)
     const row = existing(await store.locked(tx, id), noun, ifMatch)
     return { row, server: server! }
   }
@@ -81,7 +97,8 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
   /** @throws Problem invalid */
   const demandOffer = async (tx: Tx, id: string | null | undefined) => {
     const sentence = 'There is no such offer'
-    if (typeof id === 'string' && !(await store.hasOffer(tx, id))) throw new Problem('invalid', sentence, { offer_id: sentence })
+    if (typeof id === 'string' && !(await store.hasOffer(tx, id)))
+      throw new Problem('invalid', sentence, { offer_id: sentence })
   }
 
   return {
@@ -94,12 +111,15 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
 
     async counts(query: Input<typeof ccCounts>['query']): Promise<Answer<typeof ccCounts>> {
       const found = new Map((await store.counts(db, query)).map(({ status, n }) => [status, n]))
-      const by_status = Object.fromEntries(ccStatuses.map((status) => [status, found.get(status) ?? 0])) as Answer<typeof ccCounts>['by_status']
+      const by_status = Object.fromEntries(
+        ccStatuses.map((status) => [status, found.get(status) ?? 0]),
+      ) as Answer<typeof ccCounts>['by_status']
       return { total: Object.values(by_status).reduce((sum, n) => sum + n, 0), by_status }
     },
 
     /** @throws Problem not_found */
-    get: async (id: string): Promise<CapacityCommitment> => present(existing(await store.byId(db, id), noun)),
+    get: async (id: string): Promise<CapacityCommitment> =>
+      present(existing(await store.byId(db, id), noun)),
 
     /** @throws Problem not_found */
     async events(id: string): Promise<Answer<typeof ccEvents>> {
@@ -111,13 +131,22 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
     create: (caller: Caller, { node_id, status, ...terms }: NewCc): Promise<CapacityCommitment> =>
       inTransaction(db, async (tx) => {
         const server = await servers.lockForCommitment(tx, node_id)
-        if (!server || server.isRemoved) throw new Problem('not_found', `Server ${node_id} not found`, { node_id: 'There is no such server' })
-        demandTerms((status === 'not_committed' ? ccTermProblems : ccCommitProblems)(terms, clock.now()))
+        if (!server || server.isRemoved)
+          throw new Problem('not_found', `Server ${node_id} not found`, {
+            node_id: 'There is no such server',
+          })
+        demandTerms(
+          (status === 'not_committed' ? ccTermProblems : ccCommitProblems)(terms, clock.now()),
+        )
         await demandOffer(tx, terms.offer_id)
         const open = await store.openOf(tx, node_id)
         if (open) {
           const sentence = `${server.name} already has a commitment that has not ended (${open.status.replaceAll('_', ' ')}); a server has at most one`
-          throw new Problem('conflict', sentence, { node_id: sentence }, undefined, { kind: 'server', id: node_id, name: server.name })
+          throw new Problem('conflict', sentence, { node_id: sentence }, undefined, {
+            kind: 'server',
+            id: node_id,
+            name: server.name,
+          })
         }
         const id = await store.insert(tx, {
           server_id: node_id,
@@ -134,13 +163,21 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
           after: audited(made),
           event: { version: made.version },
         })
-        if (status === 'waiting_delegation') return present(await move(tx, caller, made, { to: status, at: now() }))
+        if (status === 'waiting_delegation')
+          return present(await move(tx, caller, made, { to: status, at: now() }))
         await follow(tx, caller, made)
         return present(made)
       }),
 
-    /** @throws Problem not_found, stale, invalid, conflict (the terms are fixed), transition_refused */
-    update: (caller: Caller, id: string, { status, reason, ...terms }: CcChange, ifMatch?: Versions): Promise<CapacityCommitment> =>
+    /**
+     * @throws Problem not_found, stale, invalid, conflict (the terms are fixed), transition_refused
+     */
+    update: (
+      caller: Caller,
+      id: string,
+      { status, reason, ...terms }: CcChange,
+      ifMatch?: Versions,
+    ): Promise<CapacityCommitment> =>
       inTransaction(db, async (tx) => {
         if (reason !== undefined && status !== 'failed' && status !== 'removed') {
           const sentence = 'A reason is given only with the status failed or removed'
@@ -148,14 +185,22 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
         }
         const { row: before, server } = await locked(tx, id, ifMatch)
         let row = before
-        const changes = Object.entries(columnsOf(terms)).filter(([key, value]) => !isSame(row[key as keyof store.CcRow], value))
+        const changes = Object.entries(columnsOf(terms)).filter(
+          ([key, value]) => !isSame(row[key as keyof store.CcRow], value),
+        )
         if (changes.length > 0) {
           demand(canChangeCcTerms(row), 'conflict')
           const known = present(row)
-          const wanted = { starts_at: given(terms.starts_at, known.starts_at), expires_at: given(terms.expires_at, known.expires_at) }
+          const wanted = {
+            starts_at: given(terms.starts_at, known.starts_at),
+            expires_at: given(terms.expires_at, known.expires_at),
+          }
           demandTerms(ccTermProblems(wanted, clock.now()))
           await demandOffer(tx, terms.offer_id)
-          row = await store.update(tx, id, { ...(Object.fromEntries(changes) as store.CcColumns), ...written(caller) })
+          row = await store.update(tx, id, {
+            ...(Object.fromEntries(changes) as store.CcColumns),
+            ...written(caller),
+          })
           await record(tx, caller, {
             action: 'cc.updated',
             target: { kind: 'cc', id, name: row.server_name },

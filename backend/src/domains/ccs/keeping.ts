@@ -1,6 +1,8 @@
 /**
- * Keeps the promises: starts and completes commitments at their times, and ends those of removed servers. Each commitment is woken at its next time. A look
- * once a minute finds those whose wake-up got lost, for example because the machine's clock was set back after the wake-up was stored.
+ * Keeps the promises: starts and completes commitments at their times, and ends those of removed
+ * servers. Each commitment is woken at its next time. A look once a minute finds those whose
+ * wake-up got lost, for example because the machine's clock was set back after the wake-up was
+ * stored.
  */
 import { inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
@@ -12,8 +14,8 @@ import { audited } from './present.ts'
 import * as store from './store.ts'
 
 /**
- * No commitment is started or ended for this long after the clock has jumped, in ms. A wrong clock is usually corrected within minutes, and what ended because
- * of it would stay ended.
+ * No commitment is started or ended for this long after the clock has jumped, in ms. A wrong clock
+ * is usually corrected within minutes, and what ended because of it would stay ended.
  */
 export const steadyMs = 600_000
 /** Interval of the looks for missed commitments in ms, and how many one look wakes. */
@@ -26,10 +28,21 @@ export function keeping(parts: CcParts) {
   const { db, clock, record, engine, servers, log } = parts
   const { move } = moving(parts)
 
-  /** A draft shows the server's present capacity. A promise keeps its capacity, except that an unknown one is filled in. */
-  const measure = async (tx: Tx, row: store.CcRow, { capacity, measuredAt, isRemoved }: CommittableServer): Promise<store.CcRow> => {
-    const isOpen = row.status === 'waiting_delegation' || row.status === 'waiting_start' || row.status === 'active'
-    const follows = !isRemoved && (row.status === 'not_committed' || (isOpen && row.compute_units === null))
+  /**
+   * A draft shows the server's present capacity. A promise keeps its capacity, except that an
+   * unknown one is filled in.
+   */
+  const measure = async (
+    tx: Tx,
+    row: store.CcRow,
+    { capacity, measuredAt, isRemoved }: CommittableServer,
+  ): Promise<store.CcRow> => {
+    const isOpen =
+      row.status === 'waiting_delegation' ||
+      row.status === 'waiting_start' ||
+      row.status === 'active'
+    const follows =
+      !isRemoved && (row.status === 'not_committed' || (isOpen && row.compute_units === null))
     if (!follows || row.measured_at?.getTime() === measuredAt?.getTime()) return row
     if (capacityKeys.every((key) => row[key] === capacity[key])) {
       await store.noteMeasured(tx, row.id, measuredAt)
@@ -52,7 +65,8 @@ export function keeping(parts: CcParts) {
     reconcile: (job) =>
       job.fence.write(async (tx) => {
         const serverId = await store.serverOf(tx, job.key)
-        const server = serverId === undefined ? undefined : await servers.lockForCommitment(tx, serverId)
+        const server =
+          serverId === undefined ? undefined : await servers.lockForCommitment(tx, serverId)
         let row = await store.locked(tx, job.key)
         if (!server || !row) return undefined
         row = await measure(tx, row, server)
@@ -83,7 +97,8 @@ export function keeping(parts: CcParts) {
     reconciler,
     look,
     start: async (): Promise<void> => {
-      const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('commitments.look_failed', { error })
+      const onError = (error: unknown) =>
+        log[isDatabaseGone(error) ? 'debug' : 'error']('commitments.look_failed', { error })
       timer = setInterval(() => void look().catch(onError), lookEveryMs).unref()
     },
     stop: async (): Promise<void> => clearInterval(timer),

@@ -1,4 +1,7 @@
-/** Changes the status of a commitment: row, the server's row, audit entry, event and the next wake-up, in one transaction. */
+/**
+ * Changes the status of a commitment: row, the server's row, audit entry, event and the next
+ * wake-up, in one transaction.
+ */
 import type { AuditAction } from '#contract/audit.ts'
 import type { CcStatus } from '#contract/marketplace/ccs.ts'
 import type { Tx } from '../../db/db.ts'
@@ -30,24 +33,55 @@ const actions: Readonly<Record<CcStatus, AuditAction>> = {
 function stamps(row: store.CcRow, { to, at, reason }: Move, by: string): store.CcColumns {
   const why = reason === undefined ? {} : { reason }
   if (to === 'waiting_delegation') return { committed_at: at, committed_by: by }
-  if (to === 'waiting_start') return { delegated_at: at, delegated_by: by, starts_at: row.starts_at ?? at }
+  if (to === 'waiting_start')
+    return { delegated_at: at, delegated_by: by, starts_at: row.starts_at ?? at }
   // A user may start a commitment before its time.
-  if (to === 'active') return { started_at: at, ...(row.starts_at !== null && at < row.starts_at && { starts_at: at }) }
+  if (to === 'active')
+    return {
+      started_at: at,
+      ...(row.starts_at !== null && at < row.starts_at && { starts_at: at }),
+    }
   return to === 'removed' ? why : { ended_at: at, ...why }
 }
 
-export function moving({ clock, record, engine, servers }: Pick<CcParts, 'clock' | 'record' | 'engine' | 'servers'>) {
-  /** Brings the server's row up to date, and wakes the reconciler at the time of the next change. */
+export function moving({
+  clock,
+  record,
+  engine,
+  servers,
+}: Pick<CcParts, 'clock' | 'record' | 'engine' | 'servers'>) {
+  /**
+   * Brings the server's row up to date, and wakes the reconciler at the time of the next change.
+   */
   const follow = async (tx: Tx, caller: Caller, row: store.CcRow): Promise<void> => {
-    await servers.noteCommitment(tx, caller, row.server_id, (await store.shownOf(tx, row.server_id)) ?? null)
+    await servers.noteCommitment(
+      tx,
+      caller,
+      row.server_id,
+      (await store.shownOf(tx, row.server_id)) ?? null,
+    )
     const next = nextMoveAt(row)
-    if (next !== null) await engine.wake(tx, ccQueue, row.id, { afterMs: Math.max(0, next.getTime() - clock.now()) })
+    if (next !== null)
+      await engine.wake(tx, ccQueue, row.id, { afterMs: Math.max(0, next.getTime() - clock.now()) })
   }
 
-  /** Applies a change that was decided or allowed before. The rows of the server and of the commitment must be locked. */
-  const move = async (tx: Tx, caller: Caller, row: store.CcRow, change: Move): Promise<store.CcRow> => {
+  /**
+   * Applies a change that was decided or allowed before. The rows of the server and of the
+   * commitment must be locked.
+   */
+  const move = async (
+    tx: Tx,
+    caller: Caller,
+    row: store.CcRow,
+    change: Move,
+  ): Promise<store.CcRow> => {
     const by = callerName(caller)
-    const after = await store.update(tx, row.id, { status: change.to, ...stamps(row, change, by), updated_at: new Date(clock.now()), updated_by: by })
+    const after = await store.update(tx, row.id, {
+      status: change.to,
+      ...stamps(row, change, by),
+      updated_at: new Date(clock.now()),
+      updated_by: by,
+    })
     await record(tx, caller, {
       action: actions[change.to],
       target: { kind: 'cc', id: row.id, name: row.server_name },

@@ -5,10 +5,19 @@ import type { CcRow } from './store.ts'
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null
 
-const priceOf = ({ price, currency, basis }: Pick<CcRow, 'price' | 'currency' | 'basis'>): CcPrice | null =>
+const priceOf = ({
+  price,
+  currency,
+  basis,
+}: Pick<CcRow, 'price' | 'currency' | 'basis'>): CcPrice | null =>
   price === null || currency === null || basis === null ? null : { amount: price, currency, basis }
 
-function offerOf({ offer_id: id, offer_status: status, offer_access_address: access_address, offer_proven_at }: CcRow): CapacityCommitment['offer'] {
+function offerOf({
+  offer_id: id,
+  offer_status: status,
+  offer_access_address: access_address,
+  offer_proven_at,
+}: CcRow): CapacityCommitment['offer'] {
   if (id === null || status === null) return null
   return { id, status, access_address, in_use: offer_proven_at !== null }
 }
@@ -20,12 +29,29 @@ export function present(row: CcRow): CapacityCommitment {
     id: row.id,
     status: row.status,
     reason: row.reason,
-    server: { id: row.server_id, name: row.server_name, status: row.server_status, unreachable_since: timeOf(row.unreachable_since) },
-    datacenter: row.datacenter_id !== null && row.datacenter_code !== null ? { id: row.datacenter_id, code: row.datacenter_code } : null,
-    cluster: row.cluster_id !== null && row.cluster_name !== null ? { id: row.cluster_id, name: row.cluster_name } : null,
+    server: {
+      id: row.server_id,
+      name: row.server_name,
+      status: row.server_status,
+      unreachable_since: timeOf(row.unreachable_since),
+    },
+    datacenter:
+      row.datacenter_id !== null && row.datacenter_code !== null
+        ? { id: row.datacenter_id, code: row.datacenter_code }
+        : null,
+    cluster:
+      row.cluster_id !== null && row.cluster_name !== null
+        ? { id: row.cluster_id, name: row.cluster_name }
+        : null,
     offer: offerOf(row),
     // One core is sold as two vCPUs.
-    capacity: { compute_units, cores, vcpu: cores === null ? null : 2 * cores, memory_bytes, disk_bytes },
+    capacity: {
+      compute_units,
+      cores,
+      vcpu: cores === null ? null : 2 * cores,
+      memory_bytes,
+      disk_bytes,
+    },
     price,
     price_per_hour: price && hourlyTotal(price, { servers: 1, compute_units }),
     starts_at: timeOf(row.starts_at),

@@ -1,5 +1,12 @@
 /** SQL for capacity commitments. The names of servers, clusters and datacenters are only read. */
-import { type Insertable, type RawBuilder, type Selectable, sql, type SqlBool, type Updateable } from 'kysely'
+import {
+  type Insertable,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type SqlBool,
+  type Updateable,
+} from 'kysely'
 import { ccList, ccStatuses, openCcStatuses, type ccCounts } from '#contract/marketplace/ccs.ts'
 import { type OfferStatus } from '#contract/marketplace/offers.ts'
 import type { Input } from '#contract/operation.ts'
@@ -25,7 +32,10 @@ export interface CcRow extends Selectable<Tables['capacity_commitment']> {
   readonly offer_proven_at: Date | null
 }
 
-/** Left joins, although each commitment has a server: PostgreSQL leaves out such a join if only the number of rows is needed. */
+/**
+ * Left joins, although each commitment has a server: PostgreSQL leaves out such a join if only the
+ * number of rows is needed.
+ */
 const listed = (on: On) =>
   on
     .selectFrom('capacity_commitment as cc')
@@ -54,9 +64,17 @@ const whole = (on: On) =>
     ])
 
 /** `bound`: SQL of a limit, from its text. */
-function within(column: RawBuilder<unknown>, range: string, lower: (text: string) => RawBuilder<unknown>, upper = lower): RawBuilder<SqlBool> {
+function within(
+  column: RawBuilder<unknown>,
+  range: string,
+  lower: (text: string) => RawBuilder<unknown>,
+  upper = lower,
+): RawBuilder<SqlBool> {
   const { least, most } = readRange(range)!
-  const limits = [...(least === null ? [] : [sql`${column} >= ${lower(least)}`]), ...(most === null ? [] : [sql`${column} <= ${upper(most)}`])]
+  const limits = [
+    ...(least === null ? [] : [sql`${column} >= ${lower(least)}`]),
+    ...(most === null ? [] : [sql`${column} <= ${upper(most)}`]),
+  ]
   return sql<SqlBool>`(${sql.join(limits, sql` and `)})`
 }
 const exactly = (text: string) => sql`${text}::numeric`
@@ -64,11 +82,16 @@ const exactly = (text: string) => sql`${text}::numeric`
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const ofServers = containing('s.name', 's.cluster_name')
 
-/** Searches the servers instead of each commitment with its server, and offer ids only for text that can be part of one: a fifth of the work. */
+/**
+ * Searches the servers instead of each commitment with its server, and offer ids only for text that
+ * can be part of one: a fifth of the work.
+ */
 function search(q: string): RawBuilder<SqlBool> {
   if (uuidPattern.test(q)) return sql`(cc.id = ${q}::uuid or cc.server_id = ${q}::uuid)`
   const ofServer = sql<SqlBool>`cc.server_id in (select s.id from server s where ${ofServers(q)})`
-  return /^[0-9a-fx]+$/i.test(q) ? sql`(${ofServer} or cc.offer_id like ${likePattern(q.toLowerCase())})` : ofServer
+  return /^[0-9a-fx]+$/i.test(q)
+    ? sql`(${ofServer} or cc.offer_id like ${likePattern(q.toLowerCase())})`
+    : ofServer
 }
 
 const readers: SqlReaders<typeof ccList.list> = {
@@ -87,8 +110,10 @@ const readers: SqlReaders<typeof ccList.list> = {
   },
   filters: {
     status: (wanted) => sql`cc.status = ${wanted}`,
-    datacenter: (wanted) => sql`server.datacenter_id in (select d.id from datacenter d where d.code = ${wanted} or d.id::text = ${wanted})`,
-    cluster: (wanted) => sql`(server.cluster_name = ${wanted} or server.cluster_id::text = ${wanted})`,
+    datacenter: (wanted) =>
+      sql`server.datacenter_id in (select d.id from datacenter d where d.code = ${wanted} or d.id::text = ${wanted})`,
+    cluster: (wanted) =>
+      sql`(server.cluster_name = ${wanted} or server.cluster_id::text = ${wanted})`,
     // Whole numbers, so that the index can be used.
     cu: (range) =>
       within(
@@ -99,16 +124,27 @@ const readers: SqlReaders<typeof ccList.list> = {
       ),
     price: (range) => within(sql`cc.hourly`, range, exactly),
     currency: (wanted) => sql`cc.currency = ${wanted}`,
-    server: (wanted) => sql`cc.server_id in (select s.id from server s where s.name = ${wanted} or s.id::text = ${wanted})`,
+    server: (wanted) =>
+      sql`cc.server_id in (select s.id from server s where s.name = ${wanted} or s.id::text = ${wanted})`,
   },
   search,
   tie: sql`cc.created_at desc, cc.id`,
   nullsLast: true,
 }
 
-/** Only ids are sorted, because whole rows of many commitments don't fit into the memory of a sort. */
-export async function page(on: On, query: Input<typeof ccList>['query']): Promise<{ rows: CcRow[]; total: number }> {
-  const { rows: ids, total } = await readPage(listed(on).select('cc.id'), ccList.list, readers, query)
+/**
+ * Only ids are sorted, because whole rows of many commitments don't fit into the memory of a sort.
+ */
+export async function page(
+  on: On,
+  query: Input<typeof ccList>['query'],
+): Promise<{ rows: CcRow[]; total: number }> {
+  const { rows: ids, total } = await readPage(
+    listed(on).select('cc.id'),
+    ccList.list,
+    readers,
+    query,
+  )
   if (ids.length === 0) return { rows: [], total }
   const found = new Map(
     (
@@ -132,11 +168,18 @@ export const counts = (on: On, query: Input<typeof ccCounts>['query']) =>
     .groupBy('cc.status')
     .execute()
 
-export const byId = (on: On, id: string): Promise<CcRow | undefined> => whole(on).where('cc.id', '=', id).executeTakeFirst()
+export const byId = (on: On, id: string): Promise<CcRow | undefined> =>
+  whole(on).where('cc.id', '=', id).executeTakeFirst()
 
 /** The id of the server of a commitment, which never changes. */
 export const serverOf = async (on: On, id: string): Promise<string | undefined> =>
-  (await on.selectFrom('capacity_commitment').select('server_id').where('id', '=', id).executeTakeFirst())?.server_id
+  (
+    await on
+      .selectFrom('capacity_commitment')
+      .select('server_id')
+      .where('id', '=', id)
+      .executeTakeFirst()
+  )?.server_id
 
 /** Locks a commitment until the transaction ends. The row of its server must be locked before. */
 export async function locked(tx: Tx, id: string): Promise<CcRow | undefined> {
@@ -146,7 +189,12 @@ export async function locked(tx: Tx, id: string): Promise<CcRow | undefined> {
 
 /** The commitment of a server that has not ended. */
 export const openOf = (on: On, serverId: string) =>
-  on.selectFrom('capacity_commitment').select(['id', 'status']).where('server_id', '=', serverId).where('status', 'in', openCcStatuses).executeTakeFirst()
+  on
+    .selectFrom('capacity_commitment')
+    .select(['id', 'status'])
+    .where('server_id', '=', serverId)
+    .where('status', 'in', openCcStatuses)
+    .executeTakeFirst()
 
 /** The commitment that lists of servers show: the newest that was not removed. */
 export const shownOf = (on: On, serverId: string) =>
@@ -164,10 +212,17 @@ export const shownOf = (on: On, serverId: string) =>
 export const hasOffer = async (on: On, id: string): Promise<boolean> =>
   (await on.selectFrom('offer').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 
-export const insert = async (tx: Tx, row: Insertable<Tables['capacity_commitment']>): Promise<string> =>
-  (await tx.insertInto('capacity_commitment').values(row).returning('id').executeTakeFirstOrThrow()).id
+export const insert = async (
+  tx: Tx,
+  row: Insertable<Tables['capacity_commitment']>,
+): Promise<string> =>
+  (await tx.insertInto('capacity_commitment').values(row).returning('id').executeTakeFirstOrThrow())
+    .id
 
-export type CcColumns = Omit<Updateable<Tables['capacity_commitment']>, 'id' | 'server_id' | 'version'>
+export type CcColumns = Omit<
+  Updateable<Tables['capacity_commitment']>,
+  'id' | 'server_id' | 'version'
+>
 
 /** Writes a change, bumps the version and returns the new row. The row must be locked. */
 export async function update(tx: Tx, id: string, change: CcColumns): Promise<CcRow> {
@@ -183,7 +238,10 @@ export async function update(tx: Tx, id: string, change: CcColumns): Promise<CcR
 export const noteMeasured = (tx: Tx, id: string, at: Date | null) =>
   tx.updateTable('capacity_commitment').set({ measured_at: at }).where('id', '=', id).execute()
 
-/** Ids of commitments that need a look: due, of a removed server, or without the newest capacity of a draft or an unknown one. */
+/**
+ * Ids of commitments that need a look: due, of a removed server, or without the newest capacity of
+ * a draft or an unknown one.
+ */
 export async function overdue(on: On, now: Date, most: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from capacity_commitment where due_at <= ${now}

@@ -23,14 +23,28 @@ export const hardware = (memoryGiB = 64): string =>
   } satisfies Hardware)
 
 /** A server with known hardware. */
-export const measuredServer = (backend: Backend, name: string, columns: Parameters<typeof buildServer>[1] = {}): Promise<string> =>
-  buildServer(backend, { name, hardware: hardware(), hardware_at: new Date(backend.clock.now()), ...columns })
+export const measuredServer = (
+  backend: Backend,
+  name: string,
+  columns: Parameters<typeof buildServer>[1] = {},
+): Promise<string> =>
+  buildServer(backend, {
+    name,
+    hardware: hardware(),
+    hardware_at: new Date(backend.clock.now()),
+    ...columns,
+  })
 
 /** ISO time that many days from the test's clock. */
-export const inDays = ({ clock }: Backend, days: number): string => new Date(clock.now() + days * dayMs).toISOString()
+export const inDays = ({ clock }: Backend, days: number): string =>
+  new Date(clock.now() + days * dayMs).toISOString()
 
 /** A commitment that is not refused. */
-export async function addCc(by: SignedIn, node_id: string, more: Partial<NewCc> = {}): Promise<CapacityCommitment> {
+export async function addCc(
+  by: SignedIn,
+  node_id: string,
+  more: Partial<NewCc> = {},
+): Promise<CapacityCommitment> {
   const { answer, text } = await by.call(ccCreate, { body: { node_id, ...more } })
   if (!answer) throw new Error(text)
   return answer

@@ -1,4 +1,7 @@
-/** Use cases of clusters. Each change is one transaction with rows, audit entry, event and operation. The reconcilers carry the change out. */
+/**
+ * Use cases of clusters. Each change is one transaction with rows, audit entry, event and
+ * operation. The reconcilers carry the change out.
+ */
 import type { FastifyInstance } from 'fastify'
 import {
   canDownloadKubeconfig,
@@ -14,12 +17,23 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
-import { carriesPatches, clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import {
+  carriesPatches,
+  clusterChange,
+  clusterPlan,
+  clusterWindowSet,
+} from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
-import { clusterImport, clusterImportPreview, clusterKeyReplace, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
+import {
+  clusterImport,
+  clusterImportPreview,
+  clusterKeyReplace,
+  clusterSecretsImport,
+  lockedOutSentences,
+} from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasPatches, patchCreate } from '#contract/patches.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -29,11 +43,23 @@ import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
-import { clusterQueue, type ClusterParts, controlPlaneAddresses, demandCluster, memberKey, memberQueue, updateCluster } from './parts.ts'
+import {
+  clusterQueue,
+  type ClusterParts,
+  controlPlaneAddresses,
+  demandCluster,
+  memberKey,
+  memberQueue,
+  updateCluster,
+} from './parts.ts'
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
 import { changeQueue, planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
-import { certificateAttention, certificateQueue, certificateWatch } from './change/rotate/certificate-watch.ts'
+import {
+  certificateAttention,
+  certificateQueue,
+  certificateWatch,
+} from './change/rotate/certificate-watch.ts'
 import { certificatesOf } from './change/rotate/certificates.ts'
 import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
@@ -62,7 +88,12 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const heavy = serve(app, { heavy: true })
   on(clusterList, async ({ query }) => {
     const { rows, total } = await store.page(parts.db, query)
-    return { items: await shown(parts, parts.db, rows), page: query.page, per_page: query.per_page, total }
+    return {
+      items: await shown(parts, parts.db, rows),
+      page: query.page,
+      per_page: query.per_page,
+      total,
+    }
   })
   on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
   on(clusterEvents, async ({ params }) => {
@@ -74,11 +105,19 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return createCluster(parts, caller, body)
   })
   heavy(clusterPreview, ({ body }) => previewCluster(parts, body))
-  on(clusterDelete, ({ caller, params, query, ifMatch }) => deleteCluster(parts, caller, params.id, { force: query.force === 'true', ifMatch }))
-  on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
-    resetServer(parts, caller, params.id, { keepWorkloadDisks: body.keep_workload_disks, ifMatch, signal }),
+  on(clusterDelete, ({ caller, params, query, ifMatch }) =>
+    deleteCluster(parts, caller, params.id, { force: query.force === 'true', ifMatch }),
   )
-  on(clusterServerReplace, ({ caller, params, body }) => replaceServer(parts, caller, params.id, params.node_id, body))
+  on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
+    resetServer(parts, caller, params.id, {
+      keepWorkloadDisks: body.keep_workload_disks,
+      ifMatch,
+      signal,
+    }),
+  )
+  on(clusterServerReplace, ({ caller, params, body }) =>
+    replaceServer(parts, caller, params.id, params.node_id, body),
+  )
   on(clusterServerFailure, async ({ params }) => {
     const { id } = await demandCluster(parts.db, params.id)
     const member = await store.member(parts.db, id, params.node_id)
@@ -101,22 +140,33 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return planChange(parts, params.id, body.change, signal)
   })
-  on(clusterCertificates, async ({ params, signal }) => certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal))
-  on(clusterExtensions, async ({ params, signal }) => installedOn(await viewFor(parts, params.id, signal)))
+  on(clusterCertificates, async ({ params, signal }) =>
+    certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal),
+  )
+  on(clusterExtensions, async ({ params, signal }) =>
+    installedOn(await viewFor(parts, params.id, signal)),
+  )
   on(clusterChange, ({ caller, params, body, signal }) => {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return requestChange(parts, caller, params.id, body, signal)
   })
   on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
-  heavy(clusterImportPreview, ({ caller, body, signal }) => previewTakeover(parts, { caller, signal }, body))
+  heavy(clusterImportPreview, ({ caller, body, signal }) =>
+    previewTakeover(parts, { caller, signal }, body),
+  )
   on(clusterImport, ({ caller, body }) => takeOver(parts, caller, body))
   on(clusterKeyReplace, ({ caller, params, body }) => replaceKey(parts, caller, params.id, body))
-  on(clusterSecretsImport, ({ caller, params, body }) => importSecrets(parts, caller, params.id, body))
+  on(clusterSecretsImport, ({ caller, params, body }) =>
+    importSecrets(parts, caller, params.id, body),
+  )
 }
 
 const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
-/** Creates a file with credentials if the cluster's state allows it, and records the download in the audit log. */
+/**
+ * Creates a file with credentials if the cluster's state allows it, and records the download in the
+ * audit log.
+ */
 async function download(
   { db, record }: ClusterParts,
   caller: UserCaller,
@@ -125,7 +175,8 @@ async function download(
   mint: (row: store.ListedCluster) => Promise<string>,
 ) {
   const row = await demandCluster(db, id)
-  const verdict = what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
+  const verdict =
+    what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
   if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
   const text = await mint(row)
   await inTransaction(db, (tx) =>
@@ -141,22 +192,40 @@ async function download(
 const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'kubeconfig', async (row) => {
     const user = isAdmin(caller) ? 'admin' : 'operator'
-    // The user's name appears in the cluster's own audit log. A common name has at most 64 characters (RFC 5280, ub-common-name).
+    // The user's name appears in the cluster's own audit log. A common name has at most 64
+    // characters (RFC 5280, ub-common-name).
     const commonName = caller.email.length <= 64 ? caller.email : caller.userId
     const organizations = [user === 'admin' ? 'system:masters' : operatorGroup]
-    const credentials = await parts.secrets.mintKubernetes(id, { commonName, organizations }, downloadLifetimeMs)
+    const credentials = await parts.secrets.mintKubernetes(
+      id,
+      { commonName, organizations },
+      downloadLifetimeMs,
+    )
     return kubeconfig({ ...credentials!, cluster: row.name, server: row.endpoint, user })
   })
 
 const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
   download(parts, caller, id, 'talosconfig', async (row) => {
-    const credentials = await parts.secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-    // The file lists no nodes, just as a talosconfig that Talos generates. If it listed them, `talosctl reset` without `--nodes` would reset the whole cluster.
-    return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(parts, id) })
+    const credentials = await parts.secrets.mintTalos(
+      id,
+      [isAdmin(caller) ? 'os:admin' : 'os:operator'],
+      downloadLifetimeMs,
+    )
+    // The file lists no nodes, just as a talosconfig that Talos generates. If it listed them,
+    // `talosctl reset` without `--nodes` would reset the whole cluster.
+    return talosconfig({
+      ...credentials!,
+      context: row.name,
+      endpoints: await controlPlaneAddresses(parts, id),
+    })
   })
 
 /** For the overview: number of clusters by status, and clusters with problems. */
-async function clusterSummary({ db, engine, snapshots }: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
+async function clusterSummary({
+  db,
+  engine,
+  snapshots,
+}: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
   const [counts, ailing, troubles, ending] = await Promise.all([
     store.countByStatus(db),
     store.ailing(db),
@@ -168,14 +237,35 @@ async function clusterSummary({ db, engine, snapshots }: ClusterParts): Promise<
     [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),
   )
   return {
-    counts: { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) },
+    counts: {
+      total: counts.reduce((sum, c) => sum + c.n, 0),
+      by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])),
+    },
     ailing: [
       ...ailing.map(({ id, name, status, reason, locked_out, locked_out_since }): Attention =>
         status === 'failed' || locked_out === null
-          ? { kind: status === 'failed' ? 'cluster_failed' : 'cluster_degraded', id, name, since: null, reason }
-          : { kind: 'cluster_locked_out', id, name, since: locked_out_since?.toISOString() ?? null, reason: lockedOutSentences[locked_out] },
+          ? {
+              kind: status === 'failed' ? 'cluster_failed' : 'cluster_degraded',
+              id,
+              name,
+              since: null,
+              reason,
+            }
+          : {
+              kind: 'cluster_locked_out',
+              id,
+              name,
+              since: locked_out_since?.toISOString() ?? null,
+              reason: lockedOutSentences[locked_out],
+            },
       ),
-      ...troubled.map(({ id, name }): Attention => ({ kind: 'cluster_troubled', id, name, since: null, reason: troubles.get(id)![0]!.message })),
+      ...troubled.map(({ id, name }): Attention => ({
+        kind: 'cluster_troubled',
+        id,
+        name,
+        since: null,
+        reason: troubles.get(id)![0]!.message,
+      })),
       ...ending,
     ],
   }
@@ -201,16 +291,22 @@ export function clusters(parts: ClusterParts) {
     await engine.wake(tx, sweepQueue, id)
     await engine.wake(tx, changeQueue, id)
     await engine.wake(tx, certificateQueue, id)
-    for (const m of await store.unsettled(tx, id)) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
+    for (const m of await store.unsettled(tx, id))
+      await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
   }
 
   return {
     summary: () => clusterSummary(parts),
     /** Number of clusters by datacenter id. */
-    countByDatacenter: async (on: Db | Tx) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
-    /** Resumes a cluster that was held after a restore. The time on hold doesn't count towards time limits. */
+    countByDatacenter: async (on: Db | Tx) =>
+      new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
+    /**
+     * Resumes a cluster that was held after a restore. The time on hold doesn't count towards time
+     * limits.
+     */
     async goOn(tx: Tx, caller: Caller, id: string): Promise<void> {
-      for (const m of await store.unsettled(tx, id)) await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })
+      for (const m of await store.unsettled(tx, id))
+        await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })
       await updateCluster(parts, tx, caller, id, { reason: null })
       await wake(tx, id)
     },

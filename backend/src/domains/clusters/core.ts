@@ -1,5 +1,6 @@
 /**
- * The parts of the clusters domain that the servers, patches and pools domains use. Constructed before those domains, to avoid a dependency cycle.
+ * The parts of the clusters domain that the servers, patches and pools domains use. Constructed
+ * before those domains, to avoid a dependency cycle.
  */
 import type { TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -20,20 +21,30 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
   const parts: CoreParts = { ...given, secrets }
   /** What the servers and patches domains may call. */
   const access = {
-    /** Issues client credentials for a cluster's Talos API without storing them. Null if the cluster doesn't exist. */
-    talosCredentials: (clusterId: string, { role, lifetimeMs }: { role: TalosRole; lifetimeMs: number }) => secrets.mintTalos(clusterId, [role], lifetimeMs),
+    /**
+     * Issues client credentials for a cluster's Talos API without storing them. Null if the cluster
+     * doesn't exist.
+     */
+    talosCredentials: (
+      clusterId: string,
+      { role, lifetimeMs }: { role: TalosRole; lifetimeMs: number },
+    ) => secrets.mintTalos(clusterId, [role], lifetimeMs),
     /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
     controlPlaneAddresses: (clusterId: string) => controlPlaneAddresses(parts, clusterId),
-    generated: (on: Db | Tx, clusterId: string, nodeId: string) => generated(parts, on, clusterId, nodeId),
+    generated: (on: Db | Tx, clusterId: string, nodeId: string) =>
+      generated(parts, on, clusterId, nodeId),
     /** The last rendered configuration of a server with plaintext secrets, or null. */
     async renderedConfig(clusterId: string, nodeId: string): Promise<string | null> {
       const config = await store.newestConfig(parts.db, clusterId, nodeId)
       return config ? secrets.openConfig(parts.db, clusterId, config.sealed) : null
     },
-    renderAgain: (tx: Tx, clusterId: string, nodeId: string) => renderAgain(parts, tx, clusterId, nodeId),
-    renderWith: (tx: Tx, clusterId: string, nodeId: string, set: PatchSet) => renderWith(parts, tx, clusterId, nodeId, set),
+    renderAgain: (tx: Tx, clusterId: string, nodeId: string) =>
+      renderAgain(parts, tx, clusterId, nodeId),
+    renderWith: (tx: Tx, clusterId: string, nodeId: string, set: PatchSet) =>
+      renderWith(parts, tx, clusterId, nodeId, set),
     outside: outside(parts),
-    forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) => forgetServer(parts, caller, nodeId, options),
+    forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) =>
+      forgetServer(parts, caller, nodeId, options),
   }
   return { secrets, access, forPools: forPools(parts), forSnapshots: forSnapshots(parts) }
 }
@@ -60,12 +71,16 @@ export function forPools(parts: CoreParts) {
       datacenter: { id: row.datacenter_id, code: row.datacenter_code },
       pod_cidr: row.pod_cidr,
       service_cidr: row.service_cidr,
-      /** Other programs, and other Steelyards, may have objects in a cluster that was taken over. */
+      /**
+       * Other programs, and other Steelyards, may have objects in a cluster that was taken over.
+       */
       taken_over: row.taken_over_at !== null,
       /** VLAN of the workload, or null. */
       vlan_id: row.vlan_id,
       /** The cluster's servers by name, with their workload links if known. */
-      nodes: members.map((m) => ({ id: m.node_id, name: m.name, interface: m.interface })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      nodes: members
+        .map((m) => ({ id: m.node_id, name: m.name, interface: m.interface }))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     }
   }
 
@@ -73,7 +88,10 @@ export function forPools(parts: CoreParts) {
     find,
     /** Locks the cluster's row until the transaction ends. */
     lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
-    /** Increments the cluster's version after a change of its subnets and emits `cluster.updated`. Returns the new version. */
+    /**
+     * Increments the cluster's version after a change of its subnets and emits `cluster.updated`.
+     * Returns the new version.
+     */
     touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
     /** The cluster's Kubernetes API, with credentials from the cluster's own authority. */
     async api(id: string): Promise<Kubernetes> {

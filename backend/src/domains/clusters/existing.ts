@@ -1,23 +1,33 @@
 /**
- * Objects that Steelyard would write into a cluster and that are there already, of another Steelyard or of anybody else. An object is written only in a free
- * place, or in the place of the one that a user has seen and named.
+ * Objects that Steelyard would write into a cluster and that are there already, of another
+ * Steelyard or of anybody else. An object is written only in a free place, or in the place of the
+ * one that a user has seen and named.
  */
 import { addressPattern } from '#contract/clusters/clusters.ts'
 import { isRecord, type Kubernetes, printable } from '../../kubernetes/client.ts'
-import { clusterKeyPath, operatorBinding, operatorBindingPath, operatorGroup, secretsPath } from './kubernetes.ts'
+import {
+  clusterKeyPath,
+  operatorBinding,
+  operatorBindingPath,
+  operatorGroup,
+  secretsPath,
+} from './kubernetes.ts'
 
 type Calls = Pick<Kubernetes, 'get' | 'create' | 'removeExactly'>
 
-const at = (object: unknown, ...path: string[]): unknown => path.reduce((value, key) => (isRecord(value) ? value[key] : undefined), object)
+const at = (object: unknown, ...path: string[]): unknown =>
+  path.reduce((value, key) => (isRecord(value) ? value[key] : undefined), object)
 const textAt = (object: unknown, ...path: string[]): string => {
   const value = at(object, ...path)
   return typeof value === 'string' ? value : ''
 }
 
 /** Identifies an object and its content: its uid and version in Kubernetes (meta/v1 ObjectMeta). */
-export const markOf = (object: unknown): string => `${textAt(object, 'metadata', 'uid')}/${textAt(object, 'metadata', 'resourceVersion')}`
+export const markOf = (object: unknown): string =>
+  `${textAt(object, 'metadata', 'uid')}/${textAt(object, 'metadata', 'resourceVersion')}`
 
-const decoded = (object: unknown, key: string): string => Buffer.from(textAt(object, 'data', key), 'base64').toString('utf8')
+const decoded = (object: unknown, key: string): string =>
+  Buffer.from(textAt(object, 'data', key), 'base64').toString('utf8')
 
 /** The address of a cluster key; null if it has none that can be read. */
 export function keyAddress(secret: unknown): string | null {
@@ -29,7 +39,8 @@ export function keyAddress(secret: unknown): string | null {
 export const holdsKey =
   (key: { readonly address: string; readonly privateKeyHex: string }) =>
   (secret: unknown): boolean =>
-    decoded(secret, 'address') === key.address && decoded(secret, 'private-key') === key.privateKeyHex
+    decoded(secret, 'address') === key.address &&
+    decoded(secret, 'private-key') === key.privateKeyHex
 
 /** Whether a binding gives the group of operators the access that Steelyard's own binding gives. */
 export function bindsOperators(binding: unknown): boolean {
@@ -44,7 +55,8 @@ export function bindsOperators(binding: unknown): boolean {
 }
 
 /** What a binding gives, as part of a sentence. */
-export const roleOf = (binding: unknown): string => printable(`${textAt(binding, 'roleRef', 'kind')} ${textAt(binding, 'roleRef', 'name')}`)
+export const roleOf = (binding: unknown): string =>
+  printable(`${textAt(binding, 'roleRef', 'kind')} ${textAt(binding, 'roleRef', 'name')}`)
 
 interface Placed {
   readonly path: string
@@ -57,8 +69,9 @@ interface Placed {
 }
 
 /**
- * Puts an object into a cluster. It is deleted and made anew where it replaces another, because neither an immutable Secret nor the role of a binding can be
- * changed. Returns null, or the other object that was kept.
+ * Puts an object into a cluster. It is deleted and made anew where it replaces another, because
+ * neither an immutable Secret nor the role of a binding can be changed. Returns null, or the other
+ * object that was kept.
  * @throws KubernetesError
  */
 export async function putUnlessKept(
@@ -70,8 +83,12 @@ export async function putUnlessKept(
   if (found !== null) {
     if (isWanted(found)) return null
     if (replaces !== markOf(found)) return { kept: found }
-    const [uid, resourceVersion] = [textAt(found, 'metadata', 'uid'), textAt(found, 'metadata', 'resourceVersion')]
-    if (!(await api.removeExactly(path, { uid, resourceVersion }, signal))) return { kept: await api.get(path, signal) }
+    const [uid, resourceVersion] = [
+      textAt(found, 'metadata', 'uid'),
+      textAt(found, 'metadata', 'resourceVersion'),
+    ]
+    if (!(await api.removeExactly(path, { uid, resourceVersion }, signal)))
+      return { kept: await api.get(path, signal) }
   }
   if (await api.create(collection, object, signal)) return null
   const other = await api.get(path, signal)
@@ -80,10 +97,18 @@ export async function putUnlessKept(
 
 const mostTokens = 1_000
 
-/** The objects in a cluster that Steelyard would otherwise write, null where there is none, and the ids of its bootstrap tokens. @throws KubernetesError */
+/**
+ * The objects in a cluster that Steelyard would otherwise write, null where there is none, and the
+ * ids of its bootstrap tokens. @throws KubernetesError
+ */
 export async function readExisting(api: Pick<Kubernetes, 'get' | 'list'>, signal: AbortSignal) {
-  const idOf = (secret: unknown): string | undefined => /^bootstrap-token-([a-z0-9]{6})$/.exec(textAt(secret, 'metadata', 'name'))?.[1]
-  const options = { most: mostTokens, fieldSelector: 'type=bootstrap.kubernetes.io/token', keep: idOf }
+  const idOf = (secret: unknown): string | undefined =>
+    /^bootstrap-token-([a-z0-9]{6})$/.exec(textAt(secret, 'metadata', 'name'))?.[1]
+  const options = {
+    most: mostTokens,
+    fieldSelector: 'type=bootstrap.kubernetes.io/token',
+    keep: idOf,
+  }
   const [key, binding, tokens] = await Promise.all([
     api.get(clusterKeyPath, signal),
     api.get(operatorBindingPath, signal),

@@ -1,4 +1,7 @@
-/** Dependencies of the clusters domain (from the program and other domains), its queues, and functions that its use cases share. */
+/**
+ * Dependencies of the clusters domain (from the program and other domains), its queues, and
+ * functions that its use cases share.
+ */
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -37,7 +40,9 @@ export interface ClusterParts extends CoreParts {
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Pick<Snapshots, 'last' | 'problems' | 'forChanges'>
   readonly audit: Pick<Audit, 'events'>
-  /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
+  /**
+   * Called in the transaction that removes a cluster, so that other domains can free their objects.
+   */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   readonly installers: Installers
@@ -59,15 +64,27 @@ export async function lockCluster(tx: Tx, id: string): Promise<store.ClusterRow>
   return row
 }
 
-/** Facts of the members' servers, in the order of `members`. @throws Problem `not_found` for a removed server */
-export const factsOf = ({ servers }: Pick<CoreParts, 'servers'>, on: Db | Tx, members: readonly { node_id: string }[]): Promise<ServerFacts[]> =>
+/**
+ * Facts of the members' servers, in the order of `members`. @throws Problem `not_found` for a
+ * removed server
+ */
+export const factsOf = (
+  { servers }: Pick<CoreParts, 'servers'>,
+  on: Db | Tx,
+  members: readonly { node_id: string }[],
+): Promise<ServerFacts[]> =>
   servers.forPlan(
     on,
     members.map((m) => m.node_id),
   )
 
-export async function controlPlaneAddresses(parts: Pick<CoreParts, 'db' | 'servers'>, clusterId: string): Promise<string[]> {
-  const members = (await store.members(parts.db, clusterId)).filter((m) => m.role === 'control_plane' && store.isWanted(m))
+export async function controlPlaneAddresses(
+  parts: Pick<CoreParts, 'db' | 'servers'>,
+  clusterId: string,
+): Promise<string[]> {
+  const members = (await store.members(parts.db, clusterId)).filter(
+    (m) => m.role === 'control_plane' && store.isWanted(m),
+  )
   return (await factsOf(parts, parts.db, members)).map((f) => f.address)
 }
 
@@ -96,5 +113,7 @@ export async function wakeMembers(
   tx: Tx,
   members: readonly Pick<store.MemberRow, 'cluster_id' | 'node_id' | 'released_at'>[],
 ): Promise<void> {
-  for (const m of members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
+  for (const m of members)
+    if (m.released_at === null)
+      await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
 }

@@ -11,10 +11,21 @@ export interface OfferState {
 }
 const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: false }
 
-const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>
+const hasAnswered = ({
+  released_at,
+  secured_at,
+  left_at,
+}: ListedCluster['members'][number]): boolean =>
   released_at === null && (secured_at !== null || left_at !== null)
 
-const member = ({ node_id, name, role, interface: link, install_disk, workload_disks }: ListedCluster['members'][number]): Cluster['servers'][number] => ({
+const member = ({
+  node_id,
+  name,
+  role,
+  interface: link,
+  install_disk,
+  workload_disks,
+}: ListedCluster['members'][number]): Cluster['servers'][number] => ({
   node_id,
   name,
   role,
@@ -22,7 +33,11 @@ const member = ({ node_id, name, role, interface: link, install_disk, workload_d
   install_disk,
   workload_disks,
 })
-const formerMember = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['former_servers'][number] => ({ node_id, name, role })
+const formerMember = ({
+  node_id,
+  name,
+  role,
+}: ListedCluster['members'][number]): Cluster['former_servers'][number] => ({ node_id, name, role })
 
 /** Converts a row to the contract's cluster. */
 export const present = (
@@ -52,11 +67,15 @@ export const present = (
   chainAddress: row.chain_address,
   offerId,
   offer_detection: offerId !== null ? 'found' : lookingSince === null ? 'not_found' : 'looking',
-  offer_looking_since: offerId === null && lookingSince !== null ? lookingSince.toISOString() : null,
+  offer_looking_since:
+    offerId === null && lookingSince !== null ? lookingSince.toISOString() : null,
   offer_address_set: isAddressSet,
   operation_id: row.operation_id,
   maintenance_window: row.maintenance_window,
-  locked_out: row.locked_out === null || row.locked_out_since === null ? null : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
+  locked_out:
+    row.locked_out === null || row.locked_out_since === null
+      ? null
+      : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
   kept: [...row.kept],
   taken_over_at: row.taken_over_at?.toISOString() ?? null,
   talos_answers: row.ready_at !== null || row.members.some(hasAnswered),

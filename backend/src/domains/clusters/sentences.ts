@@ -1,7 +1,8 @@
 /** Times in sentences of operations: clock times in UTC, durations in the largest fitting unit. */
 
 /** `14:06 UTC` */
-export const atTime = (time: Date | number): string => `${new Date(time).toISOString().slice(11, 16)} UTC`
+export const atTime = (time: Date | number): string =>
+  `${new Date(time).toISOString().slice(11, 16)} UTC`
 
 /** `45 s`, `12 min`, `3 h` */
 export function lasting(ms: number): string {
@@ -13,8 +14,11 @@ export function lasting(ms: number): string {
 
 /** `a`, `a and b`, `a, b and c`; if there are more than `most` names, the rest is only counted. */
 export function listed(names: readonly string[], most = 4): string {
-  if (names.length > most) return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
-  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  if (names.length > most)
+    return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
+  return names.length < 2
+    ? (names[0] ?? '')
+    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
 /** Silent servers may have changed, too. */
@@ -22,4 +26,6 @@ export const noKnownDrift = 'Steelyard knows of no configuration that was change
 
 /** `cp-1: no answer; cp-2: no answer`. Above `most` the rest is only counted. */
 export const joined = (reasons: readonly string[], most = 4): string =>
-  reasons.length > most ? `${reasons.slice(0, most - 1).join('; ')}; and ${reasons.length - most + 1} more` : reasons.join('; ')
+  reasons.length > most
+    ? `${reasons.slice(0, most - 1).join('; ')}; and ${reasons.length - most + 1} more`
+    : reasons.join('; ')

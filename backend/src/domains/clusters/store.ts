@@ -12,7 +12,18 @@ export type MemberRow = Selectable<Tables['cluster_server']>
 export type BootstrapRow = Selectable<Tables['cluster_bootstrap']>
 export type SecretKind = Tables['cluster_secret']['kind']
 
-type ListedMember = Pick<MemberRow, 'node_id' | 'name' | 'role' | 'interface' | 'install_disk' | 'workload_disks' | 'released_at' | 'secured_at' | 'left_at'>
+type ListedMember = Pick<
+  MemberRow,
+  | 'node_id'
+  | 'name'
+  | 'role'
+  | 'interface'
+  | 'install_disk'
+  | 'workload_disks'
+  | 'released_at'
+  | 'secured_at'
+  | 'left_at'
+>
 
 export interface ListedCluster extends ClusterRow {
   readonly datacenter_id: string
@@ -32,23 +43,41 @@ const listed = (on: On) =>
     .where('cluster.deleted_at', 'is', null)
     .$narrowType<{ datacenter_id: string }>()
 
-async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members' | 'formerMembers'>)[]> {
+async function withMembers<T extends ClusterRow>(
+  on: On,
+  rows: readonly T[],
+): Promise<(T & Pick<ListedCluster, 'members' | 'formerMembers'>)[]> {
   const ids = rows.map((r) => r.id)
   const members =
     ids.length === 0
       ? []
       : await on
           .selectFrom('cluster_server')
-          .select(['cluster_id', 'node_id', 'name', 'role', 'interface', 'install_disk', 'workload_disks', 'wanted', 'released_at', 'secured_at', 'left_at'])
+          .select([
+            'cluster_id',
+            'node_id',
+            'name',
+            'role',
+            'interface',
+            'install_disk',
+            'workload_disks',
+            'wanted',
+            'released_at',
+            'secured_at',
+            'left_at',
+          ])
           .where('cluster_id', 'in', ids)
           .orderBy('role')
           .orderBy('position')
           .execute()
   const byCluster = Map.groupBy(members, (m) => m.cluster_id)
   return rows.map((row) => {
-    // In a cluster that is being deleted no member has `wanted` 'joined', so members that aren't released yet count as present.
+    // In a cluster that is being deleted no member has `wanted` 'joined', so members that aren't
+    // released yet count as present.
     const { here = [], former = [] } = Object.groupBy(byCluster.get(row.id) ?? [], (m) =>
-      m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed') ? 'here' : 'former',
+      m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed')
+        ? 'here'
+        : 'former',
     )
     return { ...row, members: here, formerMembers: former }
   })
@@ -65,13 +94,23 @@ const readers: SqlReaders<typeof clusterList.list> = {
   },
   filters: {
     status: (status) => sql`cluster.status = ${status}`,
-    datacenter: (wanted) => sql`(datacenter.code = ${wanted} or cluster.datacenter_id::text = ${wanted})`,
+    datacenter: (wanted) =>
+      sql`(datacenter.code = ${wanted} or cluster.datacenter_id::text = ${wanted})`,
   },
-  search: containing('cluster.name', 'datacenter.code', 'cluster.talos_version', 'cluster.kubernetes_version', 'cluster.status'),
+  search: containing(
+    'cluster.name',
+    'datacenter.code',
+    'cluster.talos_version',
+    'cluster.kubernetes_version',
+    'cluster.status',
+  ),
   tie: sql`cluster.id`,
 }
 
-export async function page(db: Db, query: Input<typeof clusterList>['query']): Promise<{ rows: ListedCluster[]; total: number }> {
+export async function page(
+  db: Db,
+  query: Input<typeof clusterList>['query'],
+): Promise<{ rows: ListedCluster[]; total: number }> {
   const { rows, total } = await readPage(listed(db), clusterList.list, readers, query)
   return { rows: await withMembers(db, rows), total }
 }
@@ -88,34 +127,69 @@ export const idOf = async (on: On, text: string): Promise<string | undefined> =>
     await on
       .selectFrom('cluster')
       .select('id')
-      .where((e) => e.or([e(sql<string>`id::text`, '=', text), e.and([e('name', '=', text), e('deleted_at', 'is', null)])]))
+      .where((e) =>
+        e.or([
+          e(sql<string>`id::text`, '=', text),
+          e.and([e('name', '=', text), e('deleted_at', 'is', null)]),
+        ]),
+      )
       .executeTakeFirst()
   )?.id
 
 /** The cluster, with its row locked until the transaction ends. */
 export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
-  tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
+  tx
+    .selectFrom('cluster')
+    .selectAll()
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
 
 /**
- * Locks the cluster's row. Called first in every transaction of a reconciler: the reconcilers of a cluster and of its servers wake each other, and
- * without this lock they could dead-lock on the rows of `wake_up`.
+ * Locks the cluster's row. Called first in every transaction of a reconciler: the reconcilers of a
+ * cluster and of its servers wake each other, and without this lock they could dead-lock on the
+ * rows of `wake_up`.
  */
 export const hold = (tx: Tx, id: string) =>
-  tx.selectFrom('cluster').select(['wanted', 'forced', 'operation_id', 'deleted_at']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  tx
+    .selectFrom('cluster')
+    .select(['wanted', 'forced', 'operation_id', 'deleted_at'])
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
 
-export const row = (on: On, id: string): Promise<ClusterRow | undefined> => on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
+export const row = (on: On, id: string): Promise<ClusterRow | undefined> =>
+  on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** The cluster that this Steelyard made a key for, also after the cluster was removed. */
 export const clusterOfKey = (on: On, address: string) =>
-  on.selectFrom('cluster').select(['name', 'deleted_at']).where('chain_address', '=', address).orderBy('created_at', 'desc').executeTakeFirst()
+  on
+    .selectFrom('cluster')
+    .select(['name', 'deleted_at'])
+    .where('chain_address', '=', address)
+    .orderBy('created_at', 'desc')
+    .executeTakeFirst()
 
 export async function isNameTaken(on: On, name: string): Promise<boolean> {
-  return (await on.selectFrom('cluster').select('id').where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
+  return (
+    (await on
+      .selectFrom('cluster')
+      .select('id')
+      .where('name', '=', name)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst()) !== undefined
+  )
 }
 
 /** Endpoints of the other clusters of a datacenter. */
 export const endpoints = (on: On, datacenterId: string) =>
-  on.selectFrom('cluster').select(['id', 'name', 'endpoint', 'virtual_ip']).where('datacenter_id', '=', datacenterId).where('deleted_at', 'is', null).execute()
+  on
+    .selectFrom('cluster')
+    .select(['id', 'name', 'endpoint', 'virtual_ip'])
+    .where('datacenter_id', '=', datacenterId)
+    .where('deleted_at', 'is', null)
+    .execute()
 
 /** Number of clusters in each datacenter. */
 export const countByDatacenter = (on: On) =>
@@ -140,24 +214,46 @@ export const ailing = (on: On) =>
     .selectFrom('cluster')
     .select(['id', 'name', 'status', 'reason', 'locked_out', 'locked_out_since'])
     .where('deleted_at', 'is', null)
-    .where((e) => e.or([e('status', 'in', ['failed', 'degraded']), e('locked_out', 'is not', null)]))
+    .where((e) =>
+      e.or([e('status', 'in', ['failed', 'degraded']), e('locked_out', 'is not', null)]),
+    )
     .orderBy(sql`status <> 'failed'`)
     .orderBy(sql`locked_out is null`)
     .orderBy('updated_at', 'desc')
     .execute()
 
 /** The clusters with these ids that aren't deleted, by name. */
-export const named = async (on: On, ids: readonly string[]): Promise<{ id: string; name: string }[]> =>
-  ids.length === 0 ? [] : on.selectFrom('cluster').select(['id', 'name']).where('deleted_at', 'is', null).where('id', 'in', ids).orderBy('name').execute()
+export const named = async (
+  on: On,
+  ids: readonly string[],
+): Promise<{ id: string; name: string }[]> =>
+  ids.length === 0
+    ? []
+    : on
+        .selectFrom('cluster')
+        .select(['id', 'name'])
+        .where('deleted_at', 'is', null)
+        .where('id', 'in', ids)
+        .orderBy('name')
+        .execute()
 
 /** Servers that are currently in a cluster, of all clusters. */
-export const presentMembers = (on: On) => on.selectFrom('cluster_server').select(['cluster_id', 'node_id', 'name']).where('released_at', 'is', null).execute()
+export const presentMembers = (on: On) =>
+  on
+    .selectFrom('cluster_server')
+    .select(['cluster_id', 'node_id', 'name'])
+    .where('released_at', 'is', null)
+    .execute()
 
 export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
   tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
 
 /** Every change that readers can see increments the version. */
-export const update = (tx: Tx, id: string, change: Updateable<Tables['cluster']>): Promise<ClusterRow> =>
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['cluster']>,
+): Promise<ClusterRow> =>
   tx
     .updateTable('cluster')
     .set({ ...change, version: sql<number>`version + 1` })
@@ -172,12 +268,20 @@ export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['clust
     .execute()
 
 /** Whether a server belongs to its cluster: neither leaving nor released. */
-export const isWanted = (m: Pick<MemberRow, 'wanted' | 'released_at'>): boolean => m.wanted === 'joined' && m.released_at === null
+export const isWanted = (m: Pick<MemberRow, 'wanted' | 'released_at'>): boolean =>
+  m.wanted === 'joined' && m.released_at === null
 
 /** All current and former members of the cluster, in the order of the plan. */
-export const members = (on: On, clusterId: string, only?: readonly string[]): Promise<MemberRow[]> => {
+export const members = (
+  on: On,
+  clusterId: string,
+  only?: readonly string[],
+): Promise<MemberRow[]> => {
   const all = on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId)
-  return (only ? all.where('node_id', 'in', only) : all).orderBy('role').orderBy('position').execute()
+  return (only ? all.where('node_id', 'in', only) : all)
+    .orderBy('role')
+    .orderBy('position')
+    .execute()
 }
 
 /** Ids of the servers that are joining or leaving the cluster. */
@@ -191,23 +295,62 @@ export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string 
     .execute()
 
 export const member = (on: On, clusterId: string, nodeId: string): Promise<MemberRow | undefined> =>
-  on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
+  on
+    .selectFrom('cluster_server')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .executeTakeFirst()
 
 /** The cluster of a server, also while the server joins or leaves. */
 export const memberOf = (on: On, nodeId: string): Promise<MemberRow | undefined> =>
-  on.selectFrom('cluster_server').selectAll().where('node_id', '=', nodeId).where('released_at', 'is', null).executeTakeFirst()
+  on
+    .selectFrom('cluster_server')
+    .selectAll()
+    .where('node_id', '=', nodeId)
+    .where('released_at', 'is', null)
+    .executeTakeFirst()
 
-export const updateMember = (tx: Tx, clusterId: string, nodeId: string, change: Updateable<Tables['cluster_server']>) =>
-  tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
+export const updateMember = (
+  tx: Tx,
+  clusterId: string,
+  nodeId: string,
+  change: Updateable<Tables['cluster_server']>,
+) =>
+  tx
+    .updateTable('cluster_server')
+    .set(change)
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .execute()
 
 /** Deletes a member with its configurations. */
 export const dropMember = (tx: Tx, clusterId: string, nodeId: string) =>
-  tx.deleteFrom('cluster_server').where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
+  tx
+    .deleteFrom('cluster_server')
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .execute()
 
-export const updateMembers = (tx: Tx, clusterId: string, change: Updateable<Tables['cluster_server']>) =>
-  tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('released_at', 'is', null).execute()
+export const updateMembers = (
+  tx: Tx,
+  clusterId: string,
+  change: Updateable<Tables['cluster_server']>,
+) =>
+  tx
+    .updateTable('cluster_server')
+    .set(change)
+    .where('cluster_id', '=', clusterId)
+    .where('released_at', 'is', null)
+    .execute()
 
-export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: Uint8Array, at: Date) =>
+export const putSecret = (
+  tx: Tx,
+  clusterId: string,
+  kind: SecretKind,
+  sealed: Uint8Array,
+  at: Date,
+) =>
   tx
     .insertInto('cluster_secret')
     .values({ cluster_id: clusterId, kind, sealed, created_at: at })
@@ -215,19 +358,43 @@ export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: U
     .execute()
 
 export const removeSecret = (tx: Tx, clusterId: string, kind: SecretKind) =>
-  tx.deleteFrom('cluster_secret').where('cluster_id', '=', clusterId).where('kind', '=', kind).execute()
+  tx
+    .deleteFrom('cluster_secret')
+    .where('cluster_id', '=', clusterId)
+    .where('kind', '=', kind)
+    .execute()
 
 /** When a secret was stored; null if the cluster has no such secret. */
 export const secretAt = async (on: On, clusterId: string, kind: SecretKind): Promise<Date | null> =>
-  (await on.selectFrom('cluster_secret').select('created_at').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.created_at ??
-  null
+  (
+    await on
+      .selectFrom('cluster_secret')
+      .select('created_at')
+      .where('cluster_id', '=', clusterId)
+      .where('kind', '=', kind)
+      .executeTakeFirst()
+  )?.created_at ?? null
 
-export async function secret(on: On, clusterId: string, kind: SecretKind): Promise<Uint8Array | undefined> {
-  return (await on.selectFrom('cluster_secret').select('sealed').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.sealed
+export async function secret(
+  on: On,
+  clusterId: string,
+  kind: SecretKind,
+): Promise<Uint8Array | undefined> {
+  return (
+    await on
+      .selectFrom('cluster_secret')
+      .select('sealed')
+      .where('cluster_id', '=', clusterId)
+      .where('kind', '=', kind)
+      .executeTakeFirst()
+  )?.sealed
 }
 
 /** Stores the bytes of a configuration as the server's next generation and returns its number. */
-export async function putConfig(tx: Tx, config: Omit<Insertable<Tables['cluster_server_config']>, 'generation'>): Promise<number> {
+export async function putConfig(
+  tx: Tx,
+  config: Omit<Insertable<Tables['cluster_server_config']>, 'generation'>,
+): Promise<number> {
   const last = await tx
     .selectFrom('cluster_server_config')
     .select(sql<number | null>`max(generation)`.as('generation'))
@@ -254,13 +421,24 @@ export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
   configsOf(on, clusterId, nodeId).orderBy('generation', 'desc').limit(1).executeTakeFirst()
 
 /** The configuration with which the server was installed. */
-export const firstConfig = (on: On, clusterId: string, nodeId: string) => configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
+export const firstConfig = (on: On, clusterId: string, nodeId: string) =>
+  configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
 
 /** The newest two configurations that the machine is known to have had. */
 export const heldConfigs = (on: On, clusterId: string, nodeId: string) =>
-  configsOf(on, clusterId, nodeId).where('held_at', 'is not', null).orderBy('generation', 'desc').limit(2).execute()
+  configsOf(on, clusterId, nodeId)
+    .where('held_at', 'is not', null)
+    .orderBy('generation', 'desc')
+    .limit(2)
+    .execute()
 
-export const holdConfig = (tx: Tx, clusterId: string, nodeId: string, generation: number, at: Date) =>
+export const holdConfig = (
+  tx: Tx,
+  clusterId: string,
+  nodeId: string,
+  generation: number,
+  at: Date,
+) =>
   tx
     .updateTable('cluster_server_config')
     .set({ held_at: sql<Date>`coalesce(held_at, ${at})` })
@@ -271,20 +449,36 @@ export const holdConfig = (tx: Tx, clusterId: string, nodeId: string, generation
 
 /** The configuration that a server had at its takeover, sealed: the base of its patches. */
 export const base = (on: On, clusterId: string, nodeId: string) =>
-  on.selectFrom('cluster_server_base').select(['sealed']).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
+  on
+    .selectFrom('cluster_server_base')
+    .select(['sealed'])
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .executeTakeFirst()
 
 export const putBase = (tx: Tx, row: Insertable<Tables['cluster_server_base']>) =>
   tx
     .insertInto('cluster_server_base')
     .values(row)
-    .onConflict((c) => c.columns(['cluster_id', 'node_id']).doUpdateSet({ sealed: row.sealed, created_at: row.created_at }))
+    .onConflict((c) =>
+      c
+        .columns(['cluster_id', 'node_id'])
+        .doUpdateSet({ sealed: row.sealed, created_at: row.created_at }),
+    )
     .execute()
 
 export const bootstrap = (on: On, clusterId: string): Promise<BootstrapRow | undefined> =>
-  on.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
+  on
+    .selectFrom('cluster_bootstrap')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .executeTakeFirst()
 
 /** The first caller's choice is stored; every later caller gets the stored choice. */
-export async function chooseBootstrap(tx: Tx, choice: { cluster_id: string; node_id: string; node_uuid: string; intent_at: Date }): Promise<BootstrapRow> {
+export async function chooseBootstrap(
+  tx: Tx,
+  choice: { cluster_id: string; node_id: string; node_uuid: string; intent_at: Date },
+): Promise<BootstrapRow> {
   await tx
     .insertInto('cluster_bootstrap')
     .values(choice)
@@ -294,7 +488,11 @@ export async function chooseBootstrap(tx: Tx, choice: { cluster_id: string; node
 }
 
 /** Records an order before it is sent. */
-export const noteBootstrapCall = (tx: Tx, clusterId: string, order: Pick<BootstrapRow, 'called_at' | 'boot_id' | 'etcd_start'>) =>
+export const noteBootstrapCall = (
+  tx: Tx,
+  clusterId: string,
+  order: Pick<BootstrapRow, 'called_at' | 'boot_id' | 'etcd_start'>,
+) =>
   tx
     .updateTable('cluster_bootstrap')
     .set({ ...order, calls: sql<number>`calls + 1` })
@@ -302,11 +500,18 @@ export const noteBootstrapCall = (tx: Tx, clusterId: string, order: Pick<Bootstr
     .execute()
 
 export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
-  tx.updateTable('cluster_bootstrap').set({ confirmed_at: at }).where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
+  tx
+    .updateTable('cluster_bootstrap')
+    .set({ confirmed_at: at })
+    .where('cluster_id', '=', clusterId)
+    .where('confirmed_at', 'is', null)
+    .execute()
 
 /** Ids of all clusters that have a reconciler, to schedule them at start. */
 export const livingIds = async (on: On): Promise<string[]> =>
-  (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
+  (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map(
+    (r) => r.id,
+  )
 
 /** A cluster with everything that its reconcilers read. */
 export interface State {
@@ -317,14 +522,25 @@ export interface State {
 }
 
 /**
- * Loads a cluster; undefined if it doesn't exist. `nodeId`, of a joining server: loads only that server and the server chosen for the
- * bootstrap, so that a large cluster is not read once per server.
+ * Loads a cluster; undefined if it doesn't exist. `nodeId`, of a joining server: loads only that
+ * server and the server chosen for the bootstrap, so that a large cluster is not read once per
+ * server.
  */
 export async function load(on: On, clusterId: string, nodeId?: string): Promise<State | undefined> {
   const found = await row(on, clusterId)
   if (!found || found.deleted_at !== null) return undefined
   const chosen = await bootstrap(on, clusterId)
-  const isJoining = nodeId !== undefined && (await member(on, clusterId, nodeId))?.wanted === 'joined'
-  const those = await members(on, clusterId, isJoining ? [nodeId, ...(chosen ? [chosen.node_id] : [])] : undefined)
-  return { row: found, members: those, bootstrap: chosen, hasBundle: (await secret(on, clusterId, 'bundle')) !== undefined }
+  const isJoining =
+    nodeId !== undefined && (await member(on, clusterId, nodeId))?.wanted === 'joined'
+  const those = await members(
+    on,
+    clusterId,
+    isJoining ? [nodeId, ...(chosen ? [chosen.node_id] : [])] : undefined,
+  )
+  return {
+    row: found,
+    members: those,
+    bootstrap: chosen,
+    hasBundle: (await secret(on, clusterId, 'bundle')) !== undefined,
+  }
 }

@@ -31,8 +31,12 @@ export function datacenterRoutes(app: FastifyInstance, datacenters: Datacenters)
   on(datacenterList, ({ query }) => datacenters.list(query))
   on(datacenterGet, ({ params }) => datacenters.get(params.id))
   on(datacenterCreate, ({ caller, body }) => datacenters.create(caller, body))
-  on(datacenterUpdate, ({ caller, params, body, ifMatch }) => datacenters.update(caller, params.id, body, ifMatch))
-  on(datacenterRemove, ({ caller, params, ifMatch }) => datacenters.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(datacenterUpdate, ({ caller, params, body, ifMatch }) =>
+    datacenters.update(caller, params.id, body, ifMatch),
+  )
+  on(datacenterRemove, ({ caller, params, ifMatch }) =>
+    datacenters.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
 }
 
 /** The contents of a datacenter. Each domain counts its own objects. */
@@ -42,7 +46,12 @@ export interface Content {
   readonly subnets: number
   readonly compute_units: { readonly total: number; readonly free: number }
 }
-export const nothing: Content = { servers: 0, clusters: 0, subnets: 0, compute_units: { total: 0, free: 0 } }
+export const nothing: Content = {
+  servers: 0,
+  clusters: 0,
+  subnets: 0,
+  compute_units: { total: 0, free: 0 },
+}
 
 /** Converts a row to the contract's datacenter. */
 const present = ({ index: _index, ...row }: store.DatacenterRow, content: Content): Datacenter => ({
@@ -54,7 +63,8 @@ const present = ({ index: _index, ...row }: store.DatacenterRow, content: Conten
   updated_at: row.updated_at.toISOString(),
 })
 
-const byCode = (d: Datacenter) => `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`
+const byCode = (d: Datacenter) =>
+  `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`
 const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
   sort: {
     code: byCode,
@@ -64,11 +74,19 @@ const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
     free: (d) => d.compute_units.free,
   },
   filters: {},
-  search: (d, wanted) => d.code.toLowerCase().includes(wanted) || d.city_name.toLowerCase().includes(wanted),
+  search: (d, wanted) =>
+    d.code.toLowerCase().includes(wanted) || d.city_name.toLowerCase().includes(wanted),
   ties: [byCode],
 }
-const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({ kind: 'datacenter', id, name: code })
-const codeOf = (city: { readonly country_code: string; readonly city_code: string }, index: number): string => `${city.country_code}-${city.city_code}-${index}`
+const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({
+  kind: 'datacenter',
+  id,
+  name: code,
+})
+const codeOf = (
+  city: { readonly country_code: string; readonly city_code: string },
+  index: number,
+): string => `${city.country_code}-${city.city_code}-${index}`
 /** Converts empty texts to null. */
 const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
   ...input,
@@ -78,14 +96,28 @@ const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
 })
 const sentence = 'Enter both latitude and longitude, or neither'
 
-/** @param parts `contents`: counts of objects by datacenter id, from the domains that own the objects */
-export function datacenters({ db, clock, record, contents }: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
+/**
+ * @param parts `contents`: counts of objects by datacenter id, from the domains that own the
+ * objects
+ */
+export function datacenters({
+  db,
+  clock,
+  record,
+  contents,
+}: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
   const now = () => new Date(clock.now())
   const taken = (error: unknown, code: string): unknown =>
-    violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
+    violatedConstraint(error) === 'datacenter_code'
+      ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` })
+      : error
 
   /** @throws Problem conflict if the city's highest index is already assigned */
-  const indexOf = async (tx: Tx, city: { readonly country_code: string; readonly city_code: string }, wanted: number | undefined): Promise<number> => {
+  const indexOf = async (
+    tx: Tx,
+    city: { readonly country_code: string; readonly city_code: string },
+    wanted: number | undefined,
+  ): Promise<number> => {
     const index = await store.nextIndex(tx, city, wanted)
     if (index <= lastIndex) return index
     const sentence = `${codeOf(city, lastIndex)} was used already, and there is no higher index: enter an index that is free`
@@ -98,7 +130,10 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     const verdict = canRemoveDatacenter(found)
     if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
     if (found.additions > 0)
-      throw new Problem('datacenter_in_use', 'Servers are being added to this datacenter. Wait until the operation has ended, or cancel it')
+      throw new Problem(
+        'datacenter_in_use',
+        'Servers are being added to this datacenter. Wait until the operation has ended, or cancel it',
+      )
     return found
   }
 
@@ -110,17 +145,32 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
     },
 
     /** @throws Problem not_found */
-    get: async (id: string): Promise<Datacenter> => present(existing(await store.get(db, id), 'datacenter'), (await contents()).get(id) ?? nothing),
+    get: async (id: string): Promise<Datacenter> =>
+      present(
+        existing(await store.get(db, id), 'datacenter'),
+        (await contents()).get(id) ?? nothing,
+      ),
 
     /** @throws Problem conflict if the code is taken */
-    async create(caller: Caller, { index: wanted, ...input }: DatacenterInput): Promise<Datacenter> {
+    async create(
+      caller: Caller,
+      { index: wanted, ...input }: DatacenterInput,
+    ): Promise<Datacenter> {
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
           const index = await indexOf(tx, input, wanted)
           code = codeOf(input, index)
-          const made = present(await store.insert(tx, { ...blankAsNull(input), index }, now()), nothing)
-          await record(tx, caller, { action: 'datacenter.created', target: targetOf(made), after: made, event: { version: made.version } })
+          const made = present(
+            await store.insert(tx, { ...blankAsNull(input), index }, now()),
+            nothing,
+          )
+          await record(tx, caller, {
+            action: 'datacenter.created',
+            target: targetOf(made),
+            after: made,
+            event: { version: made.version },
+          })
           return made
         })
       } catch (error) {
@@ -128,8 +178,16 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
       }
     },
 
-    /** @throws Problem not_found, stale, invalid, conflict; datacenter_in_use if the code of a datacenter with objects would change */
-    async update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter> {
+    /**
+     * @throws Problem not_found, stale, invalid, conflict; datacenter_in_use if the code of a
+     * datacenter with objects would change
+     */
+    async update(
+      caller: Caller,
+      id: string,
+      change: DatacenterChange,
+      ifMatch?: Versions,
+    ): Promise<Datacenter> {
       const inside = (await contents()).get(id) ?? nothing
       let code = ''
       try {
@@ -141,16 +199,27 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
             latitude: change.latitude === undefined ? row.latitude : change.latitude,
             longitude: change.longitude === undefined ? row.longitude : change.longitude,
           }
-          if ((next.latitude === null) !== (next.longitude === null)) throw new Problem('invalid', sentence, { longitude: sentence })
-          const isOtherCity = next.country_code !== row.country_code || next.city_code !== row.city_code
+          if ((next.latitude === null) !== (next.longitude === null))
+            throw new Problem('invalid', sentence, { longitude: sentence })
+          const isOtherCity =
+            next.country_code !== row.country_code || next.city_code !== row.city_code
           const isMoved = isOtherCity || (change.index !== undefined && change.index !== row.index)
           if (isMoved) await demandEmpty(tx, id)
           const index = isMoved ? await indexOf(tx, next, change.index) : row.index
           code = codeOf(next, index)
-          const after = present(await store.update(tx, id, { ...blankAsNull(change), index }, now()), inside)
+          const after = present(
+            await store.update(tx, id, { ...blankAsNull(change), index }, now()),
+            inside,
+          )
           if (isMoved) await store.touchRemovedIn(tx, id)
           const before = present(row, inside)
-          await record(tx, caller, { action: 'datacenter.updated', target: targetOf(after), before, after, event: { version: after.version } })
+          await record(tx, caller, {
+            action: 'datacenter.updated',
+            target: targetOf(after),
+            before,
+            after,
+            event: { version: after.version },
+          })
           return after
         })
       } catch (error) {
@@ -171,12 +240,21 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
         await store.forgetIn(tx, id)
         await store.remove(tx, id)
         const before = present(row, nothing)
-        await record(tx, caller, { action: 'datacenter.removed', target: targetOf(row), before, event: { version: row.version } })
+        await record(tx, caller, {
+          action: 'datacenter.removed',
+          target: targetOf(row),
+          before,
+          event: { version: row.version },
+        })
       })
     },
 
-    /** For other domains: the datacenter, locked against removal until the transaction ends. Null if it doesn't exist. */
-    find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> => (await store.hold(on, id)) ?? null,
+    /**
+     * For other domains: the datacenter, locked against removal until the transaction ends. Null if
+     * it doesn't exist.
+     */
+    find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> =>
+      (await store.hold(on, id)) ?? null,
 
     names: () => store.all(db),
   }

@@ -10,15 +10,26 @@ import { statementsDuring } from '../../testing/sent.ts'
 interface Received {
   id: number
   event: string
-  data: { id: number; at: string; object?: { kind: string; id: string; version: number | null }; by?: string }
+  data: {
+    id: number
+    at: string
+    object?: { kind: string; id: string; version: number | null }
+    by?: string
+  }
 }
 
-/** Reads a user's stream until stopped. As in a browser, the token is sent in a header and not in the URL. */
+/**
+ * Reads a user's stream until stopped. As in a browser, the token is sent in a header and not in
+ * the URL.
+ */
 async function listen(backend: Backend, user: SignedIn, lastEventId?: number) {
   const url = await (urls.get(backend) ?? urls.set(backend, backend.listen()).get(backend)!)
   const stop = new AbortController()
   const response = await fetch(`${url}/v1/events`, {
-    headers: { authorization: `Bearer ${user.accessToken}`, ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }) },
+    headers: {
+      authorization: `Bearer ${user.accessToken}`,
+      ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
+    },
     signal: stop.signal,
   })
   const events: Received[] = []
@@ -32,11 +43,22 @@ async function listen(backend: Backend, user: SignedIn, lastEventId?: number) {
         text = blocks.pop()!
         for (const block of blocks) {
           const fields = Object.fromEntries(
-            block.split('\n').flatMap((line) => (/^(id|event|data): /.test(line) ? [[line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]] : [])),
+            block
+              .split('\n')
+              .flatMap((line) =>
+                /^(id|event|data): /.test(line)
+                  ? [[line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]]
+                  : [],
+              ),
           ) as Record<string, string>
-          // A stream may start with events published just before it was opened, such as the test's own sign-ins.
+          // A stream may start with events published just before it was opened, such as the test's
+          // own sign-ins.
           if (fields['event'] && fields['event'] !== 'user.created')
-            events.push({ id: Number(fields['id']), event: fields['event'], data: JSON.parse(fields['data']!) as Received['data'] })
+            events.push({
+              id: Number(fields['id']),
+              event: fields['event'],
+              data: JSON.parse(fields['data']!) as Received['data'],
+            })
         }
       }
     } catch {
@@ -56,11 +78,15 @@ const place = (city_code: string) => ({
   latitude: null,
   longitude: null,
 })
-const settled = (check: () => boolean, timeout = 5000) => expect.poll(check, { timeout, interval: 10 }).toBe(true)
+const settled = (check: () => boolean, timeout = 5000) =>
+  expect.poll(check, { timeout, interval: 10 }).toBe(true)
 
 test('a change is published after its commit, with the changed object and the user', async () => {
   const backend = await startBackend()
-  const [operator, viewer] = [await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
+  const [operator, viewer] = [
+    await backend.signIn({ role: 'operator' }),
+    await backend.signIn({ role: 'viewer' }),
+  ]
   await backend.publish()
   const stream = await listen(backend, viewer)
   expect(stream.response.status).toBe(200)
@@ -76,7 +102,10 @@ test('a change is published after its commit, with the changed object and the us
     ['datacenter.updated', 2],
     ['datacenter.removed', 2],
   ])
-  expect(stream.events[0]!.data).toMatchObject({ object: { kind: 'datacenter', id: answer!.id }, by: operator.email })
+  expect(stream.events[0]!.data).toMatchObject({
+    object: { kind: 'datacenter', id: answer!.id },
+    by: operator.email,
+  })
   expect(stream.events.map((e) => e.id)).toEqual(stream.events.map((e) => e.data.id))
   stream.stop()
 })
@@ -87,11 +116,16 @@ test('a reader gets only the events that the user may see', async () => {
   await backend.publish()
   const streams = [await listen(backend, admin), await listen(backend, viewer)]
   const { db, tell } = backend.platform
-  await inTransaction(db, (tx) => tell(tx, system, { name: 'user.updated', object: { kind: 'user', id: viewer.userId } }))
+  await inTransaction(db, (tx) =>
+    tell(tx, system, { name: 'user.updated', object: { kind: 'user', id: viewer.userId } }),
+  )
   await admin.call(datacenterCreate, { body: place('AAA') })
   await backend.publish()
   await settled(() => streams.every((s) => s.events.some((e) => e.event === 'datacenter.created')))
-  expect(streams.map((s) => s.events.map((e) => e.event))).toEqual([['user.updated', 'datacenter.created'], ['datacenter.created']])
+  expect(streams.map((s) => s.events.map((e) => e.event))).toEqual([
+    ['user.updated', 'datacenter.created'],
+    ['datacenter.created'],
+  ])
   for (const stream of streams) stream.stop()
 })
 
@@ -134,7 +168,15 @@ test('a reader that requests removed or unknown events gets a resync event', asy
 test('an idle stream sends a heartbeat at the interval of the contract', async () => {
   const backend = await startBackend()
   const stop = new AbortController()
-  const caller = { kind: 'user', userId: '', email: '', sessionId: '', scopes: [], ip: '', requestId: '' } as const
+  const caller = {
+    kind: 'user',
+    userId: '',
+    email: '',
+    sessionId: '',
+    scopes: [],
+    ip: '',
+    requestId: '',
+  } as const
   const parts = backend.domains.events.stream(caller, undefined, stop.signal)
   await parts.next()
   const began = performance.now()
@@ -166,12 +208,17 @@ test('event numbers are in the order of commits, not of inserts, so a slow trans
   const held = new Promise<void>((resolve) => (commit = resolve))
   const inserted = Promise.withResolvers<void>()
   const slow = inTransaction(db, async (tx) => {
-    await tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'slow' } })
+    await tell(tx, system, {
+      name: 'datacenter.updated',
+      object: { kind: 'datacenter', id: 'slow' },
+    })
     inserted.resolve()
     await held
   })
   await inserted.promise
-  await inTransaction(db, (tx) => tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'fast' } }))
+  await inTransaction(db, (tx) =>
+    tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'fast' } }),
+  )
   await backend.publish()
   await settled(() => stream.events.length === 1)
   commit()
@@ -189,7 +236,11 @@ test('two concurrent publishers assign each number once', async () => {
   const { db, tell } = backend.platform
   for (let round = 0; round < 10; round++) {
     await Promise.all(
-      Array.from({ length: 10 }, () => inTransaction(db, (tx) => tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'x' } }))),
+      Array.from({ length: 10 }, () =>
+        inTransaction(db, (tx) =>
+          tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'x' } }),
+        ),
+      ),
     )
     await Promise.all([backend.publish(), beside.publish()])
   }
@@ -202,7 +253,9 @@ test('a look into an empty outbox takes one statement', async () => {
   const backend = await startBackend()
   await backend.publish()
   const texts = await statementsDuring(() => backend.publish())
-  expect(texts.filter((text) => /begin|commit|lock|outbox/.test(text))).toEqual([expect.stringContaining('outbox')])
+  expect(texts.filter((text) => /begin|commit|lock|outbox/.test(text))).toEqual([
+    expect.stringContaining('outbox'),
+  ])
 })
 
 test('a process receives the events that another process published', async () => {
@@ -222,11 +275,23 @@ test('a slow reader gets a resync event, and its buffer does not grow', async ()
   const backend = await startBackend()
   const { db, tell } = backend.platform
   const stop = new AbortController()
-  const caller = { kind: 'user', userId: '', email: '', sessionId: '', scopes: ['datacenters:read'], ip: '', requestId: '' } as const
+  const caller = {
+    kind: 'user',
+    userId: '',
+    email: '',
+    sessionId: '',
+    scopes: ['datacenters:read'],
+    ip: '',
+    requestId: '',
+  } as const
   const parts = backend.domains.events.stream(caller, undefined, stop.signal)
   await parts.next()
   await inTransaction(db, async (tx) => {
-    for (let i = 0; i < 400; i++) await tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'x' } })
+    for (let i = 0; i < 400; i++)
+      await tell(tx, system, {
+        name: 'datacenter.updated',
+        object: { kind: 'datacenter', id: 'x' },
+      })
   })
   await backend.publish()
   await expect.poll(async () => (await parts.next()).value as string).toContain('event: resync')

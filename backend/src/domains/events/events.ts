@@ -1,4 +1,7 @@
-/** The live stream: published events in the order of their numbers. Each reader gets only the events that it may read. */
+/**
+ * The live stream: published events in the order of their numbers. Each reader gets only the events
+ * that it may read.
+ */
 import type { FastifyInstance } from 'fastify'
 import { isDatabaseGone } from '../../db/db.ts'
 import { Problem } from '#contract/errors.ts'
@@ -11,17 +14,25 @@ import { eventChannel } from './publisher.ts'
 export type Events = ReturnType<typeof events>
 
 export const eventRoutes = (app: FastifyInstance, events: Events): void =>
-  serveStream(app)(eventStream, ({ caller, lastEventId, signal }) => events.stream(signedIn(caller), lastEventId, signal))
+  serveStream(app)(eventStream, ({ caller, lastEventId, signal }) =>
+    events.stream(signedIn(caller), lastEventId, signal),
+  )
 
 const keptMs = 24 * 3600_000
 /** Maximum number of events that wait for one reader; past this limit the reader gets `resync`. */
 const mostWaiting = 256
 const mostReplayed = 1_000
-/** The poll finds events whose notification was lost, and notices a silent database. Without readers nobody waits for either. */
+/**
+ * The poll finds events whose notification was lost, and notices a silent database. Without readers
+ * nobody waits for either.
+ */
 const pollMs = 1_000
 const unreadPollMs = 5_000
 const readBatch = 1_000
-/** A stream ends after the database has been silent for this time, because no events can arrive; its reader then polls. */
+/**
+ * A stream ends after the database has been silent for this time, because no events can arrive; its
+ * reader then polls.
+ */
 const silentMs = 5_000
 
 interface Reader {
@@ -32,9 +43,15 @@ interface Reader {
   wake: () => void
 }
 
-const textOf = (id: number, name: string, data: object): string => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+const textOf = (id: number, name: string, data: object): string =>
+  `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>) {
+export function events({
+  db,
+  clock,
+  listener,
+  log,
+}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>) {
   const readers = new Set<Reader>()
   let last = 0
   let ready = false
@@ -45,10 +62,23 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   let polls = 0
   let unlisten: () => void = () => undefined
 
-  /** Events after `from`. `text` is the event in the stream's wire format, serialised once and shared by all readers. */
+  /**
+   * Events after `from`. `text` is the event in the stream's wire format, serialised once and
+   * shared by all readers.
+   */
   const after = async (from: number, limit: number) => {
-    const rows = await db.selectFrom('event').selectAll().where('id', '>', from).orderBy('id').limit(limit).execute()
-    return rows.map(({ id, at, name, scope, data }) => ({ id, scope, text: textOf(id, name, { id, at: at.toISOString(), ...data }) }))
+    const rows = await db
+      .selectFrom('event')
+      .selectAll()
+      .where('id', '>', from)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return rows.map(({ id, at, name, scope, data }) => ({
+      id,
+      scope,
+      text: textOf(id, name, { id, at: at.toISOString(), ...data }),
+    }))
   }
 
   const give = (event: { scope: string | null; text: string }) => {
@@ -82,11 +112,15 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
         last = found.at(-1)?.id ?? last
         if (found.length === readBatch) again = true
       }
-      if (goneSince !== undefined) log.info('database.answers', { duration_ms: clock.monotonic() - goneSince })
+      if (goneSince !== undefined)
+        log.info('database.answers', { duration_ms: clock.monotonic() - goneSince })
       goneSince = undefined
     } catch (error) {
       if (!isDatabaseGone(error)) log.error('events.read_failed', { error })
-      else if (goneSince === undefined) log.error('database.silent', { reason: error instanceof Error ? error.message : String(error) })
+      else if (goneSince === undefined)
+        log.error('database.silent', {
+          reason: error instanceof Error ? error.message : String(error),
+        })
       goneSince ??= clock.monotonic()
       if (isSilent()) for (const reader of readers) end(reader)
     } finally {
@@ -96,37 +130,62 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
 
   const poll = (): void => {
     polls += 1
-    if (readers.size > 0 || goneSince !== undefined || polls % (unreadPollMs / pollMs) === 0) void read()
+    if (readers.size > 0 || goneSince !== undefined || polls % (unreadPollMs / pollMs) === 0)
+      void read()
   }
 
-  const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
-  const resync = (id: number): string => textOf(id, 'resync', { id, at: new Date(clock.now()).toISOString() })
+  const head = async (): Promise<number> =>
+    (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
+  const resync = (id: number): string =>
+    textOf(id, 'resync', { id, at: new Date(clock.now()).toISOString() })
 
   /** The events after `lastId`; undefined if some of them are no longer stored. */
-  const replay = async (lastId: number, upTo: number, may: Reader['may']): Promise<string[] | undefined> => {
+  const replay = async (
+    lastId: number,
+    upTo: number,
+    may: Reader['may'],
+  ): Promise<string[] | undefined> => {
     if (lastId > upTo) return undefined
     if (lastId === upTo) return []
     const found = await after(lastId, mostReplayed + 1)
-    // If the first found event doesn't follow `lastId` directly, the events in between were removed.
+    // If the first found event doesn't follow `lastId` directly, the events in between were
+    // removed.
     if (found.length > mostReplayed || found[0]?.id !== lastId + 1) return undefined
     return found.filter((event) => event.id <= upTo && may(event.scope)).map((event) => event.text)
   }
 
   return {
     /**
-     * Server-sent events after `lastId`, or from now on. A reader that is too slow, or that requests deleted events, gets `resync`
-     * and refetches its data. The stream ends if the database is unavailable.
+     * Server-sent events after `lastId`, or from now on. A reader that is too slow, or that
+     * requests deleted events, gets `resync` and refetches its data. The stream ends if the
+     * database is unavailable.
      * @throws Problem unavailable if the database is unavailable
      */
-    async *stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string> {
-      const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
-      const reader: Reader = { may, waiting: [], overflown: false, ended: false, wake: () => undefined }
-      if (isSilent()) throw new Problem('unavailable', 'The database cannot be reached: live updates continue after it is back.')
+    async *stream(
+      caller: UserCaller,
+      lastId: number | undefined,
+      signal: AbortSignal,
+    ): AsyncGenerator<string> {
+      const may = (scope: string | null) =>
+        scope === null || (caller.scopes as readonly string[]).includes(scope)
+      const reader: Reader = {
+        may,
+        waiting: [],
+        overflown: false,
+        ended: false,
+        wake: () => undefined,
+      }
+      if (isSilent())
+        throw new Problem(
+          'unavailable',
+          'The database cannot be reached: live updates continue after it is back.',
+        )
       readers.add(reader)
       const stop = () => reader.wake()
       signal.addEventListener('abort', stop, { once: true })
       try {
-        // The reader is already registered, so new events wait in its queue. `last` is the newest event that was passed to all readers.
+        // The reader is already registered, so new events wait in its queue. `last` is the newest
+        // event that was passed to all readers.
         const upTo = ready ? last : await head()
         const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
         yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`
@@ -159,7 +218,10 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       }
     },
 
-    /** Number of the newest event that this process has sent to its readers; undefined before the start. A page that gets this number resumes after it. */
+    /**
+     * Number of the newest event that this process has sent to its readers; undefined before the
+     * start. A page that gets this number resumes after it.
+     */
     last: (): number | undefined => (ready ? last : undefined),
 
     async start(): Promise<void> {

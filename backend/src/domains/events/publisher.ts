@@ -1,6 +1,7 @@
 /**
- * Numbers events after their commit and publishes them; also adds audit entries to the hash chain. An advisory lock allows one publisher at a time.
- * Numbers assigned at insert would become visible out of order, and a resuming reader would miss late events with smaller numbers.
+ * Numbers events after their commit and publishes them; also adds audit entries to the hash chain.
+ * An advisory lock allows one publisher at a time. Numbers assigned at insert would become visible
+ * out of order, and a resuming reader would miss late events with smaller numbers.
  */
 import type { Insertable } from 'kysely'
 import { inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
@@ -13,41 +14,69 @@ import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from '
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
 const batch = 500
-/** The publisher also runs at the notification of each new row and after each reconnection. The poll finds rows whose notification was lost. */
+/**
+ * The publisher also runs at the notification of each new row and after each reconnection. The poll
+ * finds rows whose notification was lost.
+ */
 const pollMs = 3_000
 const headHashMs = 60_000
 
 /** The audit entry that records that all later hashes are computed with a key. */
 const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   const target = { kind: 'installation', id: '' }
-  const entry = auditOf(system, { action: 'audit.keyed', target, after: { unkeyed_entries: after.seq, head: after.hash } })
+  const entry = auditOf(system, {
+    action: 'audit.keyed',
+    target,
+    after: { unkeyed_entries: after.seq, head: after.hash },
+  })
   return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
 }
 
 export type Publisher = ReturnType<typeof publisher>
 
-export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>) {
+export function publisher({
+  db,
+  clock,
+  listener,
+  log,
+  vault,
+}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>) {
   let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
 
-  /** The key of the chain. It is generated when the first entry is chained; older entries keep their unkeyed hashes. */
-  const chainOf = async (tx: Tx, head: { chain_sealed: Uint8Array | null; last_audit: number; last_hash: string }): Promise<Chain> => {
-    if (head.chain_sealed && known && Buffer.compare(known.sealed, head.chain_sealed) === 0) return known.chain
+  /**
+   * The key of the chain. It is generated when the first entry is chained; older entries keep their
+   * unkeyed hashes.
+   */
+  const chainOf = async (
+    tx: Tx,
+    head: { chain_sealed: Uint8Array | null; last_audit: number; last_hash: string },
+  ): Promise<Chain> => {
+    if (head.chain_sealed && known && Buffer.compare(known.sealed, head.chain_sealed) === 0)
+      return known.chain
     if (head.chain_sealed) {
       const chain = await openChain(vault, tx, head.chain_sealed)
       known = { sealed: head.chain_sealed, chain }
       return chain
     }
-    const { chain, sealed } = await beginChain(vault, tx, { seq: head.last_audit, hash: head.last_hash })
+    const { chain, sealed } = await beginChain(vault, tx, {
+      seq: head.last_audit,
+      hash: head.last_hash,
+    })
     await tx.updateTable('publication').set({ chain_sealed: sealed }).execute()
     return chain
   }
 
   const publishBatch = async (tx: Tx): Promise<number> => {
-    // The lock is held until the transaction ends. A process that doesn't get the lock leaves the work to the process that holds it.
+    // The lock is held until the transaction ends. A process that doesn't get the lock leaves the
+    // work to the process that holds it.
     if (!(await tryLock(tx, 'steelyard publisher'))) return 0
     const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
     if (waiting.length === 0) return 0
-    const head = await tx.selectFrom('publication').selectAll().forUpdate().executeTakeFirstOrThrow()
+    const head = await tx
+      .selectFrom('publication')
+      .selectAll()
+      .forUpdate()
+      .executeTakeFirstOrThrow()
     let { last_event: event, last_audit: seq, last_hash: hash } = head
     const audits: Insertable<Tables['audit_entry']>[] = []
     const events = []
@@ -67,13 +96,20 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
         after: after === null ? null : JSON.stringify(after),
       })
     }
-    // This entry is written only once per installation. A second one means that somebody has removed the key.
-    if (chain && head.chain_sealed === null && head.last_audit > 0) add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
+    // This entry is written only once per installation. A second one means that somebody has
+    // removed the key.
+    if (chain && head.chain_sealed === null && head.last_audit > 0)
+      add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
     for (const row of waiting) {
-      if (row.audit) add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
+      if (row.audit)
+        add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
       if (row.event) {
         event += 1
-        const { name, scope, data } = row.event as { name: string; scope: string | null; data: object }
+        const { name, scope, data } = row.event as {
+          name: string
+          scope: string | null
+          data: object
+        }
         events.push({ id: event, at: row.at, name, scope, data: JSON.stringify(data) })
       }
     }
@@ -81,7 +117,10 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
     if (events.length > 0) await tx.insertInto('event').values(events).execute()
     const ids = waiting.map((w) => w.id)
     await tx.deleteFrom('outbox').where('id', 'in', ids).execute()
-    await tx.updateTable('publication').set({ last_event: event, last_audit: seq, last_hash: hash }).execute()
+    await tx
+      .updateTable('publication')
+      .set({ last_event: event, last_audit: seq, last_hash: hash })
+      .execute()
     if (events.length > 0) await notify(tx, eventChannel, String(event))
     return waiting.length
   }
@@ -103,8 +142,12 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
 
   const logHead = async (): Promise<void> => {
     if (clock.now() - logged.at < headHashMs) return
-    const { last_audit: seq, last_hash: hash } = await db.selectFrom('publication').selectAll().executeTakeFirstOrThrow()
-    // The head of the chain is also written to the program's log: an attacker who rewrites the chain in the database can't rewrite the log.
+    const { last_audit: seq, last_hash: hash } = await db
+      .selectFrom('publication')
+      .selectAll()
+      .executeTakeFirstOrThrow()
+    // The head of the chain is also written to the program's log: an attacker who rewrites the
+    // chain in the database can't rewrite the log.
     if (seq > logged.seq) log.info('audit.head', { seq, hash })
     logged = { at: clock.now(), seq }
   }
@@ -130,7 +173,10 @@ export function publisher({ db, clock, listener, log, vault }: Pick<Platform, 'd
 
   let unlisten: () => void = () => undefined
   return {
-    /** Publishes everything in the outbox and returns the number of rows. After `start`, runs whenever there are new rows; tests call it directly. */
+    /**
+     * Publishes everything in the outbox and returns the number of rows. After `start`, runs
+     * whenever there are new rows; tests call it directly.
+     */
     publish,
     start(): void {
       unlisten = listener.on(outboxChannel, () => wake())

@@ -1,4 +1,7 @@
-/** Checks of a wanted image, by Steelyard and by the image factory. Every refusal is a Problem with a message. */
+/**
+ * Checks of a wanted image, by Steelyard and by the image factory. Every refusal is a Problem with
+ * a message.
+ */
 import { Problem } from '#contract/errors.ts'
 import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
@@ -11,18 +14,30 @@ import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
 import { commandLineOf, kernelArgsOf } from './present.ts'
 
-/** Normalises a Talos version to `v1.13.9`; undefined for a version that Steelyard doesn't create clusters with. */
+/**
+ * Normalises a Talos version to `v1.13.9`; undefined for a version that Steelyard doesn't create
+ * clusters with.
+ */
 export function supportedVersion(given: string): string | undefined {
   const version = given.startsWith('v') ? given : `v${given}`
   return supportedMinor(version) && version
 }
-export const unsupported = (given: string): string => `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+export const unsupported = (given: string): string =>
+  `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
 
 /** Converts an error of the factory to a Problem, for calls that need the factory. */
 export const asProblem = (error: unknown): unknown =>
-  error instanceof FactoryError ? new Problem(error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable', error.message) : error
+  error instanceof FactoryError
+    ? new Problem(
+        error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable',
+        error.message,
+      )
+    : error
 
-/** Old → new names of extensions. The factory builds both, but lists the new names (image-factory `internal/profile/profile.go` ExtensionNameAlias). */
+/**
+ * Old → new names of extensions. The factory builds both, but lists the new names (image-factory
+ * `internal/profile/profile.go` ExtensionNameAlias).
+ */
 const renamed: Readonly<Record<string, string>> = {
   'siderolabs/v4l-uvc': 'siderolabs/v4l-uvc-drivers',
   'siderolabs/usb-modem': 'siderolabs/usb-modem-drivers',
@@ -38,12 +53,20 @@ const renamed: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks that the factory builds this version with these extensions. Returns null, or why the factory couldn't be queried.
+ * Checks that the factory builds this version with these extensions. Returns null, or why the
+ * factory couldn't be queried.
  * @throws Problem factory_refused that names the version or the extensions
  */
-export async function offered(factory: Factory, version: string, extensions: readonly string[]): Promise<string | null> {
+export async function offered(
+  factory: Factory,
+  version: string,
+  extensions: readonly string[],
+): Promise<string | null> {
   try {
-    const [versions, known] = await Promise.all([factory.versions(true), extensions.length === 0 ? null : factory.extensions(version, true)])
+    const [versions, known] = await Promise.all([
+      factory.versions(true),
+      extensions.length === 0 ? null : factory.extensions(version, true),
+    ])
     if (versions.reason !== null) return versions.reason
     if (!versions.items.includes(version)) throw notBuilt(version)
     if (known === null || known.reason !== null) return known?.reason ?? null
@@ -54,7 +77,9 @@ export async function offered(factory: Factory, version: string, extensions: rea
       .slice(0, 5)
       .map((name) => {
         const now = renamed[name]
-        return now !== undefined && names.has(now) ? `${name} is called ${now} now` : `The image factory has no extension ${name} for Talos ${version}`
+        return now !== undefined && names.has(now)
+          ? `${name} is called ${now} now`
+          : `The image factory has no extension ${name} for Talos ${version}`
       })
       .join('. ')
     throw new Problem('factory_refused', sentence, { extensions: sentence })
@@ -71,7 +96,8 @@ export function notBuilt(version: string): Problem {
 
 /**
  * The join token and the datacenter of an image.
- * @throws Problem not_found; conflict if the token can't be used; invalid if token and datacenter contradict each other
+ * @throws Problem not_found; conflict if the token can't be used; invalid if token and datacenter
+ * contradict each other
  */
 export async function placed(
   on: Db | Tx,
@@ -82,8 +108,10 @@ export async function placed(
     input.token_id && (await joining.tokenFor(on, input.token_id)),
     input.datacenter_id && (await datacenters.find(on, input.datacenter_id)),
   ]
-  if (input.token_id !== null && !token) throw new Problem('not_found', 'There is no such join token')
-  if (input.datacenter_id !== null && !wanted) throw new Problem('not_found', 'There is no such datacenter')
+  if (input.token_id !== null && !token)
+    throw new Problem('not_found', 'There is no such join token')
+  if (input.datacenter_id !== null && !wanted)
+    throw new Problem('not_found', 'There is no such datacenter')
   const datacenter = wanted || null
   if (!token) return { token: null, datacenter }
   const usable = canUseJoinToken(token)
@@ -94,9 +122,14 @@ export async function placed(
   return { token, datacenter: datacenter ?? its }
 }
 
-/** @throws Problem invalid if the kernel command line is so long that the kernel would truncate it */
+/**
+ * @throws Problem invalid if the kernel command line is so long that the kernel would truncate it
+ */
 export function checkLength(
-  image: Parameters<typeof commandLineOf>[0] & { readonly kernel_args: readonly string[]; readonly public_url: string },
+  image: Parameters<typeof commandLineOf>[0] & {
+    readonly kernel_args: readonly string[]
+    readonly public_url: string
+  },
   token: TokenForImage | null,
 ): void {
   const { length } = commandLineOf(image, kernelArgsOf(image, token?.text))

@@ -1,6 +1,7 @@
 /**
- * A call to the image factory, limited in time, size and attempts, with a message for every failure. The response
- * comes from an external program, so its length, characters and format are not trusted.
+ * A call to the image factory, limited in time, size and attempts, with a message for every
+ * failure. The response comes from an external program, so its length, characters and format are
+ * not trusted.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -11,7 +12,10 @@ import { readJson } from '../../reading/json.ts'
 import { type Reader, sentBy } from '../../reading/reader.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
 
-/** `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory answered that it refuses the request. */
+/**
+ * `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory
+ * answered that it refuses the request.
+ */
 export class FactoryError extends Error {
   override readonly name = 'FactoryError'
   readonly kind: 'unreachable' | 'refused'
@@ -32,7 +36,13 @@ export interface CallLimits {
   /** Maximum number of concurrent calls, each of which keeps a request waiting. */
   readonly atOnce: number
 }
-export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
+export const usualLimits: CallLimits = {
+  callMs: 10_000,
+  overallMs: 15_000,
+  tries: 3,
+  pauseMs: 250,
+  atOnce: 16,
+}
 
 interface Question {
   /** Begins with a slash. */
@@ -51,8 +61,12 @@ interface Answered {
 }
 
 const mostWords = 200
-/** Makes a text of the factory safe for responses, the log and the database. The factory may repeat a schematic with its join token. */
-const words = (text: string): string => printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
+/**
+ * Makes a text of the factory safe for responses, the log and the database. The factory may repeat
+ * a schematic with its join token.
+ */
+const words = (text: string): string =>
+  printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 
 /** The call may be repeated after `afterMs` at the earliest. */
@@ -67,8 +81,17 @@ class TryAgain extends Error {
 }
 
 const untrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/
-const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
+const passing = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+])
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** `Retry-After` in seconds; a date or an invalid value counts as absent. */
 const retryAfterMs = ({ headers }: IncomingMessage): number => {
@@ -76,10 +99,14 @@ const retryAfterMs = ({ headers }: IncomingMessage): number => {
   return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
 }
 
-async function bytesOf(answer: IncomingMessage, most: number): Promise<Buffer<ArrayBuffer> | undefined> {
+async function bytesOf(
+  answer: IncomingMessage,
+  most: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
   const collected = collector(most)
   // Leaving the loop closes the connection: the rest of the response is never read.
-  for await (const part of answer as AsyncIterable<Uint8Array>) if (!collected.take(part)) return undefined
+  for await (const part of answer as AsyncIterable<Uint8Array>)
+    if (!collected.take(part)) return undefined
   return collected.bytes()
 }
 
@@ -99,24 +126,43 @@ export function factoryCalls(read: Reader, url: string, limits: CallLimits = usu
     const code = codeOf(cause)
     if (code === 'ECONNREFUSED') return new TryAgain(unreachable('refuses connections'))
     if (code === 'ENOTFOUND') return unreachable('cannot be found: its name has no address')
-    if (untrusted.test(code)) return unreachable(`shows a certificate that is not trusted (${words(code)})`)
+    if (untrusted.test(code))
+      return unreachable(`shows a certificate that is not trusted (${words(code)})`)
     if (code.startsWith('HPE_')) return unreachable('sent an invalid response: not HTTP')
-    const reached = unreachable(`cannot be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`)
+    const reached = unreachable(
+      `cannot be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`,
+    )
     return passing.has(code) ? new TryAgain(reached) : reached
   }
 
-  const once = async ({ path, body, status, mostBytes, isText }: Question, overall: AbortSignal): Promise<Answered> => {
+  const once = async (
+    { path, body, status, mostBytes, isText }: Question,
+    overall: AbortSignal,
+  ): Promise<Answered> => {
     const late = AbortSignal.timeout(limits.callMs)
     let answer: IncomingMessage
     let bytes: Buffer<ArrayBuffer> | undefined
-    const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) }
-    const options = { method: body === undefined ? 'GET' : 'POST', headers, signal: AbortSignal.any([late, overall]) }
+    const headers = {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...(body !== undefined && { 'content-type': 'application/yaml' }),
+    }
+    const options = {
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      signal: AbortSignal.any([late, overall]),
+    }
     const request = url.startsWith('https:') ? requestHttps : requestHttp
     try {
-      // Not with `fetch`, which takes 5 MB and follows redirects: they could lead the schematic to another server.
+      // Not with `fetch`, which takes 5 MB and follows redirects: they could lead the schematic to
+      // another server.
       answer = await new Promise((resolve, reject) => {
         const asked = request(`${url}${path}`, options, resolve).on('error', reject)
-        limitInformational(asked, () => Object.assign(new Error('Too many informational responses'), { code: 'HPE_INFORMATIONAL' }))
+        limitInformational(asked, () =>
+          Object.assign(new Error('Too many informational responses'), {
+            code: 'HPE_INFORMATIONAL',
+          }),
+        )
         asked.end(body)
       })
       bytes = await bytesOf(answer, mostBytes)
@@ -126,16 +172,26 @@ export function factoryCalls(read: Reader, url: string, limits: CallLimits = usu
     const code = answer.statusCode ?? 0
     if (code >= 300 && code < 400) {
       const to = words(answer.headers.location ?? 'nowhere')
-      throw unreachable(`redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the final address`)
+      throw unreachable(
+        `redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the final address`,
+      )
     }
     const said = bytes === undefined ? '' : words(new TextDecoder().decode(bytes.subarray(0, 4096)))
-    if (code === 429) throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
-    if (code >= 500) throw new TryAgain(unreachable(`failed with ${code}${said === '' ? '' : `: ${said}`}`), retryAfterMs(answer))
+    if (code === 429)
+      throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
+    if (code >= 500)
+      throw new TryAgain(
+        unreachable(`failed with ${code}${said === '' ? '' : `: ${said}`}`),
+        retryAfterMs(answer),
+      )
     if (code >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(code)}`)
     if (code !== status) throw unreachable(`sent an invalid response: status ${code}`)
-    if (bytes === undefined) throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
+    if (bytes === undefined)
+      throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
     try {
-      const json = isText ? new TextDecoder('utf-8', { fatal: true }).decode(bytes) : await readJson(read, sentBy(url), bytes)
+      const json = isText
+        ? new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+        : await readJson(read, sentBy(url), bytes)
       return { json, simulated: (answer.headers['x-simulated'] ?? '') !== '' }
     } catch {
       throw unreachable(`sent an invalid response: not ${isText ? 'text' : 'JSON'}`)

@@ -1,6 +1,8 @@
 /**
- * Images that servers boot. Steelyard stores the inputs of an image; the factory has its files. Steelyard writes the schematic and computes its id.
- * An image counts as registered after the factory has returned the same id; until then it is stored with the reason why the registration failed.
+ * Images that servers boot. Steelyard stores the inputs of an image; the factory has its files.
+ * Steelyard writes the schematic and computes its id. An image counts as registered after the
+ * factory has returned the same id; until then it is stored with the reason why the registration
+ * failed.
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -30,7 +32,15 @@ import type { Platform } from '../../platform.ts'
 import { sentBy } from '../../reading/reader.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Joining, TokenForImage } from '../joining/tokens.ts'
-import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, unsupported } from './checks.ts'
+import {
+  asProblem,
+  checkLength,
+  notBuilt,
+  offered,
+  placed,
+  supportedVersion,
+  unsupported,
+} from './checks.ts'
 import { FactoryError } from './factory-call.ts'
 import { type Factory, isPrerelease, ownVersions } from './factory.ts'
 import { audited, present, schematicOf } from './present.ts'
@@ -40,26 +50,39 @@ import type { Versions as TalosVersions } from './versions.ts'
 const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
   sort: { name: (e) => e.name },
   filters: {},
-  search: (e, wanted) => e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted),
+  search: (e, wanted) =>
+    e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted),
   ties: [],
 }
 
-export function imageRoutes(app: FastifyInstance, domain: ReturnType<typeof images>, versions: TalosVersions): void {
+export function imageRoutes(
+  app: FastifyInstance,
+  domain: ReturnType<typeof images>,
+  versions: TalosVersions,
+): void {
   const on = serve(app)
   on(versionList, ({ query }) => versions.list(query))
   on(imageFactoryGet, () => domain.factory())
   on(extensionList, ({ query }) => domain.extensions(query))
   on(imageList, ({ caller, query }) => domain.list(caller, query))
-  // The response depends on the join token and the settings, which change without a new version of the image.
+  // The response depends on the join token and the settings, which change without a new version of
+  // the image.
   serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => domain.get(caller, params.id))
   on(imageCreate, ({ caller, body }) => domain.create(caller, body))
   on(imageRegister, ({ caller, params }) => domain.register(caller, params.id))
-  on(imageRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(imageRemove, ({ caller, params, ifMatch }) =>
+    domain.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
 }
 
 /** Callers who may create join tokens may see the token of an image. */
-const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
-const targetOf = ({ id, talos_version, arch, format }: Image) => ({ kind: 'image', id, name: `Talos ${talos_version} ${arch} ${format}` })
+const mayReveal = (caller: Caller): boolean =>
+  caller.kind === 'user' && caller.scopes.includes('servers:write')
+const targetOf = ({ id, talos_version, arch, format }: Image) => ({
+  kind: 'image',
+  id,
+  name: `Talos ${talos_version} ${arch} ${format}`,
+})
 
 /** The result of registering a schematic with the factory. */
 type Outcome = { readonly id: string; readonly simulated: boolean } | { readonly reason: string }
@@ -70,14 +93,32 @@ interface ImageParts extends Platform {
   readonly joining: Joining
 }
 
-export function images({ db, clock, record, config, factory, datacenters, joining, read }: ImageParts) {
+export function images({
+  db,
+  clock,
+  record,
+  config,
+  factory,
+  datacenters,
+  joining,
+  read,
+}: ImageParts) {
   const now = () => new Date(clock.now())
-  const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<TokenForImage | null> =>
-    row.token_id ? joining.tokenFor(on, row.token_id) : null
-  const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), config, reveal)
+  const tokenOf = async (
+    on: Db | Tx,
+    row: Pick<store.ImageRow, 'token_id'>,
+  ): Promise<TokenForImage | null> => (row.token_id ? joining.tokenFor(on, row.token_id) : null)
+  const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> =>
+    present(row, await tokenOf(on, row), config, reveal)
 
-  /** Registers an image with the factory, if the factory offers the image's version and extensions. @throws Problem factory_refused */
-  const register = async (image: Parameters<typeof schematicOf>[0] & { readonly talos_version: string }, token: TokenForImage | null): Promise<Outcome> => {
+  /**
+   * Registers an image with the factory, if the factory offers the image's version and extensions.
+   * @throws Problem factory_refused
+   */
+  const register = async (
+    image: Parameters<typeof schematicOf>[0] & { readonly talos_version: string },
+    token: TokenForImage | null,
+  ): Promise<Outcome> => {
     const reason = await offered(factory, image.talos_version, image.extensions)
     if (reason !== null) return { reason }
     const schematic = schematicOf(image, token?.text)
@@ -90,15 +131,24 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
         reason: `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`,
       }
     } catch (error) {
-      if (error instanceof FactoryError && error.kind === 'unreachable') return { reason: error.message }
+      if (error instanceof FactoryError && error.kind === 'unreachable')
+        return { reason: error.message }
       throw asProblem(error)
     }
   }
 
-  const recorded = async (tx: Tx, caller: Caller, action: 'image.created' | 'image.registered' | 'image.not_registered', id: string): Promise<Image> => {
+  const recorded = async (
+    tx: Tx,
+    caller: Caller,
+    action: 'image.created' | 'image.registered' | 'image.not_registered',
+    id: string,
+  ): Promise<Image> => {
     const row = existing(await store.get(tx, id), 'image')
     const after = await whole(tx, row, false)
-    const event = { name: action === 'image.created' ? action : ('image.updated' as const), version: after.version }
+    const event = {
+      name: action === 'image.created' ? action : ('image.updated' as const),
+      version: after.version,
+    }
     await record(tx, caller, { action, target: targetOf(after), after: audited(after), event })
     return whole(tx, row, mayReveal(caller))
   }
@@ -108,10 +158,22 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       const { url } = factory
       try {
         const { items, simulated, reason } = await factory.versions()
-        return { url, simulated, reachable: reason === null, reason, versions: items.filter((v) => supportedVersion(v) !== undefined && !isPrerelease(v)) }
+        return {
+          url,
+          simulated,
+          reachable: reason === null,
+          reason,
+          versions: items.filter((v) => supportedVersion(v) !== undefined && !isPrerelease(v)),
+        }
       } catch (error) {
         if (!(error instanceof FactoryError)) throw error
-        return { url, simulated: false, reachable: false, reason: error.message, versions: [...ownVersions] }
+        return {
+          url,
+          simulated: false,
+          reachable: false,
+          reason: error.message,
+          versions: [...ownVersions],
+        }
       }
     },
 
@@ -119,7 +181,8 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     async extensions(query: Input<typeof extensionList>['query']): Promise<Page<Extension>> {
       const { version: given } = query
       const version = supportedVersion(given)
-      if (version === undefined) throw new Problem('bad_request', unsupported(given), { version: unsupported(given) })
+      if (version === undefined)
+        throw new Problem('bad_request', unsupported(given), { version: unsupported(given) })
       try {
         const versions = await factory.versions()
         if (!versions.items.includes(version)) throw notBuilt(version)
@@ -136,32 +199,68 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       const tokens = new Map<string, TokenForImage | null>()
       for (const id of ids) tokens.set(id, await joining.tokenFor(db, id))
       const reveal = mayReveal(caller)
-      const items = rows.map((row) => present(row, (row.token_id && tokens.get(row.token_id)) || null, config, reveal))
+      const items = rows.map((row) =>
+        present(row, (row.token_id && tokens.get(row.token_id)) || null, config, reveal),
+      )
       return { items, page: query.page, per_page: query.per_page, total }
     },
 
     /** @throws Problem not_found */
-    get: async (caller: Caller, id: string): Promise<Image> => whole(db, existing(await store.get(db, id), 'image'), mayReveal(caller)),
+    get: async (caller: Caller, id: string): Promise<Image> =>
+      whole(db, existing(await store.get(db, id), 'image'), mayReveal(caller)),
 
-    /** @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that doesn't answer is no error */
-    async create(caller: Caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage): Promise<Image> {
+    /**
+     * @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that
+     * doesn't answer is no error
+     */
+    async create(
+      caller: Caller,
+      { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage,
+    ): Promise<Image> {
       const talos_version = supportedVersion(given)
-      if (talos_version === undefined) throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
+      if (talos_version === undefined)
+        throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
       // Sorted and without duplicates, so that the same choice gives the same schematic.
       const extensions = [...new Set(chosen)].toSorted()
-      const wanted = { ...input, talos_version, extensions, public_url: config.publicUrl, factory_url: factory.url }
+      const wanted = {
+        ...input,
+        talos_version,
+        extensions,
+        public_url: config.publicUrl,
+        factory_url: factory.url,
+      }
       const { token } = await placed(db, { datacenters, joining }, { token_id, datacenter_id })
       checkLength(wanted, token)
       const outcome = await register(wanted, token)
       return inTransaction(db, async (tx) => {
         // During the call to the factory the token may have been revoked or the datacenter removed.
-        const { datacenter } = await placed(tx, { datacenters, joining }, { token_id, datacenter_id })
+        const { datacenter } = await placed(
+          tx,
+          { datacenters, joining },
+          { token_id, datacenter_id },
+        )
         const at = now()
         const answered =
           'id' in outcome
-            ? { schematic_id: outcome.id, factory_simulated: outcome.simulated, registered_at: at, reason: null }
-            : { schematic_id: schematicId(schematicOf(wanted, token?.text)), factory_simulated: false, registered_at: null, reason: outcome.reason }
-        const image = { ...wanted, ...answered, token_id, datacenter_id: datacenter?.id ?? null, created_by: callerName(caller) }
+            ? {
+                schematic_id: outcome.id,
+                factory_simulated: outcome.simulated,
+                registered_at: at,
+                reason: null,
+              }
+            : {
+                schematic_id: schematicId(schematicOf(wanted, token?.text)),
+                factory_simulated: false,
+                registered_at: null,
+                reason: outcome.reason,
+              }
+        const image = {
+          ...wanted,
+          ...answered,
+          token_id,
+          datacenter_id: datacenter?.id ?? null,
+          created_by: callerName(caller),
+        }
         const id = await store.insert(tx, image, at)
         return recorded(tx, caller, 'image.created', id)
       })
@@ -173,12 +272,15 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       const token = await tokenOf(db, row)
       const usable = token && canUseJoinToken(token)
       if (usable && !usable.ok) throw new Problem('conflict', usable.reason)
-      /** An image that was registered before stays registered, because the factory keeps schematics. */
+      /**
+       * An image that was registered before stays registered, because the factory keeps schematics.
+       */
       const failed = async (problem: Problem): Promise<never> => {
         await inTransaction(db, async (tx) => {
           // Read with a lock: a concurrent registration may have succeeded meanwhile.
           const current = await store.lock(tx, id)
-          if (!current || current.registered_at !== null || current.reason === problem.message) return
+          if (!current || current.registered_at !== null || current.reason === problem.message)
+            return
           await store.update(tx, id, { reason: problem.message }, now())
           await recorded(tx, caller, 'image.not_registered', id)
         })
@@ -191,7 +293,13 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
       if ('reason' in outcome) return failed(new Problem('factory_unreachable', outcome.reason))
       return inTransaction(db, async (tx) => {
         existing(await store.lock(tx, id), 'image')
-        const change = { schematic_id: outcome.id, registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated }
+        const change = {
+          schematic_id: outcome.id,
+          registered_at: now(),
+          reason: null,
+          factory_url: factory.url,
+          factory_simulated: outcome.simulated,
+        }
         await store.update(tx, id, change, now())
         return recorded(tx, caller, 'image.registered', id)
       })
@@ -203,7 +311,12 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
         const row = existing(await store.lock(tx, id), 'image', ifMatch)
         const before = await whole(tx, row, false)
         await store.remove(tx, id)
-        await record(tx, caller, { action: 'image.removed', target: targetOf(before), before: audited(before), event: { version: row.version } })
+        await record(tx, caller, {
+          action: 'image.removed',
+          target: targetOf(before),
+          before: audited(before),
+          event: { version: row.version },
+        })
       })
     },
   }

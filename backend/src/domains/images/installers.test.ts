@@ -10,9 +10,16 @@ import { chosenIn, installers, withChosen } from './installers.ts'
 const server = await startFactory()
 afterAll(() => server.stop())
 afterEach(() => server.fault(null))
-const fresh = () => installers({ factory: factory({ url: server.url, clock: testClock(), log: silent, read: reader() }), read: reader() })
+const fresh = () =>
+  installers({
+    factory: factory({ url: server.url, clock: testClock(), log: silent, read: reader() }),
+    read: reader(),
+  })
 
-const own = { extraKernelArgs: ['panic=10', 'talos.config=https://steelyard.example/join/secret'], officialExtensions: ['siderolabs/gvisor'] }
+const own = {
+  extraKernelArgs: ['panic=10', 'talos.config=https://steelyard.example/join/secret'],
+  officialExtensions: ['siderolabs/gvisor'],
+}
 
 describe('installers', () => {
   test('an installer is available for a version that the factory builds and a schematic that it knows', async () => {
@@ -22,31 +29,51 @@ describe('installers', () => {
   })
 
   test('a missing version, an unknown schematic and a factory that does not answer are refused with their reason', async () => {
-    await expect(fresh().demand('v1.13.77', emptySchematicId)).rejects.toMatchObject({ message: 'The image factory does not build Talos v1.13.77' })
+    await expect(fresh().demand('v1.13.77', emptySchematicId)).rejects.toMatchObject({
+      message: 'The image factory does not build Talos v1.13.77',
+    })
     await expect(fresh().demand('v1.13.9', 'a'.repeat(64))).rejects.toMatchObject({
       code: 'factory_refused',
       message: expect.stringContaining('does not know'),
     })
     await server.fault({ kind: 'refuse', status: 503 })
-    await expect(fresh().demand('v1.13.9', emptySchematicId)).rejects.toMatchObject({ code: 'factory_unreachable' })
+    await expect(fresh().demand('v1.13.9', emptySchematicId)).rejects.toMatchObject({
+      code: 'factory_unreachable',
+    })
   })
 
   test('a schematic with settings that Steelyard does not know is refused', async () => {
     const text = 'customization:\n    diskImage:\n        sectorSize: 4096\n'
     const answer = await fetch(`${server.url}/schematics`, { method: 'POST', body: text })
     const { id } = (await answer.json()) as { id: string }
-    await expect(fresh().schematic(id)).rejects.toMatchObject({ code: 'factory_refused', message: expect.stringContaining('does not know') })
+    await expect(fresh().schematic(id)).rejects.toMatchObject({
+      code: 'factory_refused',
+      message: expect.stringContaining('does not know'),
+    })
   })
 
   test('a change of extensions and kernel arguments keeps the argument with which a server announces itself, and never shows it', async () => {
     const stored = await fresh().schematic(await fresh().register(own))
-    expect(chosenIn(stored)).toEqual({ extensions: ['siderolabs/gvisor'], kernel_args: ['panic=10'] })
-    const next = withChosen(stored, { extensions: ['siderolabs/zfs', 'siderolabs/gvisor'], kernel_args: ['quiet'] })
-    expect(next).toMatchObject({ officialExtensions: ['siderolabs/gvisor', 'siderolabs/zfs'], extraKernelArgs: ['quiet', own.extraKernelArgs[1]] })
+    expect(chosenIn(stored)).toEqual({
+      extensions: ['siderolabs/gvisor'],
+      kernel_args: ['panic=10'],
+    })
+    const next = withChosen(stored, {
+      extensions: ['siderolabs/zfs', 'siderolabs/gvisor'],
+      kernel_args: ['quiet'],
+    })
+    expect(next).toMatchObject({
+      officialExtensions: ['siderolabs/gvisor', 'siderolabs/zfs'],
+      extraKernelArgs: ['quiet', own.extraKernelArgs[1]],
+    })
   })
 
   test('an unknown extension and kernel arguments that are too long are refused', async () => {
-    await expect(fresh().demandBuildable('v1.13.9', { officialExtensions: ['siderolabs/nonsense'] })).rejects.toMatchObject({ code: 'factory_refused' })
-    await expect(fresh().demandBuildable('v1.13.9', { extraKernelArgs: ['x'.repeat(1900)] })).rejects.toMatchObject({ code: 'invalid' })
+    await expect(
+      fresh().demandBuildable('v1.13.9', { officialExtensions: ['siderolabs/nonsense'] }),
+    ).rejects.toMatchObject({ code: 'factory_refused' })
+    await expect(
+      fresh().demandBuildable('v1.13.9', { extraKernelArgs: ['x'.repeat(1900)] }),
+    ).rejects.toMatchObject({ code: 'invalid' })
   })
 })

@@ -1,4 +1,7 @@
-/** SQL for images. Nothing else uses this table. Names of datacenters and tokens are joined from their tables. */
+/**
+ * SQL for images. Nothing else uses this table. Names of datacenters and tokens are joined from
+ * their tables.
+ */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { imageList } from '#contract/images.ts'
 import type { Input } from '#contract/operation.ts'
@@ -7,13 +10,22 @@ import { readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export type ImageRow = Selectable<Tables['image']> & { datacenter_code: string | null }
-export type NewImageRow = Omit<Insertable<Tables['image']>, 'id' | 'created_at' | 'updated_at' | 'version'>
+export type NewImageRow = Omit<
+  Insertable<Tables['image']>,
+  'id' | 'created_at' | 'updated_at' | 'version'
+>
 
 const images = (on: Db | Tx) =>
-  on.selectFrom('image').leftJoin('datacenter', 'datacenter.id', 'image.datacenter_id').selectAll('image').select('datacenter.code as datacenter_code')
+  on
+    .selectFrom('image')
+    .leftJoin('datacenter', 'datacenter.id', 'image.datacenter_id')
+    .selectAll('image')
+    .select('datacenter.code as datacenter_code')
 
-export const get = (on: Db | Tx, id: string): Promise<ImageRow | undefined> => images(on).where('image.id', '=', id).executeTakeFirst()
-export const lock = (tx: Tx, id: string): Promise<ImageRow | undefined> => images(tx).where('image.id', '=', id).forUpdate('image').executeTakeFirst()
+export const get = (on: Db | Tx, id: string): Promise<ImageRow | undefined> =>
+  images(on).where('image.id', '=', id).executeTakeFirst()
+export const lock = (tx: Tx, id: string): Promise<ImageRow | undefined> =>
+  images(tx).where('image.id', '=', id).forUpdate('image').executeTakeFirst()
 
 const readers: SqlReaders<typeof imageList.list> = {
   sort: {
@@ -22,12 +34,17 @@ const readers: SqlReaders<typeof imageList.list> = {
     talos_version: sql`string_to_array(split_part(ltrim(image.talos_version, 'v'), '-', 1), '.')::int[]`,
   },
   filters: {},
-  search: (q) => sql`concat_ws(' ', image.talos_version, image.arch, image.format, image.schematic_id, image.created_by, datacenter.code,
+  search: (
+    q,
+  ) => sql`concat_ws(' ', image.talos_version, image.arch, image.format, image.schematic_id, image.created_by, datacenter.code,
     (select name from join_token where join_token.id = image.token_id), array_to_string(image.extensions || image.kernel_args, ' ')) ilike ${likePattern(q)}`,
   tie: sql`image.created_at desc, image.id`,
 }
 
-export const page = (db: Db, query: Input<typeof imageList>['query']): Promise<{ rows: ImageRow[]; total: number }> =>
+export const page = (
+  db: Db,
+  query: Input<typeof imageList>['query'],
+): Promise<{ rows: ImageRow[]; total: number }> =>
   readPage(images(db), imageList.list, readers, query)
 
 export const insert = async (tx: Tx, image: NewImageRow, at: Date): Promise<string> =>

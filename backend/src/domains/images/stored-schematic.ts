@@ -5,7 +5,8 @@ import { ConfigError, readDocuments, type TreeNode } from '#talos/config/tree.ts
 
 function valueOf(node: TreeNode): unknown {
   if (node.is === 'list') return node.items.map(valueOf)
-  if (node.is === 'map') return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, valueOf(value)]))
+  if (node.is === 'map')
+    return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, valueOf(value)]))
   return typeof node.value === 'bigint' ? Number(node.value) : node.value
 }
 
@@ -21,8 +22,9 @@ export function storedSchematic(text: string): Record<string, unknown> | null {
 }
 
 /**
- * Returns the factory's id if the factory's schematic equals ours, else null. The ids of equal schematics may differ, because
- * an id is a hash of the YAML text, and quoting depends on the factory's YAML library.
+ * Returns the factory's id if the factory's schematic equals ours, else null. The ids of equal
+ * schematics may differ, because an id is a hash of the YAML text, and quoting depends on the
+ * factory's YAML library.
  */
 export function knownAs(
   ours: { readonly text: string; readonly id: string },

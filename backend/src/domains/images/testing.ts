@@ -16,10 +16,18 @@ export async function imageWorld() {
   whenOver(() => simulated.stop())
   afterEach(() => simulated.fault(null))
   const lines: string[] = []
-  const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
+  const log = logger({
+    level: 'debug',
+    readable: false,
+    now: () => Date.now(),
+    write: (line) => void lines.push(line),
+  })
   const backend = await startBackend({
     log,
-    environment: { IMAGE_FACTORY_URL: simulated.url, STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' },
+    environment: {
+      IMAGE_FACTORY_URL: simulated.url,
+      STEELYARD_PUBLIC_URL: 'https://steelyard.example.com',
+    },
   })
   const signIn = async () => ({
     operator: await backend.signIn({ role: 'operator' }),
@@ -33,20 +41,34 @@ export async function imageWorld() {
     people: await signIn(),
     /** The backend's log. */
     lines,
-    /** Advances the clock, by default until cached lists of the factory are outdated, and signs all users in again. */
+    /**
+     * Advances the clock, by default until cached lists of the factory are outdated, and signs all
+     * users in again.
+     */
     later: async (ms = 11 * 60_000): Promise<void> => {
       backend.clock.advance(ms)
       world.people = await signIn()
     },
-    create: (more: Partial<NewImage> = {}) => world.people.operator.call(imageCreate, { body: image(more) }),
+    create: (more: Partial<NewImage> = {}) =>
+      world.people.operator.call(imageCreate, { body: image(more) }),
     datacenter: async () => {
       made += 1
       const city_code = `${String.fromCodePoint(65 + Math.floor(made / 26))}${String.fromCodePoint(65 + (made % 26))}X`
-      return (await world.people.operator.call(datacenterCreate, { body: { country_code: 'PL', city_code, city_name: 'Somewhere' } })).answer!
+      return (
+        await world.people.operator.call(datacenterCreate, {
+          body: { country_code: 'PL', city_code, city_name: 'Somewhere' },
+        })
+      ).answer!
     },
-    token: async (more: { datacenter_id?: string; max_uses?: number; lifetime_hours?: number | null } = {}) => {
+    token: async (
+      more: { datacenter_id?: string; max_uses?: number; lifetime_hours?: number | null } = {},
+    ) => {
       made += 1
-      return (await world.people.operator.call(joinTokenCreate, { body: { name: `token-${made}`, lifetime_hours: null, ...more } })).answer!
+      return (
+        await world.people.operator.call(joinTokenCreate, {
+          body: { name: `token-${made}`, lifetime_hours: null, ...more },
+        })
+      ).answer!
     },
   }
   return world

@@ -7,7 +7,16 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import * as z from 'zod/mini'
-import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove, type NewImage } from '#contract/images.ts'
+import {
+  extensionList,
+  imageCreate,
+  imageFactoryGet,
+  imageGet,
+  imageList,
+  imageRegister,
+  imageRemove,
+  type NewImage,
+} from '#contract/images.ts'
 import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { schematicId } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../testing/clock.ts'
@@ -28,87 +37,154 @@ test.each([
   ['half an answer', { kind: 'nonsense', what: 'half' }, /sent an invalid response/],
   ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /sent an invalid response/],
   ['a server error', { kind: 'refuse', status: 500 }, /failed with 500/],
-] as const)('if the factory returns %s, the image is stored and registered later', async (_name, fault, reason) => {
-  for (const known of [false, true]) {
-    await later()
-    if (known) await world.people.operator.call(extensionList, { query: { version: 'v1.13.9' } })
-    await simulated.fault(fault)
-    const { status, answer } = await world.people.operator.call(imageCreate, {
-      body: image({ kernel_args: [`x=${randomUUID()}`], extensions: ['siderolabs/gvisor'] }),
-    })
-    expect(status).toBe(201)
-    expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
-    expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
-    const params = { id: answer!.id }
-    // The factory counts as unreachable even if its list was read recently.
-    expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: false, reason: expect.stringMatching(reason) as string })
-    expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
-      code: 'factory_unreachable',
-      error: expect.stringMatching(reason) as string,
-    })
-    await simulated.fault(null)
-    const registered = (await world.people.operator.call(imageRegister, { params })).answer!
-    expect(registered.factory).toMatchObject({ simulated: true, reason: null, registered_at: expect.any(String) as string })
-    expect(registered.version).toBeGreaterThan(answer!.version)
-    expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: true, reason: null })
-    expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
-  }
-})
+] as const)(
+  'if the factory returns %s, the image is stored and registered later',
+  async (_name, fault, reason) => {
+    for (const known of [false, true]) {
+      await later()
+      if (known) await world.people.operator.call(extensionList, { query: { version: 'v1.13.9' } })
+      await simulated.fault(fault)
+      const { status, answer } = await world.people.operator.call(imageCreate, {
+        body: image({ kernel_args: [`x=${randomUUID()}`], extensions: ['siderolabs/gvisor'] }),
+      })
+      expect(status).toBe(201)
+      expect(answer!.factory).toMatchObject({
+        registered_at: null,
+        reason: expect.stringMatching(reason) as string,
+      })
+      expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
+      const params = { id: answer!.id }
+      // The factory counts as unreachable even if its list was read recently.
+      expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({
+        reachable: false,
+        reason: expect.stringMatching(reason) as string,
+      })
+      expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
+        code: 'factory_unreachable',
+        error: expect.stringMatching(reason) as string,
+      })
+      await simulated.fault(null)
+      const registered = (await world.people.operator.call(imageRegister, { params })).answer!
+      expect(registered.factory).toMatchObject({
+        simulated: true,
+        reason: null,
+        registered_at: expect.any(String) as string,
+      })
+      expect(registered.version).toBeGreaterThan(answer!.version)
+      expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({
+        reachable: true,
+        reason: null,
+      })
+      expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
+    }
+  },
+)
 
 test('an image never becomes ready if the factory computes another id for its schematic', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'nonsense', what: 'other-id' })
-  const { answer } = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
+  const { answer } = await world.people.operator.call(imageCreate, {
+    body: image({ kernel_args: ['other=1'] }),
+  })
   expect(answer!.factory.registered_at).toBeNull()
-  expect(answer!.factory.reason).toMatch(/knows the schematic as [0-9a-f]{12}…, not as [0-9a-f]{12}…/)
-  expect((await world.people.operator.call(imageRegister, { params: { id: answer!.id } })).problem!.code).toBe('factory_unreachable')
-  expect((await world.people.operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
+  expect(answer!.factory.reason).toMatch(
+    /knows the schematic as [0-9a-f]{12}…, not as [0-9a-f]{12}…/,
+  )
+  expect(
+    (await world.people.operator.call(imageRegister, { params: { id: answer!.id } })).problem!.code,
+  ).toBe('factory_unreachable')
+  expect(
+    (await world.people.operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory
+      .registered_at,
+  ).toBeNull()
 })
 
 test('if the factory refuses an image at its creation, nothing is stored; if it refuses later, the reason is stored', async () => {
   await world.people.operator.call(imageFactoryGet)
   await simulated.fault({ kind: 'refuse', status: 403 })
-  const refused = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
+  const refused = await world.people.operator.call(imageCreate, {
+    body: image({ kernel_args: ['refused=1'] }),
+  })
   expect(refused).toMatchObject({ status: 422, problem: { code: 'factory_refused' } })
-  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory refuses because of a fault`)
-  expect((await world.people.operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total).toBe(0)
+  expect(refused.problem!.error).toBe(
+    `The image factory at ${simulated.url} refuses: the simulated image factory refuses because of a fault`,
+  )
+  expect(
+    (await world.people.operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total,
+  ).toBe(0)
   await simulated.fault({ kind: 'down' })
-  const kept = (await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })).answer!
+  const kept = (
+    await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })
+  ).answer!
   await simulated.fault({ kind: 'refuse', status: 403 })
-  expect((await world.people.operator.call(imageRegister, { params: { id: kept.id } })).problem!.code).toBe('factory_refused')
-  expect((await world.people.operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
+  expect(
+    (await world.people.operator.call(imageRegister, { params: { id: kept.id } })).problem!.code,
+  ).toBe('factory_refused')
+  expect(
+    (await world.people.operator.call(imageGet, { params: { id: kept.id } })).answer!.factory
+      .reason,
+  ).toContain('refuses')
 })
 
 test('a registered image stays registered when the factory fails later', async () => {
   const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   await simulated.fault({ kind: 'down' })
-  expect((await world.people.operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
-  expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
+  expect(
+    (await world.people.operator.call(imageRegister, { params: { id: made.id } })).problem!.code,
+  ).toBe('factory_unreachable')
+  expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(
+    made,
+  )
 })
 
 /** The domain with the factory at `url`. */
 const imagesOf = (url: string, limits: CallLimits) => {
-  const config = { ...backend.config, publicUrl: 'https://steelyard.example.com', imageFactoryUrl: url, simulate: undefined }
-  return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits, read: reader() }) })
+  const config = {
+    ...backend.config,
+    publicUrl: 'https://steelyard.example.com',
+    imageFactoryUrl: url,
+    simulate: undefined,
+  }
+  return images({
+    ...backend.platform,
+    ...backend.domains,
+    config,
+    factory: factory({ url, clock: testClock(), log: silent, limits, read: reader() }),
+  })
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 
 test('an image is stored even if the factory does not answer in time', async () => {
-  const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10, atOnce: 16 })
+  const slow = imagesOf(simulated.url, {
+    callMs: 200,
+    overallMs: 300,
+    tries: 2,
+    pauseMs: 10,
+    atOnce: 16,
+  })
   await simulated.fault({ kind: 'slow', ms: 60_000 })
   const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
-  expect(made.factory).toMatchObject({ registered_at: null, reason: `The image factory at ${simulated.url} did not answer within 0.2 s` })
-  await expect(slow.register(system, made.id)).rejects.toMatchObject({ code: 'factory_unreachable' })
+  expect(made.factory).toMatchObject({
+    registered_at: null,
+    reason: `The image factory at ${simulated.url} did not answer within 0.2 s`,
+  })
+  await expect(slow.register(system, made.id)).rejects.toMatchObject({
+    code: 'factory_unreachable',
+  })
   expect((await slow.factory()).versions).toEqual(['v1.13.9', 'v1.12.11'])
 })
 
 /** A factory that answers with `knows(schematic)`. */
-async function factoryThat(knows: (text: string) => string): Promise<{ url: string; stop: () => Promise<unknown> }> {
+async function factoryThat(
+  knows: (text: string) => string,
+): Promise<{ url: string; stop: () => Promise<unknown> }> {
   const server = createServer(async (request, response) => {
     const given = await text(request)
     if (request.method === 'GET') return void response.end('["v1.13.9"]')
     const schematic = knows(given)
-    return void response.writeHead(201).end(JSON.stringify({ id: createHash('sha256').update(schematic).digest('hex'), schematic }))
+    return void response
+      .writeHead(201)
+      .end(JSON.stringify({ id: createHash('sha256').update(schematic).digest('hex'), schematic }))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -121,7 +197,9 @@ async function factoryThat(knows: (text: string) => string): Promise<{ url: stri
 }
 
 test("if the factory quotes a YAML text differently, the factory's id of the schematic is used", async () => {
-  const quoting = await factoryThat((given) => stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }))
+  const quoting = await factoryThat((given) =>
+    stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }),
+  )
   const domain = imagesOf(quoting.url, usualLimits)
   const made = await domain.create(system, read({ kernel_args: ['on', 'a=1'] }))
   expect(made.factory).toMatchObject({ reason: null, registered_at: expect.any(String) as string })
@@ -136,13 +214,22 @@ test.each([
   ['an argument more', (given: string) => `${given}        - b=1\n`],
   ['a bomb of aliases', (given: string) => `x: &x [1]\ny: [*x, *x]\n${given}`],
   ['no YAML', () => '{'],
-])('if the factory stores %s instead of the given schematic, its id is not used', async (_name, knows) => {
-  const lying = await factoryThat(knows)
-  const made = await imagesOf(lying.url, usualLimits).create(system, read({ kernel_args: ['a=1'] }))
-  expect(made.factory).toMatchObject({ registered_at: null, reason: expect.stringContaining('would be those of another image') as string })
-  expect(made.schematic_id).toBe(schematicId({ extraKernelArgs: ['a=1'] }))
-  await lying.stop()
-})
+])(
+  'if the factory stores %s instead of the given schematic, its id is not used',
+  async (_name, knows) => {
+    const lying = await factoryThat(knows)
+    const made = await imagesOf(lying.url, usualLimits).create(
+      system,
+      read({ kernel_args: ['a=1'] }),
+    )
+    expect(made.factory).toMatchObject({
+      registered_at: null,
+      reason: expect.stringContaining('would be those of another image') as string,
+    })
+    expect(made.schematic_id).toBe(schematicId({ extraKernelArgs: ['a=1'] }))
+    await lying.stop()
+  },
+)
 
 test('a failed registration does not undo one that succeeded in the meantime', async () => {
   await later()
@@ -163,10 +250,17 @@ test('a failed registration does not undo one that succeeded in the meantime', a
   await simulated.fault(null)
   await later()
   const { answer } = await world.people.operator.call(imageRegister, { params: { id: made.id } })
-  expect(answer!.factory).toMatchObject({ reason: null, registered_at: expect.any(String) as string })
+  expect(answer!.factory).toMatchObject({
+    reason: null,
+    registered_at: expect.any(String) as string,
+  })
   for (const answerNow of waiting) answerNow()
-  expect(await tried).toMatchObject([{ status: 'rejected', reason: { code: 'factory_unreachable' } }])
-  expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer!.factory).toEqual(answer!.factory)
+  expect(await tried).toMatchObject([
+    { status: 'rejected', reason: { code: 'factory_unreachable' } },
+  ])
+  expect(
+    (await world.people.operator.call(imageGet, { params: { id: made.id } })).answer!.factory,
+  ).toEqual(answer!.factory)
   failing.closeAllConnections()
   failing.close()
   await once(failing, 'close')
@@ -180,7 +274,13 @@ test('changes made while the call to the factory runs are not overwritten', asyn
   const thinking = createServer(async (request, response) => {
     const body = await text(request)
     if (request.method === 'GET') response.end('["v1.13.9"]')
-    else waiting.push(() => void response.writeHead(201).end(JSON.stringify({ id: createHash('sha256').update(body).digest('hex') })))
+    else
+      waiting.push(
+        () =>
+          void response
+            .writeHead(201)
+            .end(JSON.stringify({ id: createHash('sha256').update(body).digest('hex') })),
+      )
   })
   thinking.listen(0, '127.0.0.1')
   await once(thinking, 'listening')
@@ -196,7 +296,9 @@ test('changes made while the call to the factory runs are not overwritten', asyn
     { status: 'rejected', reason: { code: 'conflict', message: 'The join token was revoked' } },
     { status: 'rejected', reason: { code: 'not_found' } },
   ])
-  expect((await world.people.operator.call(imageList, { query: { q: 'thinking=1' } })).answer!.total).toBe(0)
+  expect(
+    (await world.people.operator.call(imageList, { query: { q: 'thinking=1' } })).answer!.total,
+  ).toBe(0)
   thinking.closeAllConnections()
   thinking.close()
   await once(thinking, 'close')

@@ -20,7 +20,10 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
   const state = { answer }
   const server = createServer((request, response) => {
     if (typeof state.answer === 'function') state.answer(request, response)
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(state.answer))
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(state.answer))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   stops.push(() => {
@@ -32,16 +35,31 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
   return {
     clock,
     url,
-    offered: versions({ factory: factory({ url, clock, log: silent, limits, read: reader() }), clock }),
+    offered: versions({
+      factory: factory({ url, clock, log: silent, limits, read: reader() }),
+      clock,
+    }),
     become: (next: typeof answer) => (state.answer = next),
   }
 }
-const names = (list: { items: readonly { talos_version: string }[] }) => list.items.map((v) => v.talos_version)
+const names = (list: { items: readonly { talos_version: string }[] }) =>
+  list.items.map((v) => v.talos_version)
 const shipped = minors.map((m) => m.version).toReversed()
 
 describe('the offered versions', () => {
   test('the offered versions come from the image factory, newest first, without prereleases and unsupported minors', async () => {
-    const { offered } = await beside(['v1.11.6', 'v1.12.9', 'v1.13.0', 'v1.13.11', 'v1.13.9', 'v1.13.12-rc.0', 'v1.14.2', 'v1.13.0', 'main', ''])
+    const { offered } = await beside([
+      'v1.11.6',
+      'v1.12.9',
+      'v1.13.0',
+      'v1.13.11',
+      'v1.13.9',
+      'v1.13.12-rc.0',
+      'v1.14.2',
+      'v1.13.0',
+      'main',
+      '',
+    ])
     const list = await offered.list({})
     expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0', 'v1.12.9'])
     expect(list).toMatchObject({ source: 'factory', reason: null })
@@ -59,10 +77,16 @@ describe('the offered versions', () => {
       { talos: 'v1.13.11', kubernetes: '1.36.3' },
       { talos: 'v1.12.12', kubernetes: '1.35.4' },
     ])
-    expect(offered.problem('v1.13.42', '1.36.3')).toMatch(/^The image factory does not build Talos v1\.13\.42$/)
+    expect(offered.problem('v1.13.42', '1.36.3')).toMatch(
+      /^The image factory does not build Talos v1\.13\.42$/,
+    )
     expect(offered.problem('v1.13.11', '1.36.99')).toBeUndefined()
-    expect(offered.problem('v1.13.11', '1.30.14')).toBe('Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14')
-    expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
+    expect(offered.problem('v1.13.11', '1.30.14')).toBe(
+      'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
+    )
+    expect(offered.problem('v1.14.2', '1.37.1')).toBe(
+      'Talos v1.14.2 is not supported; choose 1.12 or 1.13',
+    )
   })
 
   test('the list of versions has notices about unsupported newer versions and about the end of support', async () => {
@@ -73,7 +97,10 @@ describe('the offered versions', () => {
       "The community's support of Talos ended: 1.12 on 2026-04-27, 1.13 on 2026-09-03.",
     ])
     expect(items[0]!.support).toEqual({ ends: '2026-09-03', ended: true })
-    expect(items[0]!.kubernetes.filter((k) => !k.support.ended).map((k) => k.version)).toEqual(['1.36.3', '1.35.4'])
+    expect(items[0]!.kubernetes.filter((k) => !k.support.ended).map((k) => k.version)).toEqual([
+      '1.36.3',
+      '1.35.4',
+    ])
     expect(offered.warnings('v1.13.11', '1.34.9')).toEqual([
       'Talos 1.13 is out of support since 2026-09-03: it gets no fixes any more.',
       'Kubernetes 1.34 is out of support since 2026-10-27: it gets no fixes any more.',
@@ -84,7 +111,14 @@ describe('the offered versions', () => {
   })
 
   test('prereleases are sorted by number, before their release', () => {
-    const sorted = ['v1.13.0-alpha.1', 'v1.13.0-beta.0', 'v1.13.0-rc.0', 'v1.13.0-rc.10', 'v1.13.0', 'v1.13.10']
+    const sorted = [
+      'v1.13.0-alpha.1',
+      'v1.13.0-beta.0',
+      'v1.13.0-rc.0',
+      'v1.13.0-rc.10',
+      'v1.13.0',
+      'v1.13.10',
+    ]
     expect(sorted.toReversed().toSorted(compareVersions)).toEqual(sorted)
   })
 })
@@ -92,28 +126,57 @@ describe('the offered versions', () => {
 describe('an image factory', () => {
   test.each<[string, RequestListener, RegExp]>([
     ['fails with an error', (_, response) => response.writeHead(500).end('x'), /failed with 500/],
-    ['is huge', (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`), /sent an invalid response: more than/],
-    ['has too many versions', (_, response) => response.end(JSON.stringify(Array.from({ length: 6_000 }, (_v, i) => `v1.13.${i}`))), /not a list of versions/],
+    [
+      'is huge',
+      (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`),
+      /sent an invalid response: more than/,
+    ],
+    [
+      'has too many versions',
+      (_, response) =>
+        response.end(JSON.stringify(Array.from({ length: 6_000 }, (_v, i) => `v1.13.${i}`))),
+      /not a list of versions/,
+    ],
     ['is malformed', (_, response) => response.end('["v1.13.9"'), /sent an invalid response/],
-    ['is of a newer format', (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'), /not a list of versions/],
-    ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /an unknown format/],
+    [
+      'is of a newer format',
+      (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'),
+      /not a list of versions/,
+    ],
+    [
+      'is of a newer format of names',
+      (_, response) => response.end('["talos-2027.1","talos-2027.2"]'),
+      /an unknown format/,
+    ],
     ['never arrives', () => undefined, /did not answer within/],
-  ])("if the factory's list %s, the built-in list stays in use, with the reason", async (_, answer, reason) => {
-    const { offered } = await beside(answer)
-    const list = await offered.list({})
-    expect(list).toMatchObject({ source: 'shipped', reason: expect.stringMatching(reason) as string })
-    expect(names(list)).toEqual(shipped)
-    // A version pair that can't be checked is accepted here; the installation reports if it fails.
-    expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
-  })
+  ])(
+    "if the factory's list %s, the built-in list stays in use, with the reason",
+    async (_, answer, reason) => {
+      const { offered } = await beside(answer)
+      const list = await offered.list({})
+      expect(list).toMatchObject({
+        source: 'shipped',
+        reason: expect.stringMatching(reason) as string,
+      })
+      expect(names(list)).toEqual(shipped)
+      // A version pair that can't be checked is accepted here; the installation reports if it
+      // fails.
+      expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
+    },
+  )
 
   test('a slow factory delays a caller by at most two seconds, and its list is cached for the next caller', async () => {
     let answerNow: (() => void) | null = null
-    const { offered, clock } = await beside((_, response) => (answerNow = () => response.end('["v1.13.11"]')))
+    const { offered, clock } = await beside(
+      (_, response) => (answerNow = () => response.end('["v1.13.11"]')),
+    )
     const first = offered.list({})
     await expect.poll(() => answerNow).not.toBeNull()
     clock.advance(2_000)
-    expect(await first).toMatchObject({ source: 'shipped', reason: expect.stringContaining('has not answered within 2 s') as string })
+    expect(await first).toMatchObject({
+      source: 'shipped',
+      reason: expect.stringContaining('has not answered within 2 s') as string,
+    })
     answerNow!()
     await expect.poll(() => offered.pairs()[0]!.talos).toBe('v1.13.11')
   })
@@ -144,7 +207,16 @@ describe('an image factory', () => {
 test('every signed-in user can list the versions, and an unknown filter is refused', async () => {
   const { people, backend } = await imageWorld()
   const { answer } = await people.viewer.call(versionList)
-  expect(answer).toMatchObject({ source: 'factory', items: expect.arrayContaining([expect.objectContaining({ talos_version: 'v1.12.11' })]) as unknown })
-  expect((await people.viewer.call(versionList, { query: { prereleases: 'yes' } as never })).status).toBe(400)
-  expect((await backend.app.inject({ method: 'GET', url: '/v1/images/versions' })).statusCode).toBe(401)
+  expect(answer).toMatchObject({
+    source: 'factory',
+    items: expect.arrayContaining([
+      expect.objectContaining({ talos_version: 'v1.12.11' }),
+    ]) as unknown,
+  })
+  expect(
+    (await people.viewer.call(versionList, { query: { prereleases: 'yes' } as never })).status,
+  ).toBe(400)
+  expect((await backend.app.inject({ method: 'GET', url: '/v1/images/versions' })).statusCode).toBe(
+    401,
+  )
 })

@@ -1,6 +1,8 @@
 /**
- * Which versions are offered. The image factory lists all Talos versions; `talos/versions.ts` lists those for which Steelyard can generate configurations,
- * with their Kubernetes versions. If the factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the built-in one.
+ * Which versions are offered. The image factory lists all Talos versions; `talos/versions.ts` lists
+ * those for which Steelyard can generate configurations, with their Kubernetes versions. If the
+ * factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the
+ * built-in one.
  */
 import type { Answer, Input } from '#contract/operation.ts'
 import type { OfferedTalos, Support, versionList } from '#contract/versions.ts'
@@ -18,12 +20,16 @@ import type { Clock } from '../../clock.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 
-/** How long a caller waits for the factory. After that, the caller gets the last or built-in list; the late response is cached for the next caller. */
+/**
+ * How long a caller waits for the factory. After that, the caller gets the last or built-in list;
+ * the late response is cached for the next caller.
+ */
 const patienceMs = 2_000
 
 export type Versions = ReturnType<typeof versions>
 
-const minorText = (version: string): string => version.replace(/^v/, '').split('.').slice(0, 2).join('.')
+const minorText = (version: string): string =>
+  version.replace(/^v/, '').split('.').slice(0, 2).join('.')
 
 export function versions({ factory, clock }: { factory: Factory; clock: Clock }) {
   let last: readonly string[] | null = null
@@ -39,7 +45,10 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
         return { items: last, reason: error.message }
       },
     )
-    const late = { items: last, reason: `The image factory at ${factory.url} has not answered within ${patienceMs / 1000} s` }
+    const late = {
+      items: last,
+      reason: `The image factory at ${factory.url} has not answered within ${patienceMs / 1000} s`,
+    }
     const stop = new AbortController()
     const timer = clock
       .sleep(patienceMs, stop.signal)
@@ -56,13 +65,19 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     ends,
     ended: isOver || (ends !== null && ends <= new Date(clock.now()).toISOString().slice(0, 10)),
   })
-  /** Support of a Talos minor version. Support ends as soon as the factory builds a newer minor, even if the end-of-life date is later. */
+  /**
+   * Support of a Talos minor version. Support ends as soon as the factory builds a newer minor,
+   * even if the end-of-life date is later.
+   */
   const talosSupport = (version: string): Support => {
     const minor = minorText(version)
-    const newer = (last ?? []).some((v) => !isPrerelease(v) && compareVersions(`v${minorText(v)}.0`, `v${minor}.0`) > 0)
+    const newer = (last ?? []).some(
+      (v) => !isPrerelease(v) && compareVersions(`v${minorText(v)}.0`, `v${minor}.0`) > 0,
+    )
     return supportOf(talosSupportEnds(minor), newer)
   }
-  const kubernetesSupport = (version: string): Support => supportOf(kubernetesSupportEnds(Number(minorText(version).split('.')[1])))
+  const kubernetesSupport = (version: string): Support =>
+    supportOf(kubernetesSupportEnds(Number(minorText(version).split('.')[1])))
 
   const offered = (version: string): OfferedTalos => {
     const minor = supportedMinor(version)!
@@ -78,7 +93,9 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
     }
   }
 
-  /** The supported versions of a list, or the built-in ones if the list has no supported release. */
+  /**
+   * The supported versions of a list, or the built-in ones if the list has no supported release.
+   */
   const supportedOf = (items: readonly string[] | null): readonly string[] => {
     const supported = (items ?? []).filter((v) => supportedMinor(v) !== undefined)
     return supported.some((v) => !isPrerelease(v)) ? supported : ownVersions
@@ -86,41 +103,70 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
 
   const notices = (items: readonly string[] | null): string[] => {
     const own = minors.map((m) => m.minor).join(' and ')
-    const later = items?.find((v) => !isPrerelease(v) && compareVersions(v, `v${minors.at(-1)!.minor}.9999`) > 0)
+    const later = items?.find(
+      (v) => !isPrerelease(v) && compareVersions(v, `v${minors.at(-1)!.minor}.9999`) > 0,
+    )
     const known = newestMinor().minor
     const newest = later ?? (minors.some((m) => m.minor === known) ? null : `v${known}`)
     const ended = minors
       .filter((m) => talosSupport(m.version).ended)
-      .map((m) => `${m.minor}${talosSupportEnds(m.minor) === null ? '' : ` on ${talosSupportEnds(m.minor)}`}`)
+      .map(
+        (m) =>
+          `${m.minor}${talosSupportEnds(m.minor) === null ? '' : ` on ${talosSupportEnds(m.minor)}`}`,
+      )
     return [
-      ...(newest === null ? [] : [`Talos ${newest} is out. This version of Steelyard makes clusters of Talos ${own}.`]),
-      ...(ended.length === 0 ? [] : [`The community's support of Talos ended: ${ended.join(', ')}.`]),
+      ...(newest === null
+        ? []
+        : [`Talos ${newest} is out. This version of Steelyard makes clusters of Talos ${own}.`]),
+      ...(ended.length === 0
+        ? []
+        : [`The community's support of Talos ended: ${ended.join(', ')}.`]),
     ]
   }
 
   return {
-    async list({ prereleases }: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>> {
+    async list({
+      prereleases,
+    }: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>> {
       const { items, reason } = await ask()
       const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
-      return { items: shown.map(offered), source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped', reason, notices: notices(items) }
+      return {
+        items: shown.map(offered),
+        source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped',
+        reason,
+        notices: notices(items),
+      }
     },
-    /** Version pairs for a new cluster, newest first, from the factory's last answer. Makes no call. */
+    /**
+     * Version pairs for a new cluster, newest first, from the factory's last answer. Makes no call.
+     */
     pairs: (): SupportedPair[] => {
       const stable = supportedOf(last).filter((v) => !isPrerelease(v))
       const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
-      return newest.toReversed().map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
+      return newest
+        .toReversed()
+        .map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
     },
     /** Why these versions can't be used together, or undefined. Makes no call. */
     problem: (talos: string, kubernetes: string): string | undefined =>
       kubernetesProblem(talos, kubernetes) ??
-      (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos) ? `The image factory does not build Talos ${talos}` : undefined),
+      (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos)
+        ? `The image factory does not build Talos ${talos}`
+        : undefined),
     /** A sentence for each of these versions that is out of support. */
     warnings: (talos: string, kubernetes: string): string[] => {
       const said = (what: string, { ends, ended }: Support) =>
-        ended ? [`${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`] : []
+        ended
+          ? [
+              `${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`,
+            ]
+          : []
       return supportedMinor(talos) === undefined
         ? []
-        : [...said(`Talos ${minorText(talos)}`, talosSupport(talos)), ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes))]
+        : [
+            ...said(`Talos ${minorText(talos)}`, talosSupport(talos)),
+            ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
+          ]
     },
     /** Fetches the factory's list in advance. Never throws. */
     refresh: async (): Promise<void> => void (await ask().catch(() => undefined)),

@@ -1,4 +1,7 @@
-/** Invitations: a link with which somebody creates their own account, once, within a week. The database stores only the hash of the link's token. */
+/**
+ * Invitations: a link with which somebody creates their own account, once, within a week. The
+ * database stores only the hash of the link's token.
+ */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -27,7 +30,10 @@ import * as store from './store.ts'
 export type Invitations = ReturnType<typeof invitations>
 
 const linkOver = () =>
-  new Problem('link_over', 'This invitation was accepted already, has expired, or was replaced or withdrawn. Ask an administrator for a new one.')
+  new Problem(
+    'link_over',
+    'This invitation was accepted already, has expired, or was replaced or withdrawn. Ask an administrator for a new one.',
+  )
 const taken = () => {
   const reason = 'A user with this email exists already'
   return new Problem('user_exists', reason, { email: reason })
@@ -47,31 +53,62 @@ export function invitationRoutes(app: FastifyInstance, invitations: Invitations)
   const on = serve(app)
   on(invitationList, ({ query }) => invitations.list(query))
   on(invitationCreate, ({ caller, body }) => invitations.create(caller, body))
-  on(invitationRemove, ({ caller, params }) => invitations.remove(caller, params.id).then(() => undefined))
+  on(invitationRemove, ({ caller, params }) =>
+    invitations.remove(caller, params.id).then(() => undefined),
+  )
   on(invitationLook, ({ body }) => invitations.look(body))
   on(invitationAccept, ({ caller, body }) => invitations.accept(caller, body).then(() => undefined))
 }
 
-export function invitations({ db, clock, record, config, users }: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }) {
+export function invitations({
+  db,
+  clock,
+  record,
+  config,
+  users,
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }) {
   const now = () => new Date(clock.now())
 
   /** Invites somebody in the caller's transaction. @throws Problem user_exists, forbidden */
-  const invite = async (tx: Tx, caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> => {
+  const invite = async (
+    tx: Tx,
+    caller: Caller,
+    invited: z.output<typeof NewInvitation>,
+  ): Promise<Answer<typeof invitationCreate>> => {
     await users.demandAdmin(tx, caller)
     demandRole(caller, invited.role)
     if (await users.forSignIn(invited.email)) throw taken()
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
-    const inviter = { invited_by: callerName(caller), inviter_id: caller.kind === 'user' ? caller.userId : null }
-    const row = await store.put(tx, { ...invited, ...inviter, hash: hashOf(token), created_at: now(), expires_at })
+    const inviter = {
+      invited_by: callerName(caller),
+      inviter_id: caller.kind === 'user' ? caller.userId : null,
+    }
+    const row = await store.put(tx, {
+      ...invited,
+      ...inviter,
+      hash: hashOf(token),
+      created_at: now(),
+      expires_at,
+    })
     const made = present(row)
-    await record(tx, caller, { action: 'invitation.created', target: { kind: 'invitation', id: row.id, name: row.email }, after: made, event: {} })
+    await record(tx, caller, {
+      action: 'invitation.created',
+      target: { kind: 'invitation', id: row.id, name: row.email },
+      after: made,
+      event: {},
+    })
     // Browsers don't send the fragment, so the token is in no log.
     return { ...made, url: `${config.publicUrl}/auth/invite#${token}` }
   }
 
   const recordRemoval = (tx: Tx, caller: Caller, row: store.InvitationRow): Promise<void> =>
-    record(tx, caller, { action: 'invitation.removed', target: { kind: 'invitation', id: row.id, name: row.email }, before: present(row), event: {} })
+    record(tx, caller, {
+      action: 'invitation.removed',
+      target: { kind: 'invitation', id: row.id, name: row.email },
+      before: present(row),
+      event: {},
+    })
 
   return {
     invite,
@@ -87,7 +124,10 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
     },
 
     /** @throws Problem forbidden, user_exists */
-    create: (caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> =>
+    create: (
+      caller: Caller,
+      invited: z.output<typeof NewInvitation>,
+    ): Promise<Answer<typeof invitationCreate>> =>
       inTransaction(db, (tx) => invite(tx, caller, invited)),
 
     /** @throws Problem not_found */
@@ -99,15 +139,23 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
       }),
 
     /** @throws Problem link_over */
-    async look({ token }: Input<typeof invitationLook>['body']): Promise<Answer<typeof invitationLook>> {
+    async look({
+      token,
+    }: Input<typeof invitationLook>['body']): Promise<Answer<typeof invitationLook>> {
       const row = await store.byHash(db, hashOf(token), now())
       if (!row) throw linkOver()
       const { email, name, role, expires_at } = present(row)
       return { email, name, role, expires_at }
     },
 
-    /** Creates the account. A refused password doesn't use up the link. @throws Problem link_over, user_exists, invalid */
-    async accept(caller: Caller, { token, name, new_password }: Input<typeof invitationAccept>['body']): Promise<void> {
+    /**
+     * Creates the account. A refused password doesn't use up the link. @throws Problem link_over,
+     * user_exists, invalid
+     */
+    async accept(
+      caller: Caller,
+      { token, name, new_password }: Input<typeof invitationAccept>['body'],
+    ): Promise<void> {
       const hash = hashOf(token)
       const row = await store.byHash(db, hash, now())
       if (!row) throw linkOver()

@@ -17,7 +17,12 @@ const readers: SqlReaders<typeof invitationList.list> = {
 
 /** A page of the invitations that have not expired. */
 export const page = (db: Db, query: Input<typeof invitationList>['query'], now: Date) =>
-  readPage(db.selectFrom('invitation').selectAll().where('expires_at', '>', now), invitationList.list, readers, query)
+  readPage(
+    db.selectFrom('invitation').selectAll().where('expires_at', '>', now),
+    invitationList.list,
+    readers,
+    query,
+  )
 
 /** Stores an invitation in place of an earlier one of the same email. */
 export const put = (tx: Tx, invitation: Insertable<Tables['invitation']>): Promise<InvitationRow> =>
@@ -30,11 +35,20 @@ export const put = (tx: Tx, invitation: Insertable<Tables['invitation']>): Promi
 
 /** The invitation of a link; undefined if the link isn't valid (any more). */
 export const byHash = (db: Db, hash: Buffer, now: Date): Promise<InvitationRow | undefined> =>
-  db.selectFrom('invitation').selectAll().where('hash', '=', hash).where('expires_at', '>', now).executeTakeFirst()
+  db
+    .selectFrom('invitation')
+    .selectAll()
+    .where('hash', '=', hash)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
 
 /** Uses up a link. Returns whether the link was valid until now. */
 export const spend = async (tx: Tx, hash: Buffer): Promise<boolean> =>
-  (await tx.deleteFrom('invitation').where('hash', '=', hash).returning('id').executeTakeFirst()) !== undefined
+  (await tx
+    .deleteFrom('invitation')
+    .where('hash', '=', hash)
+    .returning('id')
+    .executeTakeFirst()) !== undefined
 
 export const remove = (tx: Tx, id: string): Promise<InvitationRow | undefined> =>
   tx.deleteFrom('invitation').where('id', '=', id).returningAll().executeTakeFirst()
@@ -43,4 +57,5 @@ export const remove = (tx: Tx, id: string): Promise<InvitationRow | undefined> =
 export const removeOf = (tx: Tx, inviterId: string): Promise<InvitationRow[]> =>
   tx.deleteFrom('invitation').where('inviter_id', '=', inviterId).returningAll().execute()
 
-export const removeOld = (db: Db, now: Date) => db.deleteFrom('invitation').where('expires_at', '<=', now).execute()
+export const removeOld = (db: Db, now: Date) =>
+  db.deleteFrom('invitation').where('expires_at', '<=', now).execute()

@@ -1,6 +1,7 @@
 /**
- * Admits announcements in batches, one transaction at a time, with their tokens locked. Five hundred servers that boot in one second take a few
- * transactions, uses are counted exactly, and a flood waits here instead of taking every connection to the database.
+ * Admits announcements in batches, one transaction at a time, with their tokens locked. Five
+ * hundred servers that boot in one second take a few transactions, uses are counted exactly, and a
+ * flood waits here instead of taking every connection to the database.
  */
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
@@ -16,21 +17,36 @@ import { statusOf } from './tokens.ts'
 interface Asked {
   readonly tokenId: string
   readonly announcement: Announcement
-  /** Source address of the announcement in canonical form. `mayDial`: whether that address may be dialled. */
+  /**
+   * Source address of the announcement in canonical form. `mayDial`: whether that address may be
+   * dialled.
+   */
   readonly address: string
   readonly mayDial: Verdict
 }
 
 type Admission =
-  /** `hostName`: the machine is dialled and has to report this name. Null: the machine can't be dialled, so nothing waits for it. */
+  /**
+   * `hostName`: the machine is dialled and has to report this name. Null: the machine can't be
+   * dialled, so nothing waits for it.
+   */
   | { readonly kind: 'let_in'; readonly hostName: string | null }
-  /** `over`: the token has ended or doesn't exist, so every further announcement with it is refused too. */
+  /**
+   * `over`: the token has ended or doesn't exist, so every further announcement with it is refused
+   * too.
+   */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
-/** Maximum number of waiting announcements. Further machines get a 503, after which Talos retries with back-off. */
+/**
+ * Maximum number of waiting announcements. Further machines get a 503, after which Talos retries
+ * with back-off.
+ */
 const mostWaiting = 2_000
 const perBatch = 100
-/** A machine that announces itself again within this time gets the same response, because it must have lost the first one. */
+/**
+ * A machine that announces itself again within this time gets the same response, because it must
+ * have lost the first one.
+ */
 const sameAnswerMs = 30_000
 /** Maximum number of addresses that may announce one UUID at the same time. */
 const mostTwins = 4
@@ -41,19 +57,34 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-export function admission({ db, clock, engine, tell }: Platform): (asked: Asked) => Promise<Admission> {
-  const decide = (token: store.TokenRow, known: store.ArrivalRow[], { announcement, address, mayDial }: Asked, at: Date) => {
+export function admission({
+  db,
+  clock,
+  engine,
+  tell,
+}: Platform): (asked: Asked) => Promise<Admission> {
+  const decide = (
+    token: store.TokenRow,
+    known: store.ArrivalRow[],
+    { announcement, address, mayDial }: Asked,
+    at: Date,
+  ) => {
     const isUsed = known.some((a) => a.counted)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
-    if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // Reuses a row with the same address, an ended row with the same serial or, past `mostTwins`, a waiting row. Other rows may be of another machine.
+    if (!verdict.ok)
+      return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
+    // Reuses a row with the same address, an ended row with the same serial or, past `mostTwins`, a
+    // waiting row. Other rows may be of another machine.
     const waiting = known.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??
       known.find((a) => a.result !== 'waiting' && a.serial === announcement.serial) ??
       (waiting.length >= mostTwins ? waiting[0] : undefined)
-    const isAgain = row?.address === address && row.result === 'waiting' && at.getTime() - row.at.getTime() < sameAnswerMs
+    const isAgain =
+      row?.address === address &&
+      row.result === 'waiting' &&
+      at.getTime() - row.at.getTime() < sameAnswerMs
     const id = row?.id ?? randomUUID()
     const hostName = !mayDial.ok ? null : isAgain ? row.host_name : oneTimeHostName()
     const written: store.ArrivalRow = {
@@ -62,7 +93,8 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       ...announcement,
       address,
       host_name: hostName,
-      // An announcement from an address that may not be dialled doesn't count as a use of the token.
+      // An announcement from an address that may not be dialled doesn't count as a use of the
+      // token.
       counted: isUsed || mayDial.ok,
       at,
       result: mayDial.ok ? 'waiting' : 'failed',
@@ -75,15 +107,24 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
 
   const decideAll = async (tx: Tx, batch: readonly Pending[]): Promise<Admission[]> => {
     const at = new Date(clock.now())
-    const tokens = new Map((await store.lockTokens(tx, [...new Set(batch.map((p) => p.asked.tokenId))])).map((t) => [t.id, t]))
+    const tokens = new Map(
+      (await store.lockTokens(tx, [...new Set(batch.map((p) => p.asked.tokenId))])).map((t) => [
+        t.id,
+        t,
+      ]),
+    )
     const uuids = [...new Set(batch.map((p) => p.asked.announcement.uuid))]
-    const rows = new Map((await store.arrivalsOf(tx, [...tokens.keys()], uuids)).map((a) => [a.id, a]))
+    const rows = new Map(
+      (await store.arrivalsOf(tx, [...tokens.keys()], uuids)).map((a) => [a.id, a]),
+    )
     const written = new Map<string, store.ArrivalRow>()
     const touched = new Set<string>()
     const admissions = batch.map(({ asked }): Admission => {
       const token = tokens.get(asked.tokenId)
       if (!token) return { kind: 'refused', reason: 'There is no such join token', over: true }
-      const known = [...rows.values()].filter((a) => a.token_id === token.id && a.uuid === asked.announcement.uuid)
+      const known = [...rows.values()].filter(
+        (a) => a.token_id === token.id && a.uuid === asked.announcement.uuid,
+      )
       const decided = decide(token, known, asked, at)
       if (decided.kind === 'refused') return decided
       rows.set(decided.written.id, decided.written)
@@ -97,8 +138,11 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
       await store.countUses(tx, id, tokens.get(id)!.uses, at)
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id } })
     }
-    const waiting = new Set([...written.values()].filter((a) => a.result === 'waiting').map((a) => a.shard))
-    for (const shard of [...waiting].toSorted((a, b) => a - b)) await engine.wake(tx, store.joinQueue, String(shard))
+    const waiting = new Set(
+      [...written.values()].filter((a) => a.result === 'waiting').map((a) => a.shard),
+    )
+    for (const shard of [...waiting].toSorted((a, b) => a - b))
+      await engine.wake(tx, store.joinQueue, String(shard))
     return admissions
   }
 
@@ -120,7 +164,14 @@ export function admission({ db, clock, engine, tell }: Platform): (asked: Asked)
   return (asked) =>
     new Promise((resolve, reject) => {
       if (line.length >= mostWaiting)
-        return reject(new Problem('unavailable', 'Too many servers announce themselves at once. Please come back in a moment.', undefined, 5))
+        return reject(
+          new Problem(
+            'unavailable',
+            'Too many servers announce themselves at once. Please come back in a moment.',
+            undefined,
+            5,
+          ),
+        )
       line.push({ asked, resolve, reject })
       if (!isBusy) void work()
     })

@@ -1,8 +1,16 @@
-/** Tests the response to a booting server's announcement and what is recorded, before Steelyard connects to the server. */
+/**
+ * Tests the response to a booting server's announcement and what is recorded, before Steelyard
+ * connects to the server.
+ */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
+import {
+  joinTokenArrivals,
+  joinTokenCreate,
+  joinTokenGet,
+  joinTokenRevoke,
+} from '#contract/join-tokens.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { logger } from '../../log.ts'
@@ -10,7 +18,12 @@ import { type Backend, type Call, startBackend } from '../../testing/backend.ts'
 import { harmless } from './announcement.ts'
 
 const lines: string[] = []
-const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
+const log = logger({
+  level: 'debug',
+  readable: false,
+  now: () => Date.now(),
+  write: (line) => void lines.push(line),
+})
 const simulated = { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16,fd12::/64' }
 const backend = await startBackend({ environment: simulated, log })
 const { db } = backend.platform
@@ -22,17 +35,27 @@ const call: Call = async (...asked) => {
   signedIn = await backend.signIn()
   return signedIn.call(...asked)
 }
-const make = async (name: string, more: object = {}) => (await call(joinTokenCreate, { body: { name, ...more } })).answer!
+const make = async (name: string, more: object = {}) =>
+  (await call(joinTokenCreate, { body: { name, ...more } })).answer!
 const uuid = () => randomUUID()
-const query = (id: string, more: Record<string, string> = {}) => new URLSearchParams({ mac: '02:00:00:00:00:01', serial: 'S1', uuid: id, ...more }).toString()
-const ask = async (url: string, from = '127.20.9.1', { app }: Pick<Backend, 'app'> = backend, more: object = {}) =>
-  app.inject({ method: 'GET', url, remoteAddress: from, ...more })
-const announce = (token: string, id: string, from?: string) => ask(`/join/${token}?${query(id)}`, from)
-const arrivals = async (id: string) => (await call(joinTokenArrivals, { params: { id }, query: { sort: 'at' } })).answer!.items
+const query = (id: string, more: Record<string, string> = {}) =>
+  new URLSearchParams({ mac: '02:00:00:00:00:01', serial: 'S1', uuid: id, ...more }).toString()
+const ask = async (
+  url: string,
+  from = '127.20.9.1',
+  { app }: Pick<Backend, 'app'> = backend,
+  more: object = {},
+) => app.inject({ method: 'GET', url, remoteAddress: from, ...more })
+const announce = (token: string, id: string, from?: string) =>
+  ask(`/join/${token}?${query(id)}`, from)
+const arrivals = async (id: string) =>
+  (await call(joinTokenArrivals, { params: { id }, query: { sort: 'at' } })).answer!.items
 const token = async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!
 const audited = async () => {
   await backend.publish()
-  return (await call(auditList, { query: { per_page: 1000 } })).answer!.items.filter((e) => e.action.startsWith('join.'))
+  return (await call(auditList, { query: { per_page: 1000 } })).answer!.items.filter((e) =>
+    e.action.startsWith('join.'),
+  )
 }
 const hostNameOf = (document: string) => /^hostname: (sy-[0-9a-f]{20})$/m.exec(document)?.[1]
 /** Ends the minute in which refusals are grouped. */
@@ -47,16 +70,30 @@ test('a valid token gets a one-time host name in a document that Talos accepts, 
   expect(answer.headers['content-type']).toBe('application/yaml; charset=utf-8')
   expect(answer.headers['cache-control']).toBe('no-store')
   expect(hostNameOf(answer.body)).toBeDefined()
-  // Talos enters maintenance because the document has no v1alpha1 configuration. The document must have no other error.
+  // Talos enters maintenance because the document has no v1alpha1 configuration. The document must
+  // have no other error.
   for (const talosVersion of ['1.12', '1.13'] as const) {
     const wrong = (yaml: string) => validateConfig(yaml, { talosVersion }).errors
     expect(wrong(answer.body)).toEqual(wrong(harmless))
     expect(wrong(answer.body)).toHaveLength(1)
   }
   expect(await arrivals(id)).toMatchObject([
-    { uuid: machine, serial: 'S1', mac: '02:00:00:00:00:01', address: '127.20.9.1', result: 'waiting', reason: null, server: null },
+    {
+      uuid: machine,
+      serial: 'S1',
+      mac: '02:00:00:00:00:01',
+      address: '127.20.9.1',
+      result: 'waiting',
+      reason: null,
+      server: null,
+    },
   ])
-  expect(await token(id)).toMatchObject({ uses: 1, status: 'usable', version: 1, last_used_at: new Date(backend.clock.now()).toISOString() })
+  expect(await token(id)).toMatchObject({
+    uses: 1,
+    status: 'usable',
+    version: 1,
+    last_used_at: new Date(backend.clock.now()).toISOString(),
+  })
 })
 
 describe('an invalid token gets no one-time host name and is recorded', () => {
@@ -104,7 +141,11 @@ describe('an invalid token gets no one-time host name and is recorded', () => {
   ]
   test.each(cases)('%s', async (_what, reason, given) => {
     const text = typeof given === 'string' ? given : await given()
-    const before = await db.selectFrom('join_arrival').select('id').where('result', '<>', 'refused').execute()
+    const before = await db
+      .selectFrom('join_arrival')
+      .select('id')
+      .where('result', '<>', 'refused')
+      .execute()
     const answer = await announce(text, uuid(), '127.20.9.77')
     expect(answer.statusCode).toBe(200)
     expect(answer.body).toBe(harmless)
@@ -117,7 +158,9 @@ describe('an invalid token gets no one-time host name and is recorded', () => {
         ip: '127.20.9.77',
         after: { address: '127.20.9.77', count: 1 },
       })
-    expect(await db.selectFrom('join_arrival').select('id').where('result', '<>', 'refused').execute()).toHaveLength(before.length)
+    expect(
+      await db.selectFrom('join_arrival').select('id').where('result', '<>', 'refused').execute(),
+    ).toHaveLength(before.length)
     nextMinute()
   })
 
@@ -126,7 +169,11 @@ describe('an invalid token gets no one-time host name and is recorded', () => {
     await call(joinTokenRevoke, { params: { id } })
     const machine = uuid()
     await announce(text, machine)
-    await expect.poll(() => arrivals(id)).toMatchObject([{ uuid: machine, result: 'refused', reason: 'The join token was revoked', server: null }])
+    await expect
+      .poll(() => arrivals(id))
+      .toMatchObject([
+        { uuid: machine, result: 'refused', reason: 'The join token was revoked', server: null },
+      ])
     expect(await token(id)).toMatchObject({ uses: 0, last_used_at: null })
   })
 })
@@ -141,34 +188,73 @@ describe('queries with odd values from firmware or users', () => {
     ['a text of 10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
     ['a text of 3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
     ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query contains a character that cannot be stored'],
-    ['the UUID of boards that have none, all zeros', 'uuid=00000000-0000-0000-0000-000000000000', 'The firmware of the machine gives no unique UUID'],
-    ['the UUID of boards that have none, all ones', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'The firmware of the machine gives no unique UUID'],
-    ['a token in place of the serial number', `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`, 'The announced serial number is a join token'],
-    ['an invalid MAC address', `uuid=${uuid()}&mac=hello`, 'The announced MAC address cannot be read'],
+    [
+      'the UUID of boards that have none, all zeros',
+      'uuid=00000000-0000-0000-0000-000000000000',
+      'The firmware of the machine gives no unique UUID',
+    ],
+    [
+      'the UUID of boards that have none, all ones',
+      'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+      'The firmware of the machine gives no unique UUID',
+    ],
+    [
+      'a token in place of the serial number',
+      `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`,
+      'The announced serial number is a join token',
+    ],
+    [
+      'an invalid MAC address',
+      `uuid=${uuid()}&mac=hello`,
+      'The announced MAC address cannot be read',
+    ],
   ]
-  test.each(refused)('a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason', async (_what, text, reason) => {
-    const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
-    const answer = await ask(`/join/${own}?${text}`)
-    expect([answer.statusCode, answer.body]).toEqual([200, harmless])
-    await expect.poll(async () => (await audited()).some((e) => String(e.after?.['reason']).startsWith(reason))).toBe(true)
-    expect(await token(id)).toMatchObject({ uses: 0 })
-    expect(await arrivals(id)).toEqual([])
-    nextMinute()
-  })
+  test.each(refused)(
+    'a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason',
+    async (_what, text, reason) => {
+      const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
+      const answer = await ask(`/join/${own}?${text}`)
+      expect([answer.statusCode, answer.body]).toEqual([200, harmless])
+      await expect
+        .poll(async () =>
+          (await audited()).some((e) => String(e.after?.['reason']).startsWith(reason)),
+        )
+        .toBe(true)
+      expect(await token(id)).toMatchObject({ uses: 0 })
+      expect(await arrivals(id)).toEqual([])
+      nextMinute()
+    },
+  )
 
   test('a serial number is stored as one line of visible characters', async () => {
     const { id, token: own } = await make('serials')
-    const serials = ['', '${serial}', 'Not Specified', 'To Be Filled By O.E.M.', 'a\nb\u202e', 'ü'.repeat(300)]
-    for (const serial of serials) await ask(`/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`)
+    const serials = [
+      '',
+      '${serial}',
+      'Not Specified',
+      'To Be Filled By O.E.M.',
+      'a\nb\u202e',
+      'ü'.repeat(300),
+    ]
+    for (const serial of serials)
+      await ask(
+        `/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`,
+      )
     const shown = (await arrivals(id)).map((a) => a.serial)
-    expect(new Set(shown)).toEqual(new Set(['', 'Not Specified', 'To Be Filled By O.E.M.', 'a b�', 'ü'.repeat(256)]))
+    expect(new Set(shown)).toEqual(
+      new Set(['', 'Not Specified', 'To Be Filled By O.E.M.', 'a b�', 'ü'.repeat(256)]),
+    )
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
   })
 
   test('UUIDs are case-insensitive, and only a GET request announces a machine', async () => {
     const { id, token: own } = await make('case', { max_uses: 1 })
     const machine = uuid()
-    const head = await backend.app.inject({ method: 'HEAD', url: `/join/${own}?${query(machine)}`, remoteAddress: '127.20.9.1' })
+    const head = await backend.app.inject({
+      method: 'HEAD',
+      url: `/join/${own}?${query(machine)}`,
+      remoteAddress: '127.20.9.1',
+    })
     expect([head.statusCode, head.body]).toEqual([200, ''])
     expect(await arrivals(id)).toEqual([])
     expect(hostNameOf((await announce(own, machine.toUpperCase())).body)).toBeDefined()
@@ -182,7 +268,9 @@ describe('queries with odd values from firmware or users', () => {
 describe('uses of a token', () => {
   test('of a hundred concurrent machines, exactly the number that the token allows is admitted', async () => {
     const { id, token: own } = await make('ten', { max_uses: 10 })
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => announce(own, uuid(), `127.20.8.${i + 1}`)))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => announce(own, uuid(), `127.20.8.${i + 1}`)),
+    )
     expect(answers.filter((a) => hostNameOf(a.body))).toHaveLength(10)
     expect(answers.filter((a) => a.body === harmless)).toHaveLength(90)
     expect(await token(id)).toMatchObject({ uses: 10, status: 'used_up' })
@@ -193,7 +281,11 @@ describe('uses of a token', () => {
     const { id, token: own } = await make('two-doors', { max_uses: 5 })
     const other = await startBackend({ beside: backend, environment: simulated })
     const doors = [backend, other]
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => ask(`/join/${own}?${query(uuid())}`, `127.20.7.${i + 1}`, doors[i % 2])))
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        ask(`/join/${own}?${query(uuid())}`, `127.20.7.${i + 1}`, doors[i % 2]),
+      ),
+    )
     expect(answers.filter((a) => hostNameOf(a.body))).toHaveLength(5)
     expect(await token(id)).toMatchObject({ uses: 5 })
   })
@@ -214,9 +306,15 @@ describe('uses of a token', () => {
   test('one UUID announced concurrently from two addresses counts as one use and two arrivals with different names', async () => {
     const { id, token: own } = await make('twins', { max_uses: 1 })
     const machine = uuid()
-    const [one, two] = await Promise.all([announce(own, machine, '127.20.9.2'), announce(own, machine, '127.20.9.3')])
+    const [one, two] = await Promise.all([
+      announce(own, machine, '127.20.9.2'),
+      announce(own, machine, '127.20.9.3'),
+    ])
     expect(hostNameOf(one.body)).not.toBe(hostNameOf(two.body))
-    expect((await arrivals(id)).map((a) => a.address).toSorted()).toEqual(['127.20.9.2', '127.20.9.3'])
+    expect((await arrivals(id)).map((a) => a.address).toSorted()).toEqual([
+      '127.20.9.2',
+      '127.20.9.3',
+    ])
     expect(await token(id)).toMatchObject({ uses: 1 })
     // Announcements of one machine from many addresses don't add a row for each address.
     for (let i = 10; i < 30; i++) await announce(own, machine, `127.20.9.${i}`)
@@ -226,20 +324,29 @@ describe('uses of a token', () => {
 
 describe('the source address of an announcement', () => {
   test.each([
-    ['not in a network that may be dialled', '10.0.0.5', '10.0.0.5 is not in STEELYARD_DIAL_NETWORKS'],
+    [
+      'not in a network that may be dialled',
+      '10.0.0.5',
+      '10.0.0.5 is not in STEELYARD_DIAL_NETWORKS',
+    ],
     ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself, and is never dialled'],
     ['a metadata service', '169.254.169.254', 'is link-local'],
     ['IPv6 link-local', 'fe80::1', 'is link-local'],
     ['this machine in IPv6', '::1', 'is in the reserved range ::/96'],
-  ])('if the source address is %s, it is not dialled, and the arrival shows the reason', async (_what, from, reason) => {
-    const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
-    const answer = await announce(own, uuid(), from)
-    expect([answer.statusCode, answer.body]).toEqual([200, harmless])
-    const [arrival] = await arrivals(id)
-    expect(arrival).toMatchObject({ result: 'failed', address: from })
-    expect(arrival!.reason).toContain(reason)
-    await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
-  })
+  ])(
+    'if the source address is %s, it is not dialled, and the arrival shows the reason',
+    async (_what, from, reason) => {
+      const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
+      const answer = await announce(own, uuid(), from)
+      expect([answer.statusCode, answer.body]).toEqual([200, harmless])
+      const [arrival] = await arrivals(id)
+      expect(arrival).toMatchObject({ result: 'failed', address: from })
+      expect(arrival!.reason).toContain(reason)
+      await expect
+        .poll(async () => (await audited()).find((e) => e.target?.id === id))
+        .toMatchObject({ action: 'join.failed', result: 'dial_refused' })
+    },
+  )
 
   test('an announcement from an address that may not be dialled does not count as a use of the token', async () => {
     const { id, token: own } = await make('no-use', { max_uses: 1 })
@@ -259,20 +366,29 @@ describe('the source address of an announcement', () => {
     const { id, token: own } = await make('ipv6')
     await announce(own, uuid(), 'FD12:0:0::00a1')
     await announce(own, uuid(), '::ffff:127.20.9.4')
-    expect((await arrivals(id)).map((a) => `${a.address} ${a.result}`).toSorted()).toEqual(['127.20.9.4 waiting', 'fd12::a1 waiting'])
+    expect((await arrivals(id)).map((a) => `${a.address} ${a.result}`).toSorted()).toEqual([
+      '127.20.9.4 waiting',
+      'fd12::a1 waiting',
+    ])
   })
 
   test('X-Forwarded-For is accepted only from trusted proxies', async () => {
     const { id, token: own } = await make('proxied')
     const through = async (door: Backend, peer: string, forwarded: string) => {
       const machine = uuid()
-      await ask(`/join/${own}?${query(machine)}`, peer, door, { headers: { 'x-forwarded-for': forwarded } })
+      await ask(`/join/${own}?${query(machine)}`, peer, door, {
+        headers: { 'x-forwarded-for': forwarded },
+      })
       return (await arrivals(id)).find((a) => a.uuid === machine)?.address
     }
     expect(await through(backend, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.5')
-    const behind = await startBackend({ beside: backend, environment: { ...simulated, STEELYARD_TRUSTED_PROXIES: '127.20.9.0/28' } })
+    const behind = await startBackend({
+      beside: backend,
+      environment: { ...simulated, STEELYARD_TRUSTED_PROXIES: '127.20.9.0/28' },
+    })
     expect(await through(behind, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.66')
-    // The first address was sent by the machine itself, so only the one that the proxy has added counts.
+    // The first address was sent by the machine itself, so only the one that the proxy has added
+    // counts.
     expect(await through(behind, '127.20.9.5', '127.20.9.99, 127.20.9.66')).toBe('127.20.9.66')
     expect(await through(behind, '127.20.9.100', '127.20.9.66')).toBe('127.20.9.100')
     const known = (await token(id)).uses
@@ -286,7 +402,11 @@ describe('floods of announcements', () => {
     const { token: own } = await make('in-between')
     await backend.publish()
     const before = (await audited()).length
-    const guess = () => ask(`/join/sy-join-${randomUUID().replaceAll('-', '').slice(0, 22)}?${query(uuid())}`, '127.20.6.1')
+    const guess = () =>
+      ask(
+        `/join/sy-join-${randomUUID().replaceAll('-', '').slice(0, 22)}?${query(uuid())}`,
+        '127.20.6.1',
+      )
     let slowest = 0
     for (let i = 0; i < 10; i++) {
       const guesses = Array.from({ length: 1000 }, guess)
@@ -294,22 +414,38 @@ describe('floods of announcements', () => {
       const good = await announce(own, uuid(), `127.20.6.${i + 10}`)
       slowest = Math.max(slowest, performance.now() - began)
       expect(hostNameOf(good.body)).toBeDefined()
-      expect((await Promise.all(guesses)).every((a) => a.body === harmless && a.statusCode === 200)).toBe(true)
+      expect(
+        (await Promise.all(guesses)).every((a) => a.body === harmless && a.statusCode === 200),
+      ).toBe(true)
     }
     expect(slowest).toBeLessThan(10_000)
     nextMinute()
-    const written = async () => (await audited()).slice(0, (await audited()).length - before).filter((e) => e.ip === '127.20.6.1')
+    const written = async () =>
+      (await audited())
+        .slice(0, (await audited()).length - before)
+        .filter((e) => e.ip === '127.20.6.1')
     await expect.poll(async () => (await written()).length).toBe(2)
     expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(new Set([1, 9999]))
   }, 60_000)
 
   test('announcements with a valid token from addresses that may not be dialled leave a bounded number of rows', async () => {
     const { id, token: own } = await make('flooded')
-    const answers = await Promise.all(Array.from({ length: 600 }, (_, i) => announce(own, uuid(), `10.7.${i >> 8}.${i & 255}`)))
-    expect(new Set(answers.map(({ statusCode, body }) => `${statusCode} ${body === harmless}`))).toEqual(new Set(['200 true']))
+    const answers = await Promise.all(
+      Array.from({ length: 600 }, (_, i) => announce(own, uuid(), `10.7.${i >> 8}.${i & 255}`)),
+    )
+    expect(
+      new Set(answers.map(({ statusCode, body }) => `${statusCode} ${body === harmless}`)),
+    ).toEqual(new Set(['200 true']))
     const stored = async () => {
-      const rows = await backend.platform.db.selectFrom('join_arrival').select('result').where('token_id', '=', id).execute()
-      return { failed: rows.filter(({ result }) => result === 'failed').length, refused: rows.filter(({ result }) => result === 'refused').length }
+      const rows = await backend.platform.db
+        .selectFrom('join_arrival')
+        .select('result')
+        .where('token_id', '=', id)
+        .execute()
+      return {
+        failed: rows.filter(({ result }) => result === 'failed').length,
+        refused: rows.filter(({ result }) => result === 'refused').length,
+      }
     }
     await expect.poll(stored).toMatchObject({ failed: 250 })
     expect((await stored()).refused).toBeLessThanOrEqual(250)
@@ -317,9 +453,16 @@ describe('floods of announcements', () => {
 
   test('guessed tokens from a thousand addresses are counted together after the first few', async () => {
     const before = (await audited()).length
-    await Promise.all(Array.from({ length: 1000 }, (_, i) => ask('/join/guess', `127.21.${i >> 8}.${i & 255}`)))
+    await Promise.all(
+      Array.from({ length: 1000 }, (_, i) => ask('/join/guess', `127.21.${i >> 8}.${i & 255}`)),
+    )
     nextMinute()
-    await expect.poll(async () => (await audited()).reduce((n, e) => n + Number(e.after?.['count'] ?? 0), 0), { timeout: 10_000 }).toBeGreaterThan(1000)
+    await expect
+      .poll(
+        async () => (await audited()).reduce((n, e) => n + Number(e.after?.['count'] ?? 0), 0),
+        { timeout: 10_000 },
+      )
+      .toBeGreaterThan(1000)
     const entries = (await audited()).length - before
     expect(entries).toBeLessThanOrEqual(251)
   })
@@ -335,11 +478,21 @@ describe('floods of announcements', () => {
 
   test("one address can't fill the list of arrivals of a valid token", async () => {
     const { id, token: own } = await make('greedy')
-    const answers = await Promise.all(Array.from({ length: 200 }, () => announce(own, uuid(), '127.20.5.2')))
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => announce(own, uuid(), '127.20.5.2')),
+    )
     expect(answers.every((a) => a.statusCode === 200)).toBe(true)
-    expect((await arrivals(id)).filter((a) => a.result === 'waiting').length).toBeLessThanOrEqual(30)
+    expect((await arrivals(id)).filter((a) => a.result === 'waiting').length).toBeLessThanOrEqual(
+      30,
+    )
     await expect
-      .poll(async () => (await audited()).some((e) => String(e.after?.['reason']).includes('STEELYARD_TRUSTED_PROXIES')), { timeout: 10_000 })
+      .poll(
+        async () =>
+          (await audited()).some((e) =>
+            String(e.after?.['reason']).includes('STEELYARD_TRUSTED_PROXIES'),
+          ),
+        { timeout: 10_000 },
+      )
       .toBe(true)
   })
 })

@@ -1,7 +1,8 @@
 /**
- * Looks up join tokens without a query per request. All hashes are in memory and are reloaded when an unknown token is looked up, but at most
- * ten times a second, however many tokens are guessed. A new token is always found, because a lookup fails only after a reload that started
- * later than the lookup.
+ * Looks up join tokens without a query per request. All hashes are in memory and are reloaded when
+ * an unknown token is looked up, but at most ten times a second, however many tokens are guessed. A
+ * new token is always found, because a lookup fails only after a reload that started later than the
+ * lookup.
  */
 import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
@@ -17,7 +18,8 @@ export function directory(db: Db) {
   const keyOf = (text: string) => hashOf(text).toString('base64')
 
   const read = async (): Promise<void> => {
-    // Measured in real time, not with the program's clock, because this limit protects the database.
+    // Measured in real time, not with the program's clock, because this limit protects the
+    // database.
     const waitMs = readAt + readEveryMs - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     // Callers that come after this point get the next read.
@@ -28,7 +30,10 @@ export function directory(db: Db) {
   }
 
   return {
-    /** The token's row, which may be outdated; undefined if the token doesn't exist. Ended tokens stay ended, and the admission reads the row again. */
+    /**
+     * The token's row, which may be outdated; undefined if the token doesn't exist. Ended tokens
+     * stay ended, and the admission reads the row again.
+     */
     async find(text: string): Promise<store.TokenRow | undefined> {
       const key = keyOf(text)
       const found = known.get(key)

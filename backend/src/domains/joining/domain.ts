@@ -14,20 +14,38 @@ import { joinTokenRoutes, joinTokens } from './tokens.ts'
 const dayMs = 86_400_000
 /** How long refused announcements are kept, in ms. The audit log keeps them for longer. */
 const refusedKeptMs = 30 * dayMs
-/** How long arrivals of ended tokens are kept, in ms. The audit log and the servers' rows keep their results for longer. */
+/**
+ * How long arrivals of ended tokens are kept, in ms. The audit log and the servers' rows keep their
+ * results for longer.
+ */
 const arrivalsKeptMs = 90 * dayMs
 
-export function joinDomain(platform: Platform, { servers, datacenters, fleet }: { servers: Registering; datacenters: Datacenters; fleet: Fleet }) {
+export function joinDomain(
+  platform: Platform,
+  { servers, datacenters, fleet }: { servers: Registering; datacenters: Datacenters; fleet: Fleet },
+) {
   const { db, clock, engine } = platform
   const joining = joinTokens({ ...platform, key: joinKey(platform), datacenters })
-  engine.register({ queue: store.joinQueue, reconcile: arriving({ ...platform, fleet, servers }), concurrency: store.shards })
+  engine.register({
+    queue: store.joinQueue,
+    reconcile: arriving({ ...platform, fleet, servers }),
+    concurrency: store.shards,
+  })
   const domain: Domain = {
     name: 'joining',
     routes: (app) => {
       joinTokenRoutes(app, joining)
-      joinRoute(app, { ...platform, refusals: refusals(platform), mayDial: (address) => fleet.policy.check(address, apiPort) })
+      joinRoute(app, {
+        ...platform,
+        refusals: refusals(platform),
+        mayDial: (address) => fleet.policy.check(address, apiPort),
+      })
     },
-    removeOld: () => store.removeOld(db, { refusedBefore: new Date(clock.now() - refusedKeptMs), tokensBefore: new Date(clock.now() - arrivalsKeptMs) }),
+    removeOld: () =>
+      store.removeOld(db, {
+        refusedBefore: new Date(clock.now() - refusedKeptMs),
+        tokensBefore: new Date(clock.now() - arrivalsKeptMs),
+      }),
   }
   return { joining, domain }
 }

@@ -1,10 +1,12 @@
 /**
- * `GET /join/{token}?uuid=…&serial=…&mac=…`: the request of a server that boots a prepared image. Outside of the API: no session, no JSON, and 200 with
- * a harmless document for every request, because anything else would keep the machine out of maintenance for hours.
+ * `GET /join/{token}?uuid=…&serial=…&mac=…`: the request of a server that boots a prepared image.
+ * Outside of the API: no session, no JSON, and 200 with a harmless document for every request,
+ * because anything else would keep the machine out of maintenance for hours.
  *
- * The response is 503 only if the token couldn't be checked: the database is unavailable, or too many machines announce themselves at once.
- * After a 503 Talos retries with back-off for three hours and then reboots (`pkg/download`). After a document it doesn't retry, and the user would wait for
- * the machine in vain.
+ * The response is 503 only if the token couldn't be checked: the database is unavailable, or too
+ * many machines announce themselves at once. After a 503 Talos retries with back-off for three
+ * hours and then reboots (`pkg/download`). After a document it doesn't retry, and the user would
+ * wait for the machine in vain.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -18,24 +20,45 @@ import { directory } from './directory.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 import { statusOf } from './tokens.ts'
 
-/** Rate limit for announcements from one address: a machine announces itself once per boot. Many machines behind one address can't be dialled anyway. */
+/**
+ * Rate limit for announcements from one address: a machine announces itself once per boot. Many
+ * machines behind one address can't be dialled anyway.
+ */
 const perAddress = { perSecond: 0.5, burst: 30 }
-/** Rate limits for announcements with one token, whatever their addresses: each is stored. Talos retries after the 503 of the first limit. */
+/**
+ * Rate limits for announcements with one token, whatever their addresses: each is stored. Talos
+ * retries after the 503 of the first limit.
+ */
 const perToken = { perSecond: 5, burst: 5_000 }
 /** Of addresses that may not be dialled. These use up no use of the token. */
 const undialable = { perSecond: 1 / 60, burst: 250 }
 
 /** @param parts `mayDial`: whether Talos's API at an address may be dialled */
-export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Refusals; mayDial: (address: string) => Verdict }): void {
+export function joinRoute(
+  app: FastifyInstance,
+  parts: Platform & { refusals: Refusals; mayDial: (address: string) => Verdict },
+): void {
   const { db, clock, log, refusals, mayDial } = parts
   const tokens = directory(db)
   const admit = admission(parts)
   const paces = bucket({ ...perAddress, clock })
   const ofToken = bucket({ ...perToken, clock })
   const ofUndialable = bucket({ ...undialable, clock })
-  const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
-  const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
-    refusals.note({ action: 'join.refused', reason, ip: readSource(ip) ?? 'unknown', requestId: id, ...about })
+  const send = (reply: FastifyReply, document: string) =>
+    reply.status(200).type('application/yaml; charset=utf-8').send(document)
+  const refuse = (
+    { ip, id }: FastifyRequest,
+    reply: FastifyReply,
+    reason: string,
+    about: Pick<Refusal, 'token' | 'announcement'> = {},
+  ) => {
+    refusals.note({
+      action: 'join.refused',
+      reason,
+      ip: readSource(ip) ?? 'unknown',
+      requestId: id,
+      ...about,
+    })
     return send(reply, harmless)
   }
 
@@ -48,25 +71,47 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
     if (!token) return refuse(request, reply, 'There is no such join token')
     const read = readAnnouncement(request.url)
     const about = { token, announcement: read.ok ? read.announcement : undefined }
-    const verdict = canUseJoinToken({ status: statusOf({ ...token, max_uses: null, uses: 0 }, clock.now()) })
+    const verdict = canUseJoinToken({
+      status: statusOf({ ...token, max_uses: null, uses: 0 }, clock.now()),
+    })
     if (!verdict.ok) return refuse(request, reply, verdict.reason, about)
     if (!read.ok) return refuse(request, reply, read.reason, about)
     const address = readSource(request.ip)
-    if (address === undefined) return refuse(request, reply, 'The address of the sender is not a valid IP address', about)
+    if (address === undefined)
+      return refuse(request, reply, 'The address of the sender is not a valid IP address', about)
     if (paces.take(address) > 0) {
       const reason = `Too many machines announce themselves from ${address}: if it is a proxy, name it in STEELYARD_TRUSTED_PROXIES`
       return refuse(request, reply, reason, about)
     }
     const dial = mayDial(address)
-    if (!dial.ok && ofUndialable.take(token.id) > 0) return refuse(request, reply, dial.reason, about)
+    if (!dial.ok && ofUndialable.take(token.id) > 0)
+      return refuse(request, reply, dial.reason, about)
     const waitMs = ofToken.take(token.id)
-    if (waitMs > 0) throw new Problem('unavailable', 'Too many servers announce themselves at once. Please come back in a moment.', undefined, waitMs / 1000)
-    const admission = await admit({ tokenId: token.id, announcement: read.announcement, address, mayDial: dial })
+    if (waitMs > 0)
+      throw new Problem(
+        'unavailable',
+        'Too many servers announce themselves at once. Please come back in a moment.',
+        undefined,
+        waitMs / 1000,
+      )
+    const admission = await admit({
+      tokenId: token.id,
+      announcement: read.announcement,
+      address,
+      mayDial: dial,
+    })
     if (admission.kind === 'refused') {
       if (admission.over) tokens.forget(text)
       return refuse(request, reply, admission.reason, about)
     }
-    if (!dial.ok) refusals.note({ action: 'join.failed', reason: dial.reason, ip: address, requestId: request.id, ...about })
+    if (!dial.ok)
+      refusals.note({
+        action: 'join.failed',
+        reason: dial.reason,
+        ip: address,
+        requestId: request.id,
+        ...about,
+      })
     return send(reply, admission.hostName === null ? harmless : named(admission.hostName))
   }
 
@@ -75,7 +120,8 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
     url: `${joinPath}*`,
     config: { open: true },
     handler: answer,
-    // Requests that the app refuses (too long, a parameter given twice) get the harmless document like all others; other errors are a 503.
+    // Requests that the app refuses (too long, a parameter given twice) get the harmless document
+    // like all others; other errors are a 503.
     errorHandler: (error, request, reply) => {
       if (!(error instanceof Problem) || error.code !== 'bad_request') throw error
       void refuse(request, reply, error.message)
@@ -83,7 +129,14 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
     onResponse: async (request, reply) => {
       const { id, ip } = request
       const duration_ms = Math.round(reply.elapsedTime)
-      log.debug('request', { request_id: id, method: request.method, path: `${joinPath}…`, status: reply.statusCode, duration_ms, ip })
+      log.debug('request', {
+        request_id: id,
+        method: request.method,
+        path: `${joinPath}…`,
+        status: reply.statusCode,
+        duration_ms,
+        ip,
+      })
     },
   })
   app.addHook('onClose', () => refusals.close())

@@ -1,8 +1,26 @@
-/** Simulated servers boot with a token's kernel argument and announce themselves from their own addresses, over real sockets in real time. */
+/**
+ * Simulated servers boot with a token's kernel argument and announce themselves from their own
+ * addresses, over real sockets in real time.
+ */
 import { describe, expect, test, vi } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { type Arrival, joinArgument, joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { type Server, serverAdd, serverConfirm, serverEvents, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
+import {
+  type Arrival,
+  joinArgument,
+  joinTokenArrivals,
+  joinTokenCreate,
+  joinTokenGet,
+  joinTokenRevoke,
+} from '#contract/join-tokens.ts'
+import {
+  type Server,
+  serverAdd,
+  serverConfirm,
+  serverEvents,
+  serverGet,
+  serverList,
+  serverRemove,
+} from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { clearFaults } from '#simulator/src/machine/trouble.ts'
 import type { Call } from '../../testing/backend.ts'
@@ -24,22 +42,28 @@ const call: Call = async (...asked) => {
   signedIn = await backend.signIn()
   return signedIn.call(...asked)
 }
-const make = async (name: string, more: object = {}) => (await call(joinTokenCreate, { body: { name, ...more } })).answer!
+const make = async (name: string, more: object = {}) =>
+  (await call(joinTokenCreate, { body: { name, ...more } })).answer!
 const lineOf = (token: string) => `talos.platform=metal console=tty0 ${joinArgument(url, token)}`
-const boot = (token: string, more: Omit<Parameters<Simulator['boot']>[0], 'kernel_command_line'> = {}) =>
-  simulator.boot({ kernel_command_line: lineOf(token), ...more })
+const boot = (
+  token: string,
+  more: Omit<Parameters<Simulator['boot']>[0], 'kernel_command_line'> = {},
+) => simulator.boot({ kernel_command_line: lineOf(token), ...more })
 const again = async (machine: Machine) => {
   await machine.lifecycle.powerOff()
   machine.lifecycle.powerOn()
 }
-const arrivals = async (id: string) => (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items
+const arrivals = async (id: string) =>
+  (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items
 const settled = (id: string, count: number): Promise<Arrival[]> =>
   until(
     () => arrivals(id),
     (all) => all.length >= count && all.every((a) => a.result !== 'waiting'),
   )
-const servers = async (query: object = {}) => (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
-const serverOf = async (machine: Machine): Promise<Server | undefined> => (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid)
+const servers = async (query: object = {}) =>
+  (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
+const serverOf = async (machine: Machine): Promise<Server | undefined> =>
+  (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid)
 const get = async (id: string) => (await call(serverGet, { params: { id } })).answer!
 const uses = async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!.uses
 const audited = async (action: string) => {
@@ -47,9 +71,19 @@ const audited = async (action: string) => {
   return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
 }
 /** Sends an announcement in the name of a machine, from any address. */
-const announce = (token: string, from: string, said: { uuid: string; serial: string; mac?: string }) =>
-  backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
-const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
+const announce = (
+  token: string,
+  from: string,
+  said: { uuid: string; serial: string; mac?: string },
+) =>
+  backend.app.inject({
+    url: `/join/${token}?${new URLSearchParams(said).toString()}`,
+    remoteAddress: from,
+  })
+const identityOf = ({ disk: { identity } }: Machine) => ({
+  uuid: identity.uuid,
+  serial: identity.serial,
+})
 
 test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
   const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })
@@ -64,7 +98,12 @@ test('four servers booted with the kernel argument are registered within 10 s, c
       status: 'maintenance',
       datacenter: { id: datacenterId },
       nodeAddresses: [machine.plan.address],
-      identity: { state: 'confirmed', ...identityOf(machine), note: 'Announced itself with the join token rack-12', fingerprint: expect.stringMatching(/=$/) },
+      identity: {
+        state: 'confirmed',
+        ...identityOf(machine),
+        note: 'Announced itself with the join token rack-12',
+        fingerprint: expect.stringMatching(/=$/),
+      },
       talos: { reachable: true, stage: 'maintenance' },
     })
     expect(server!.resources.processors.length).toBeGreaterThan(0)
@@ -78,11 +117,19 @@ test('four servers booted with the kernel argument are registered within 10 s, c
   expect(came.every((a) => a.result === 'joined' && a.reason === null)).toBe(true)
   expect(new Set(came.map((a) => a.server?.id))).toEqual(new Set(found.map((s) => s!.id)))
   for (const machine of machines)
-    expect(came.find((a) => a.uuid === machine.disk.identity.uuid)).toMatchObject({ address: machine.plan.address, mac: machine.managementLink.mac })
+    expect(came.find((a) => a.uuid === machine.disk.identity.uuid)).toMatchObject({
+      address: machine.plan.address,
+      mac: machine.managementLink.mac,
+    })
   const entry = (await audited('server.added')).find((e) => e.target?.id === found[0]!.id)
-  expect(entry).toMatchObject({ actor: 'Steelyard', after: { join_token: 'rack-12', identity: { state: 'confirmed' } } })
+  expect(entry).toMatchObject({
+    actor: 'Steelyard',
+    after: { join_token: 'rack-12', identity: { state: 'confirmed' } },
+  })
   const { items } = (await call(serverEvents, { params: { id: found[0]!.id } })).answer!
-  expect(items.map((e) => e.message)).toContain('Registered: announced itself with the join token rack-12')
+  expect(items.map((e) => e.message)).toContain(
+    'Registered: announced itself with the join token rack-12',
+  )
 })
 
 test("a machine that can't be registered does not delay others", async () => {
@@ -93,17 +140,25 @@ test("a machine that can't be registered does not delay others", async () => {
   const register = known.register.bind(known)
   const fault = vi.spyOn(known, 'register')
   fault.mockImplementation((tx, caller, found, ...more) =>
-    found.identity.uuid === bad ? Promise.reject(new Error('as a fault would')) : register(tx, caller, found, ...more),
+    found.identity.uuid === bad
+      ? Promise.reject(new Error('as a fault would'))
+      : register(tx, caller, found, ...more),
   )
   try {
     const rest = await until(
       () => arrivals(id),
       (all) =>
-        all.length === 12 && all.filter((a) => a.result === 'joined').length === 11 && fault.mock.calls.filter(([, , f]) => f.identity.uuid === bad).length > 2,
+        all.length === 12 &&
+        all.filter((a) => a.result === 'joined').length === 11 &&
+        fault.mock.calls.filter(([, , f]) => f.identity.uuid === bad).length > 2,
     )
     expect(rest.find((a) => a.uuid === bad)!.result).toBe('waiting')
     // No run failed, since a failure would delay all arrivals of the same shard.
-    const runs = await db.selectFrom('wake_up').select('failures').where('queue', '=', 'join').execute()
+    const runs = await db
+      .selectFrom('wake_up')
+      .select('failures')
+      .where('queue', '=', 'join')
+      .execute()
     expect(runs.map((r) => r.failures)).toEqual(runs.map(() => 0))
   } finally {
     fault.mockRestore()
@@ -121,10 +176,19 @@ test('a server that boots again is recognised without another use of the token o
     () => arrivals(id),
     ([a]) => a!.result === 'joined' && a!.at > first!.at,
   )
-  expect(seen).toMatchObject([{ id: first!.id, server: first!.server, reason: `Registered already as ${first!.server!.name}` }])
+  expect(seen).toMatchObject([
+    {
+      id: first!.id,
+      server: first!.server,
+      reason: `Registered already as ${first!.server!.name}`,
+    },
+  ])
   expect(machine.hostname).not.toBe(name)
   expect(await uses(id)).toBe(1)
-  expect(await get(first!.server!.id)).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: true } })
+  expect(await get(first!.server!.id)).toMatchObject({
+    identity: { state: 'confirmed' },
+    talos: { reachable: true },
+  })
 })
 
 test('if a server returns at another address, its address is updated and a note is recorded', async () => {
@@ -138,8 +202,18 @@ test('if a server returns at another address, its address is updated and a note 
     () => get(first!.server!.id),
     (s) => s.nodeAddresses.includes(to),
   )
-  expect(server.identity).toMatchObject({ state: 'confirmed', note: `${server.name} has moved from ${from} to ${to}` })
-  expect(await settled(id, 1)).toMatchObject([{ id: first!.id, address: to, result: 'joined', reason: `${server.name} has moved from ${from} to ${to}` }])
+  expect(server.identity).toMatchObject({
+    state: 'confirmed',
+    note: `${server.name} has moved from ${from} to ${to}`,
+  })
+  expect(await settled(id, 1)).toMatchObject([
+    {
+      id: first!.id,
+      address: to,
+      result: 'joined',
+      reason: `${server.name} has moved from ${from} to ${to}`,
+    },
+  ])
   expect(await uses(id)).toBe(1)
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
@@ -147,7 +221,9 @@ test('if a server returns at another address, its address is updated and a note 
 test('a machine without a serial number is registered with an empty serial number', async () => {
   const { id, token } = await make('no-serial')
   const [machine] = (await boot(token, { serial: '' })) as [Machine]
-  expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
+  expect(await settled(id, 1)).toMatchObject([
+    { result: 'joined', serial: '', mac: machine.managementLink.mac },
+  ])
   expect((await serverOf(machine))!.identity).toMatchObject({ state: 'confirmed', serial: '' })
   await again(machine)
   await until(
@@ -168,7 +244,9 @@ test('a removed server that announces itself again is a new server with a note a
   )
   expect(server!.id).not.toBe(first!.server!.id)
   expect(server!.identity.note).toMatch(
-    new RegExp(`^Announced itself with the join token removed\\. This machine was ${first!.server!.name}, which was removed on \\d{4}-\\d\\d-\\d\\d$`),
+    new RegExp(
+      `^Announced itself with the join token removed\\. This machine was ${first!.server!.name}, which was removed on \\d{4}-\\d\\d-\\d\\d$`,
+    ),
   )
   expect(await uses(id)).toBe(1)
 })
@@ -194,45 +272,87 @@ test('an announcement confirms a server that was added by address, but not a ser
   const before = Date.parse((await get(second.id)).created_at)
   await until(
     () => arrivals(id),
-    (all) => all.every((a) => a.result === 'joined' && Date.parse(a.at) > before && a.reason !== null),
+    (all) =>
+      all.every((a) => a.result === 'joined' && Date.parse(a.at) > before && a.reason !== null),
   )
-  expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm the hardware again' })
+  expect((await get(second.id)).identity).toMatchObject({
+    state: 'unconfirmed',
+    note: 'Released from the cluster prod: confirm the hardware again',
+  })
 })
 
-// Must run before the tests that advance the clock: certificates are backdated by five minutes only, and would not be valid yet.
-test('if a server of a cluster announces itself, it is recognised, and nothing changes', { timeout: 600_000 }, async () => {
-  const [node] = world.take(1) as [Server]
-  const { operation, cluster } = await world.create([node])
-  expect((await world.ended(operation.id)).status).toBe('done')
-  const machine = world.machine(node)
-  const { id, token } = await make('member')
-  const before = await get(node.id)
-  await announce(token, machine.plan.address, identityOf(machine))
-  expect(await settled(id, 1)).toMatchObject([
-    { result: 'joined', reason: `Recognised as ${node.name}, which is in the cluster ${cluster.name}`, server: { id: node.id } },
-  ])
-  expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
-  // An announcement in the server's name from another address fails and changes nothing at the server.
-  await announce(token, simulator.servers[3]!.plan.address, identityOf(machine))
-  expect((await settled(id, 1)).find((a) => a.address === simulator.servers[3]!.plan.address)).toMatchObject({ result: 'failed' })
-  expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
-})
+// Must run before the tests that advance the clock: certificates are backdated by five minutes
+// only, and would not be valid yet.
+test(
+  'if a server of a cluster announces itself, it is recognised, and nothing changes',
+  { timeout: 600_000 },
+  async () => {
+    const [node] = world.take(1) as [Server]
+    const { operation, cluster } = await world.create([node])
+    expect((await world.ended(operation.id)).status).toBe('done')
+    const machine = world.machine(node)
+    const { id, token } = await make('member')
+    const before = await get(node.id)
+    await announce(token, machine.plan.address, identityOf(machine))
+    expect(await settled(id, 1)).toMatchObject([
+      {
+        result: 'joined',
+        reason: `Recognised as ${node.name}, which is in the cluster ${cluster.name}`,
+        server: { id: node.id },
+      },
+    ])
+    expect(await get(node.id)).toMatchObject({
+      status: 'ready',
+      cluster: { id: cluster.id },
+      identity: before.identity,
+    })
+    // An announcement in the server's name from another address fails and changes nothing at the
+    // server.
+    await announce(token, simulator.servers[3]!.plan.address, identityOf(machine))
+    expect(
+      (await settled(id, 1)).find((a) => a.address === simulator.servers[3]!.plan.address),
+    ).toMatchObject({ result: 'failed' })
+    expect(await get(node.id)).toMatchObject({
+      status: 'ready',
+      cluster: { id: cluster.id },
+      identity: before.identity,
+    })
+  },
+)
 
 describe('false announcements', () => {
   test.each([
-    ['another UUID', { uuid: '11111111-2222-4333-8444-555555555555' }, 'The machine that answers at'],
+    [
+      'another UUID',
+      { uuid: '11111111-2222-4333-8444-555555555555' },
+      'The machine that answers at',
+    ],
     ['another serial', { serial: 'LIE-1' }, 'The machine that answers at'],
-    ['another MAC address', { mac: '02:ff:ff:ff:ff:ff' }, 'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface'],
-  ])('a server that announces %s than its API reports is not registered, and the mismatch is recorded', async (_what, lie, reason) => {
-    const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)
-    const [machine] = (await boot(token, { announce: lie })) as [Machine]
-    expect(await settled(id, 1)).toMatchObject([{ result: 'failed', reason: expect.stringContaining(reason), server: null, address: machine.plan.address }])
-    expect(await serverOf(machine)).toBeUndefined()
-    expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({
-      result: 'identity_changed',
-      target: { name: `lie-${Object.keys(lie)[0]!}` },
-    })
-  })
+    [
+      'another MAC address',
+      { mac: '02:ff:ff:ff:ff:ff' },
+      'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface',
+    ],
+  ])(
+    'a server that announces %s than its API reports is not registered, and the mismatch is recorded',
+    async (_what, lie, reason) => {
+      const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)
+      const [machine] = (await boot(token, { announce: lie })) as [Machine]
+      expect(await settled(id, 1)).toMatchObject([
+        {
+          result: 'failed',
+          reason: expect.stringContaining(reason),
+          server: null,
+          address: machine.plan.address,
+        },
+      ])
+      expect(await serverOf(machine)).toBeUndefined()
+      expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({
+        result: 'identity_changed',
+        target: { name: `lie-${Object.keys(lie)[0]!}` },
+      })
+    },
+  )
 
   test('knowing UUID and serial of an existing machine is not enough: the machine must show the host name', async () => {
     const { id, token } = await make('no-name')
@@ -253,13 +373,19 @@ describe('false announcements', () => {
     )
     expect(backend.clock.now() - began).toBeGreaterThanOrEqual(wrongNameMs)
     for (const arrival of await settled(id, 2))
-      expect(arrival).toMatchObject({ result: 'failed', reason: expect.stringContaining('not the assigned one'), server: null })
+      expect(arrival).toMatchObject({
+        result: 'failed',
+        reason: expect.stringContaining('not the assigned one'),
+        server: null,
+      })
     expect((await get(server.id)).identity.note).toBe(server.identity.note)
   })
 
   test("if a machine's API never answers, its arrival fails after five minutes; after another boot the machine can still join", async () => {
     const { id, token } = await make('silent')
-    const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
+    const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [
+      Machine,
+    ]
     await until(
       () => arrivals(id),
       (all) => all.length === 1,
@@ -267,8 +393,12 @@ describe('false announcements', () => {
     backend.clock.advance(patienceMs)
     const [arrival] = await settled(id, 1)
     expect(arrival).toMatchObject({ result: 'failed', server: null })
-    expect(arrival!.reason).toBe(`Waited 5 minutes for its API at ${machine.plan.address}: connection refused`)
-    expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({ result: 'server_unreachable' })
+    expect(arrival!.reason).toBe(
+      `Waited 5 minutes for its API at ${machine.plan.address}: connection refused`,
+    )
+    expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({
+      result: 'server_unreachable',
+    })
     await clearFaults(machine)
     await again(machine)
     await until(
@@ -294,12 +424,20 @@ describe('false announcements', () => {
     )
     await call(joinTokenRevoke, { params: { id } })
     // A machine whose token was revoked while it waited is not admitted.
-    for (const hanging of simulator.servers.filter((m) => m.kernelCommandLine.includes(token))) await clearFaults(hanging)
+    for (const hanging of simulator.servers.filter((m) => m.kernelCommandLine.includes(token)))
+      await clearFaults(hanging)
     for (const arrival of await settled(id, 12))
-      expect(arrival).toMatchObject({ result: 'refused', reason: expect.stringContaining('was revoked'), server: null })
+      expect(arrival).toMatchObject({
+        result: 'refused',
+        reason: expect.stringContaining('was revoked'),
+        server: null,
+      })
     const entries = (await audited('join.refused')).filter((e) => e.target?.id === id)
     expect(entries).toHaveLength(12)
-    expect(entries[0]).toMatchObject({ result: 'forbidden', after: { reason: expect.stringContaining('was revoked') } })
+    expect(entries[0]).toMatchObject({
+      result: 'forbidden',
+      after: { reason: expect.stringContaining('was revoked') },
+    })
   })
 })
 
@@ -307,47 +445,60 @@ describe('two machines with the same UUID', () => {
   test.each([
     ['and one serial, as some boards are sold', undefined],
     ['and different serials', ['A-1', 'A-2']],
-  ])('of two machines with the same UUID %s, one is registered; the other raises an alarm and receives nothing', async (_what, serials) => {
-    const name = serials ? 'two-serials' : 'one-serial'
-    const { id, token } = await make(name)
-    const uuid = serials ? '03000200-0400-0500-0006-000700080009' : '03000200-0400-0500-0006-00070008000a'
-    const machines = serials
-      ? (await Promise.all(serials.map((serial) => boot(token, { uuid, serial })))).flat()
-      : await boot(token, { uuid, serial: 'Default string', count: 2 })
-    const server = await until(
-      async () => (await servers()).find((s) => s.identity.uuid === uuid),
-      (s) => s?.identity.state === 'changed',
-    )
-    expect((await servers()).filter((s) => s.identity.uuid === uuid)).toHaveLength(1)
-    expect(server!.identity.seen).toMatchObject({ uuid })
-    const alarm = await until(
-      async () => (await arrivals(id)).find((a) => a.result === 'failed'),
-      (a) => a !== undefined,
-    )
-    expect(alarm).toMatchObject({
-      reason: expect.stringMatching(serials ? /^A second machine has the UUID of/ : /^Two machines have the UUID and serial of/),
-      server: { id: server!.id },
-    })
-    for (const machine of machines) expect(machine.disk.state.counters.installs).toBe(0)
-    expect(await uses(id)).toBe(1)
-  })
+  ])(
+    'of two machines with the same UUID %s, one is registered; the other raises an alarm and receives nothing',
+    async (_what, serials) => {
+      const name = serials ? 'two-serials' : 'one-serial'
+      const { id, token } = await make(name)
+      const uuid = serials
+        ? '03000200-0400-0500-0006-000700080009'
+        : '03000200-0400-0500-0006-00070008000a'
+      const machines = serials
+        ? (await Promise.all(serials.map((serial) => boot(token, { uuid, serial })))).flat()
+        : await boot(token, { uuid, serial: 'Default string', count: 2 })
+      const server = await until(
+        async () => (await servers()).find((s) => s.identity.uuid === uuid),
+        (s) => s?.identity.state === 'changed',
+      )
+      expect((await servers()).filter((s) => s.identity.uuid === uuid)).toHaveLength(1)
+      expect(server!.identity.seen).toMatchObject({ uuid })
+      const alarm = await until(
+        async () => (await arrivals(id)).find((a) => a.result === 'failed'),
+        (a) => a !== undefined,
+      )
+      expect(alarm).toMatchObject({
+        reason: expect.stringMatching(
+          serials
+            ? /^A second machine has the UUID of/
+            : /^Two machines have the UUID and serial of/,
+        ),
+        server: { id: server!.id },
+      })
+      for (const machine of machines) expect(machine.disk.state.counters.installs).toBe(0)
+      expect(await uses(id)).toBe(1)
+    },
+  )
 })
 
-test('sixty servers that boot concurrently are registered, each exactly once and with its own name', { timeout: 600_000 }, async () => {
-  const { id, token } = await make('sixty')
-  const machines = await boot(token, { count: 60 })
-  const came = await until(
-    () => arrivals(id),
-    (all) => all.filter((a) => a.result === 'joined').length === 60,
-  )
-  expect(came).toHaveLength(60)
-  const uuids = new Set(machines.map((m) => m.disk.identity.uuid))
-  const there = (await servers()).filter((s) => uuids.has(s.identity.uuid!))
-  expect(there).toHaveLength(60)
-  expect(new Set(there.map((s) => s.name)).size).toBe(60)
-  expect(new Set(there.map((s) => s.identity.uuid)).size).toBe(60)
-  expect(await uses(id)).toBe(60)
-})
+test(
+  'sixty servers that boot concurrently are registered, each exactly once and with its own name',
+  { timeout: 600_000 },
+  async () => {
+    const { id, token } = await make('sixty')
+    const machines = await boot(token, { count: 60 })
+    const came = await until(
+      () => arrivals(id),
+      (all) => all.filter((a) => a.result === 'joined').length === 60,
+    )
+    expect(came).toHaveLength(60)
+    const uuids = new Set(machines.map((m) => m.disk.identity.uuid))
+    const there = (await servers()).filter((s) => uuids.has(s.identity.uuid!))
+    expect(there).toHaveLength(60)
+    expect(new Set(there.map((s) => s.name)).size).toBe(60)
+    expect(new Set(there.map((s) => s.identity.uuid)).size).toBe(60)
+    expect(await uses(id)).toBe(60)
+  },
+)
 
 test("a server that is added by address waits for a user's confirmation", async () => {
   const [machine] = await simulator.boot({ kernel_command_line: 'talos.platform=metal' })
@@ -359,6 +510,9 @@ test("a server that is added by address waits for a user's confirmation", async 
   await world.ended(answer!.operation.id)
   const server = (await serverOf(machine!))!
   expect(server.identity).toMatchObject({ state: 'unconfirmed', note: null })
-  const confirmed = await call(serverConfirm, { params: { id: server.id }, body: { uuid: server.identity.uuid!, serial: server.identity.serial! } })
+  const confirmed = await call(serverConfirm, {
+    params: { id: server.id },
+    body: { uuid: server.identity.uuid!, serial: server.identity.serial! },
+  })
   expect(confirmed.answer!.identity.state).toBe('confirmed')
 })

@@ -1,4 +1,7 @@
-/** Records refused announcements, some one by one and the others counted, because anybody can cause any number of them. No request waits for these writes. */
+/**
+ * Records refused announcements, some one by one and the others counted, because anybody can cause
+ * any number of them. No request waits for these writes.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -28,13 +31,20 @@ const limitsOfTokens = { ...limits, perHour: 600 } as const
 /** Maximum number of refused arrivals that are shown for a token. */
 const mostShown = 250
 
-export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
+export function refusals({
+  db,
+  clock,
+  log,
+  record,
+}: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
   const write = async (tx: Tx, { item: refusal, several }: Entry<Refusal>): Promise<void> => {
     const { action, reason, ip, requestId, token, announcement } = refusal
     const caller: Caller = { kind: 'anonymous', ip, requestId }
     await record(tx, caller, {
       action,
-      target: token ? { kind: 'join_token', id: token.id, name: token.name } : { kind: 'address', id: ip, name: ip },
+      target: token
+        ? { kind: 'join_token', id: token.id, name: token.name }
+        : { kind: 'address', id: ip, name: ip },
       result: action === 'join.failed' ? 'dial_refused' : 'forbidden',
       after: {
         reason,
@@ -69,7 +79,8 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     clock,
     log,
     async write(tx: Tx, batch: readonly Entry<Refusal>[]): Promise<void> {
-      // Locks the tokens, as an admission does, so that writes about one machine are serialised and can't dead-lock.
+      // Locks the tokens, as an admission does, so that writes about one machine are serialised and
+      // can't dead-lock.
       const ids = new Set(batch.flatMap(({ item }) => item.token?.id ?? []))
       if (ids.size > 0) await store.lockTokens(tx, [...ids])
       for (const entry of batch) await write(tx, entry)
@@ -86,7 +97,11 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
   return {
     note(refusal: Refusal): void {
       const { action, token, ip } = refusal
-      void (token ? holders : strangers).note(`${action} ${token?.id ?? ''} ${sourceOf(ip)}`, refusal, { ip })
+      void (token ? holders : strangers).note(
+        `${action} ${token?.id ?? ''} ${sourceOf(ip)}`,
+        refusal,
+        { ip },
+      )
     },
     /** Writes all entries that aren't written yet; called when the program stops. */
     close: () => Promise.all([strangers.close(), holders.close()]).then(() => undefined),

@@ -1,6 +1,7 @@
 /**
- * The text of a join token. It is derived from the token's id with a key that is encrypted in the database, so that an image can be shown again with its token,
- * although the table of tokens contains only hashes. Format: a prefix, then 128 bits of HMAC-SHA256 (RFC 2104) in base64url.
+ * The text of a join token. It is derived from the token's id with a key that is encrypted in the
+ * database, so that an image can be shown again with its token, although the table of tokens
+ * contains only hashes. Format: a prefix, then 128 bits of HMAC-SHA256 (RFC 2104) in base64url.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { keptKey } from '../../vault/vault.ts'
@@ -16,4 +17,5 @@ export const textOf = (key: Uint8Array, tokenId: string): string =>
 /** SHA-256 of a token's text, which is stored and looked up instead of the text. */
 export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-export const joinKey = (parts: Parameters<typeof keptKey>[0]) => keptKey(parts, place, store.sealedKey, store.insertKey)
+export const joinKey = (parts: Parameters<typeof keptKey>[0]) =>
+  keptKey(parts, place, store.sealedKey, store.insertKey)

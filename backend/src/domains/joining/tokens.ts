@@ -1,4 +1,7 @@
-/** Changes of join tokens. Each is one transaction with row, audit entry and event, none of which contains the token's text. */
+/**
+ * Changes of join tokens. Each is one transaction with row, audit entry and event, none of which
+ * contains the token's text.
+ */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -32,7 +35,9 @@ export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
   on(joinTokenList, ({ query }) => tokens.list(query))
   on(joinTokenGet, ({ params }) => tokens.get(params.id))
   on(joinTokenCreate, ({ caller, body }) => tokens.create(caller, body))
-  on(joinTokenRevoke, ({ caller, params, ifMatch }) => tokens.revoke(caller, params.id, ifMatch).then(() => undefined))
+  on(joinTokenRevoke, ({ caller, params, ifMatch }) =>
+    tokens.revoke(caller, params.id, ifMatch).then(() => undefined),
+  )
   on(joinTokenArrivals, ({ params, query }) => tokens.arrivals(params.id, query))
 }
 
@@ -57,9 +62,17 @@ const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
   ties: [(t) => t.name],
 }
 
-/** The status of a token. A revoked token is `revoked` even if it has also expired or is used up. `now` in ms since 1970. */
+/**
+ * The status of a token. A revoked token is `revoked` even if it has also expired or is used up.
+ * `now` in ms since 1970.
+ */
 export function statusOf(
-  { revoked_at, expires_at, max_uses, uses }: Pick<store.TokenRow, 'revoked_at' | 'expires_at' | 'max_uses' | 'uses'>,
+  {
+    revoked_at,
+    expires_at,
+    max_uses,
+    uses,
+  }: Pick<store.TokenRow, 'revoked_at' | 'expires_at' | 'max_uses' | 'uses'>,
   now: number,
 ): JoinToken['status'] {
   if (revoked_at !== null) return 'revoked'
@@ -68,7 +81,16 @@ export function statusOf(
 }
 
 /** Converts a row to the contract's join token. */
-const present = ({ datacenter_id: id, datacenter_code: code, hash: _hash, updated_at: _updated, ...row }: store.TokenRow, now: number): JoinToken => ({
+const present = (
+  {
+    datacenter_id: id,
+    datacenter_code: code,
+    hash: _hash,
+    updated_at: _updated,
+    ...row
+  }: store.TokenRow,
+  now: number,
+): JoinToken => ({
   ...row,
   status: statusOf(row, now),
   datacenter: id !== null && code !== null ? { id, code } : null,
@@ -79,12 +101,25 @@ const present = ({ datacenter_id: id, datacenter_code: code, hash: _hash, update
 })
 
 function presentArrival(arrival: store.ShownArrival): Arrival {
-  const { token_id: _token, host_name: _secret, counted: _counted, shard: _shard, server_id: id, server_name: name, ...row } = arrival
-  return { ...row, at: row.at.toISOString(), server: id !== null && name !== null ? { id, name } : null }
+  const {
+    token_id: _token,
+    host_name: _secret,
+    counted: _counted,
+    shard: _shard,
+    server_id: id,
+    server_name: name,
+    ...row
+  } = arrival
+  return {
+    ...row,
+    at: row.at.toISOString(),
+    server: id !== null && name !== null ? { id, name } : null,
+  }
 }
 
 /** @throws Problem not_found, stale */
-const tokenOf = async (on: Db | Tx, id: string, ifMatch?: Versions): Promise<store.TokenRow> => existing(await store.token(on, id), 'join token', ifMatch)
+const tokenOf = async (on: Db | Tx, id: string, ifMatch?: Versions): Promise<store.TokenRow> =>
+  existing(await store.token(on, id), 'join token', ifMatch)
 
 interface TokenParts extends Platform {
   readonly key: () => Promise<Uint8Array>
@@ -102,7 +137,10 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
     /** @throws Problem not_found */
     get: async (id: string): Promise<JoinToken> => present(await tokenOf(db, id), clock.now()),
 
-    /** Only the response of this call contains the token. @throws Problem not_found for the datacenter; name_taken */
+    /**
+     * Only the response of this call contains the token. @throws Problem not_found for the
+     * datacenter; name_taken
+     */
     async create(
       caller: Caller,
       { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken,
@@ -112,13 +150,29 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
       try {
         return await inTransaction(db, async (tx) => {
           if (datacenter_id !== null && !(await datacenters.find(tx, datacenter_id)))
-            throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, { datacenter_id: 'There is no such datacenter' })
+            throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, {
+              datacenter_id: 'There is no such datacenter',
+            })
           const at = new Date(clock.now())
-          const expires_at = lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
+          const expires_at =
+            lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
           const created = { created_by: callerName(caller), created_at: at, updated_at: at }
-          await store.insertToken(tx, { id, name, hash: hashOf(token), datacenter_id, max_uses, expires_at, ...created })
+          await store.insertToken(tx, {
+            id,
+            name,
+            hash: hashOf(token),
+            datacenter_id,
+            max_uses,
+            expires_at,
+            ...created,
+          })
           const made = present(await tokenOf(tx, id), at.getTime())
-          await record(tx, caller, { action: 'join_token.created', target: { kind: 'join_token', id, name }, after: made, event: { version: made.version } })
+          await record(tx, caller, {
+            action: 'join_token.created',
+            target: { kind: 'join_token', id, name },
+            after: made,
+            event: { version: made.version },
+          })
           return { ...made, token, kernel_argument: joinArgument(config.publicUrl, token) }
         })
       } catch (error) {
@@ -140,21 +194,40 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
         await store.changeToken(tx, id, { revoked_at: new Date(now) }, new Date(now))
         const after = present(await tokenOf(tx, id), now)
         const target = { kind: 'join_token', id, name: row.name }
-        await record(tx, caller, { action: 'join_token.revoked', target, before, after, event: { name: 'join_token.updated', version: after.version } })
+        await record(tx, caller, {
+          action: 'join_token.revoked',
+          target,
+          before,
+          after,
+          event: { name: 'join_token.updated', version: after.version },
+        })
       })
     },
 
     /** @throws Problem not_found */
-    async arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>> {
+    async arrivals(
+      id: string,
+      query: Input<typeof joinTokenArrivals>['query'],
+    ): Promise<Page<Arrival>> {
       await tokenOf(db, id)
       const { rows, total } = await store.arrivals(db, id, query)
       return { items: rows.map(presentArrival), page: query.page, per_page: query.per_page, total }
     },
 
-    /** For images: a token of any status, or null if there is none. `text` must never be written to the database, the log, the audit log or an event. */
+    /**
+     * For images: a token of any status, or null if there is none. `text` must never be written to
+     * the database, the log, the audit log or an event.
+     */
     async tokenFor(on: Db | Tx, tokenId: string) {
       const row = await store.token(on, tokenId)
-      return row ? { text: textOf(await key(), row.id), name: row.name, status: statusOf(row, clock.now()), datacenterId: row.datacenter_id } : null
+      return row
+        ? {
+            text: textOf(await key(), row.id),
+            name: row.name,
+            status: statusOf(row, clock.now()),
+            datacenterId: row.datacenter_id,
+          }
+        : null
     },
   }
 }

@@ -3,12 +3,13 @@ import { expect, test } from 'vitest'
 import { streamWithoutTokens, withoutTokens } from './without-tokens.ts'
 
 const token = `sy-join-${'aZ09_-'.repeat(4).slice(0, 21)}s`
-const read = async (pieces: Uint8Array[]) => Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from(pieces)))).toString()
+const read = async (pieces: Uint8Array[]) =>
+  Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from(pieces)))).toString()
 
 test('a token in a text is masked, even if it is truncated', () => {
-  expect(withoutTokens(`talos.config=https://steelyard/join/${token}?uuid=1 and ${token.slice(0, 20)}`)).toBe(
-    'talos.config=https://steelyard/join/…?uuid=1 and …',
-  )
+  expect(
+    withoutTokens(`talos.config=https://steelyard/join/${token}?uuid=1 and ${token.slice(0, 20)}`),
+  ).toBe('talos.config=https://steelyard/join/…?uuid=1 and …')
 })
 
 test('a token in a stream is masked wherever the stream is split, and all other bytes are unchanged', async () => {
@@ -17,15 +18,24 @@ test('a token in a stream is masked wherever the stream is split, and all other 
   const bytes = Buffer.from(said)
   expect(await read([bytes])).toBe(shown)
   expect(await read(Array.from(bytes, (_, i) => bytes.subarray(i, i + 1)))).toBe(shown)
-  for (let at = 0; at <= bytes.length; at++) expect(await read([bytes.subarray(0, at), bytes.subarray(at)])).toBe(shown)
+  for (let at = 0; at <= bytes.length; at++)
+    expect(await read([bytes.subarray(0, at), bytes.subarray(at)])).toBe(shown)
   expect(await read([Buffer.from('ends with sy-join-abc')])).toBe('ends with sy-join-abc')
 })
 
 test('bytes that are not text are unchanged, and masking takes linear time even if the token prefix is repeated', async () => {
   const bytes = Buffer.from(Array.from({ length: 512 }, (_, i) => i % 256))
-  expect(Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from([bytes]))))).toEqual(bytes)
+  expect(Buffer.concat(await Array.fromAsync(streamWithoutTokens(Readable.from([bytes]))))).toEqual(
+    bytes,
+  )
   const began = performance.now()
   const hostile = Buffer.from(`${'sy-join-'.repeat(100_000)}!`)
-  expect((await read(Array.from({ length: 10 }, (_, i) => hostile.subarray(i * 80_000, (i + 1) * 80_000)))).length).toBeGreaterThan(0)
+  expect(
+    (
+      await read(
+        Array.from({ length: 10 }, (_, i) => hostile.subarray(i * 80_000, (i + 1) * 80_000)),
+      )
+    ).length,
+  ).toBeGreaterThan(0)
   expect(performance.now() - began).toBeLessThan(2_000)
 })

@@ -1,7 +1,8 @@
 /**
- * The search for the offers of clusters. A cluster that is created from the servers of a removed cluster continues that cluster's offer. The search begins with
- * the creation of the cluster, begins again when the cluster becomes ready, and ends after STEELYARD_OFFER_DETECTION_MINUTES. A change of an offer is compared
- * with all clusters at once, also with those whose search has ended.
+ * The search for the offers of clusters. A cluster that is created from the servers of a removed
+ * cluster continues that cluster's offer. The search begins with the creation of the cluster,
+ * begins again when the cluster becomes ready, and ends after STEELYARD_OFFER_DETECTION_MINUTES. A
+ * change of an offer is compared with all clusters at once, also with those whose search has ended.
  */
 import type { Tx } from '../../db/db.ts'
 import type { Engine, Job, Outcome, Reconciler } from '../../engine/engine.ts'
@@ -15,14 +16,20 @@ const key = 'all'
 /** How often an open search looks without being woken, in ms. */
 const lookMs = 30_000
 
-export const wakeDetection = (engine: Pick<Engine, 'wake'>, tx: Tx): Promise<void> => engine.wake(tx, queue, key)
+export const wakeDetection = (engine: Pick<Engine, 'wake'>, tx: Tx): Promise<void> =>
+  engine.wake(tx, queue, key)
 
 /**
- * The next step of a search without a result: `look` goes on, `restart` begins again because the cluster has become ready, `end` gives up, `rest` has ended.
- * A creation that is under way has time limits of its own.
+ * The next step of a search without a result: `look` goes on, `restart` begins again because the
+ * cluster has become ready, `end` gives up, `rest` has ended. A creation that is under way has time
+ * limits of its own.
  * @param elapsedMs ms since the search began
  */
-export function decideSearch({ since, ended_at, ready_at, status }: store.Search, elapsedMs: number, limitMs: number): 'look' | 'restart' | 'end' | 'rest' {
+export function decideSearch(
+  { since, ended_at, ready_at, status }: store.Search,
+  elapsedMs: number,
+  limitMs: number,
+): 'look' | 'restart' | 'end' | 'rest' {
   if (ready_at !== null && ready_at > since) return 'restart'
   if (ended_at !== null) return 'rest'
   if (ready_at === null && status !== 'failed') return 'look'

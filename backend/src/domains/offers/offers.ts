@@ -1,4 +1,7 @@
-/** Use cases of offers. Each change is one transaction with rows, audit entry and event. Locks are taken in one order: cluster, offer. */
+/**
+ * Use cases of offers. Each change is one transaction with rows, audit entry and event. Locks are
+ * taken in one order: cluster, offer.
+ */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -40,27 +43,44 @@ import * as store from './store.ts'
 export type Offers = ReturnType<typeof offers>
 
 /** @param config the settings of the tool that the dialog with the clusters' keys names */
-export function offerRoutes(app: FastifyInstance, offers: Offers, { offerTool, version }: { offerTool: Config['offerTool']; version: string }): void {
+export function offerRoutes(
+  app: FastifyInstance,
+  offers: Offers,
+  { offerTool, version }: { offerTool: Config['offerTool']; version: string },
+): void {
   const on = serve(app)
   // The time of the last proof changes without the version.
   const onVolatile = serve(app, { isVolatile: true })
   on(offerList, ({ query }) => offers.list(query))
   onVolatile(offerGet, ({ params }) => offers.get(params.id))
   on(offerCreate, ({ caller, body }) => offers.create(caller, body))
-  on(offerUpdate, ({ caller, params, body, ifMatch }) => offers.update(caller, params.id, body, ifMatch))
+  on(offerUpdate, ({ caller, params, body, ifMatch }) =>
+    offers.update(caller, params.id, body, ifMatch),
+  )
   on(offerDifference, ({ params }) => offers.difference(params.id))
   on(offerRecompute, ({ caller, params, ifMatch }) => offers.recompute(caller, params.id, ifMatch))
-  on(offerAccessAddressSet, ({ caller, params, body, ifMatch }) => offers.setAccessAddress(caller, params.id, body.address, ifMatch))
+  on(offerAccessAddressSet, ({ caller, params, body, ifMatch }) =>
+    offers.setAccessAddress(caller, params.id, body.address, ifMatch),
+  )
   on(offerChallenge, ({ params, ip }) => offers.challenge(params.id, ip))
   on(offerProve, ({ caller, params, body, ip }) => offers.prove(caller, params.id, body, ip))
   on(offerToolGet, async () => toolOf(offerTool, version))
 }
 
 /** The commands of the tool, without those parts that differ between clusters. */
-function toolOf({ name, version = '', updateCommand, addressCommand }: Config['offerTool'], own: string): OfferTool {
+function toolOf(
+  { name, version = '', updateCommand, addressCommand }: Config['offerTool'],
+  own: string,
+): OfferTool {
   const shown = version === '' ? own : version
-  const filled = (command: string) => command.replaceAll('{tool}', name).replaceAll('{version}', shown)
-  return { name, version: shown, update_command: filled(updateCommand), address_command: filled(addressCommand) }
+  const filled = (command: string) =>
+    command.replaceAll('{tool}', name).replaceAll('{version}', shown)
+  return {
+    name,
+    version: shown,
+    update_command: filled(updateCommand),
+    address_command: filled(addressCommand),
+  }
 }
 
 const priceColumns = (price: Price | null) => ({
@@ -90,19 +110,26 @@ export function offers(parts: OfferParts) {
     return after
   }
 
-  /** The offer and its cluster, if it has one, both locked. @throws Problem not_found, stale; conflict if the offer has just got or lost its cluster */
+  /**
+   * The offer and its cluster, if it has one, both locked. @throws Problem not_found, stale;
+   * conflict if the offer has just got or lost its cluster
+   */
   const lockWithCluster = async (tx: Tx, id: string, ifMatch: Versions) => {
     const { cluster_id: clusterId } = existing(await store.find(tx, id), 'offer')
     const cluster = clusterId === null ? undefined : await clusters.lock(tx, clusterId)
     const row = existing(await store.lock(tx, id), 'offer', ifMatch)
-    if (row.cluster_id !== (cluster?.id ?? null)) throw new Problem('conflict', 'The cluster of this offer has just changed. Try again')
+    if (row.cluster_id !== (cluster?.id ?? null))
+      throw new Problem('conflict', 'The cluster of this offer has just changed. Try again')
     return { row, cluster }
   }
 
   const taken = (error: unknown): unknown => {
     const constraint = violatedConstraint(error)
-    if (constraint === 'offer_cluster') return new Problem('offer_exists', 'The cluster has an offer already')
-    return constraint === 'offer_access_address' ? new Problem('conflict', 'Another offer has this access address') : error
+    if (constraint === 'offer_cluster')
+      return new Problem('offer_exists', 'The cluster has an offer already')
+    return constraint === 'offer_access_address'
+      ? new Problem('conflict', 'Another offer has this access address')
+      : error
   }
 
   return {
@@ -115,14 +142,18 @@ export function offers(parts: OfferParts) {
     get: async (id: string): Promise<Offer> => present(existing(await store.find(db, id), 'offer')),
 
     /** @throws Problem not_found, offer_exists; conflict if the cluster is being deleted */
-    async create(caller: Caller, { cluster_id, price }: Input<typeof offerCreate>['body']): Promise<Offer> {
+    async create(
+      caller: Caller,
+      { cluster_id, price }: Input<typeof offerCreate>['body'],
+    ): Promise<Offer> {
       try {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, cluster_id)
           if (!cluster) throw new Problem('not_found', 'There is no such cluster')
           if (cluster.leaving) throw new Problem('conflict', `${cluster.name} is being deleted`)
           const other = await store.ofCluster(tx, cluster_id)
-          if (other) throw new Problem('offer_exists', `${cluster.name} has the offer ${other.id} already`)
+          if (other)
+            throw new Problem('offer_exists', `${cluster.name} has the offer ${other.id} already`)
           const id = `0x${randomBytes(32).toString('hex')}`
           const at = nowOf(parts)
           const { ids, resources } = await inventory(parts, tx, cluster)
@@ -154,15 +185,29 @@ export function offers(parts: OfferParts) {
     },
 
     /** @throws Problem not_found, stale, transition_refused */
-    update: (caller: Caller, id: string, { price, status }: Input<typeof offerUpdate>['body'], ifMatch?: Versions): Promise<Offer> =>
+    update: (
+      caller: Caller,
+      id: string,
+      { price, status }: Input<typeof offerUpdate>['body'],
+      ifMatch?: Versions,
+    ): Promise<Offer> =>
       inTransaction(db, async (tx) => {
         const row = existing(await store.lock(tx, id), 'offer', ifMatch)
         const before = present(row)
-        const isRepriced = price !== undefined && JSON.stringify(price) !== JSON.stringify(before.price)
+        const isRepriced =
+          price !== undefined && JSON.stringify(price) !== JSON.stringify(before.price)
         const isMoved = status !== undefined && status !== before.status
-        if (isMoved) demand(canBecomeOffer({ ...before, price: price ?? before.price }, status), 'transition_refused')
+        if (isMoved)
+          demand(
+            canBecomeOffer({ ...before, price: price ?? before.price }, status),
+            'transition_refused',
+          )
         if (!isRepriced && !isMoved) return before
-        const change = { ...(isRepriced && priceColumns(price)), ...(isMoved && { status }), ...(status === 'withdrawn' && { proven_at: null }) }
+        const change = {
+          ...(isRepriced && priceColumns(price)),
+          ...(isMoved && { status }),
+          ...(status === 'withdrawn' && { proven_at: null }),
+        }
         return present(await changed(tx, caller, row, change, 'updated'))
       }),
 
@@ -176,23 +221,44 @@ export function offers(parts: OfferParts) {
     },
 
     /** @throws Problem not_found, stale, transition_refused, conflict */
-    recompute: (caller: Caller, id: string, ifMatch?: Versions): Promise<Answer<typeof offerRecompute>> =>
+    recompute: (
+      caller: Caller,
+      id: string,
+      ifMatch?: Versions,
+    ): Promise<Answer<typeof offerRecompute>> =>
       inTransaction(db, async (tx) => {
         const { row, cluster } = await lockWithCluster(tx, id, ifMatch)
         const before = present(row)
         demand(canRecompute(before), 'transition_refused')
         const { ids, resources } = await inventory(parts, tx, cluster!)
         demand(canHaveResources(before, resources), 'transition_refused')
-        const isSame = changedResources(before.resources, resources).length === 0 && ids.toSorted().join() === row.node_ids.toSorted().join()
-        const change = { resources: JSON.stringify(resources), node_ids: ids, computed_at: nowOf(parts) }
-        const offer = isSame ? before : present(await changed(tx, caller, row, change, 'recomputed'))
+        const isSame =
+          changedResources(before.resources, resources).length === 0 &&
+          ids.toSorted().join() === row.node_ids.toSorted().join()
+        const change = {
+          resources: JSON.stringify(resources),
+          node_ids: ids,
+          computed_at: nowOf(parts),
+        }
+        const offer = isSame
+          ? before
+          : present(await changed(tx, caller, row, change, 'recomputed'))
         return { offer, before: before.resources, after: resources }
       }),
 
-    /** @throws Problem not_found, stale, invalid for a wrong checksum, conflict if the address is that of another cluster or offer */
-    async setAccessAddress(caller: Caller, id: string, address: string, ifMatch?: Versions): Promise<Offer> {
+    /**
+     * @throws Problem not_found, stale, invalid for a wrong checksum, conflict if the address is
+     * that of another cluster or offer
+     */
+    async setAccessAddress(
+      caller: Caller,
+      id: string,
+      address: string,
+      ifMatch?: Versions,
+    ): Promise<Offer> {
       if (!(await isChecksummed(address))) {
-        const sentence = 'The checksum of this address is wrong (EIP-55): a character was mistyped. Copy the address again'
+        const sentence =
+          'The checksum of this address is wrong (EIP-55): a character was mistyped. Copy the address again'
         throw new Problem('invalid', sentence, { address: sentence })
       }
       try {
@@ -202,9 +268,18 @@ export function offers(parts: OfferParts) {
           const owner = await store.clusterOfAddress(tx, address)
           if (owner && row.cluster_id !== null && owner.id !== row.cluster_id) {
             const sentence = `This is the address of the cluster ${owner.name}, but the offer sells ${row.cluster_name}`
-            throw new Problem('conflict', sentence, { address: sentence }, undefined, { kind: 'cluster', ...owner })
+            throw new Problem('conflict', sentence, { address: sentence }, undefined, {
+              kind: 'cluster',
+              ...owner,
+            })
           }
-          const after = await changed(tx, caller, row, { access_address: address, proven_at: null }, 'access_address_set')
+          const after = await changed(
+            tx,
+            caller,
+            row,
+            { access_address: address, proven_at: null },
+            'access_address_set',
+          )
           // An offer without a cluster may belong to the cluster of this address.
           if (cluster) await clusters.touch(tx, caller, cluster.id)
           else await wakeDetection(engine, tx)
@@ -217,7 +292,10 @@ export function offers(parts: OfferParts) {
 
     ...proofs(parts),
 
-    /** For the clusters domain: called in the transaction that creates a cluster. Begins to look for the cluster's offer. */
+    /**
+     * For the clusters domain: called in the transaction that creates a cluster. Begins to look for
+     * the cluster's offer.
+     */
     async lookFor(tx: Tx, clusterId: string): Promise<OfferState> {
       const since = nowOf(parts)
       await store.openSearch(tx, clusterId, since)
@@ -225,14 +303,28 @@ export function offers(parts: OfferParts) {
       return { offerId: null, lookingSince: since, isAddressSet: false }
     },
 
-    /** For the clusters domain: the offer of each of these clusters, and since when Steelyard looks for it. */
-    async statesOf(on: Db | Tx, clusterIds: readonly string[]): Promise<ReadonlyMap<string, OfferState>> {
+    /**
+     * For the clusters domain: the offer of each of these clusters, and since when Steelyard looks
+     * for it.
+     */
+    async statesOf(
+      on: Db | Tx,
+      clusterIds: readonly string[],
+    ): Promise<ReadonlyMap<string, OfferState>> {
       if (clusterIds.length === 0) return new Map()
       const rows = await store.statesOf(on, clusterIds)
-      return new Map(rows.map((row) => [row.id, { offerId: row.offer_id, lookingSince: row.since, isAddressSet: row.is_address_set }]))
+      return new Map(
+        rows.map((row) => [
+          row.id,
+          { offerId: row.offer_id, lookingSince: row.since, isAddressSet: row.is_address_set },
+        ]),
+      )
     },
 
-    /** Called in the transaction that removes a cluster. The offer may belong to another cluster of the same servers, which exists already. */
+    /**
+     * Called in the transaction that removes a cluster. The offer may belong to another cluster of
+     * the same servers, which exists already.
+     */
     async clusterRemoved(tx: Tx, caller: Caller, clusterId: string): Promise<void> {
       await detach(parts, tx, caller, clusterId)
       await wakeDetection(engine, tx)

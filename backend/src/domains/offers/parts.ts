@@ -17,22 +17,44 @@ export interface OfferParts extends Platform {
 export const nowOf = ({ clock }: Pick<OfferParts, 'clock'>): Date => new Date(clock.now())
 
 /** The target of an audit entry about an offer. */
-export const targetOf = ({ id, cluster_name }: Pick<store.OfferRow, 'id' | 'cluster_name'>) => ({ kind: 'offer', id, name: cluster_name ?? id })
+export const targetOf = ({ id, cluster_name }: Pick<store.OfferRow, 'id' | 'cluster_name'>) => ({
+  kind: 'offer',
+  id,
+  name: cluster_name ?? id,
+})
 
 /** What the servers of a cluster have now, and their ids. */
-export async function inventory({ servers }: Pick<OfferParts, 'servers'>, on: Tx | OfferParts['db'], cluster: PoolCluster) {
+export async function inventory(
+  { servers }: Pick<OfferParts, 'servers'>,
+  on: Tx | OfferParts['db'],
+  cluster: PoolCluster,
+) {
   const ids = cluster.nodes.map((node) => node.id)
-  return { ids, resources: resourcesOf((await servers.forPlan(on, ids)).map((facts) => facts.hardware)) }
+  return {
+    ids,
+    resources: resourcesOf((await servers.forPlan(on, ids)).map((facts) => facts.hardware)),
+  }
 }
 
 /**
- * Gives an offer without a cluster to a cluster without an offer. The caller has locked the cluster. Nothing else of the offer changes: its resources and its
- * access address are those of the former cluster until somebody decides.
+ * Gives an offer without a cluster to a cluster without an offer. The caller has locked the
+ * cluster. Nothing else of the offer changes: its resources and its access address are those of the
+ * former cluster until somebody decides.
  */
-export async function attach(parts: OfferParts, tx: Tx, cluster: PoolCluster, offerId: string): Promise<void> {
+export async function attach(
+  parts: OfferParts,
+  tx: Tx,
+  cluster: PoolCluster,
+  offerId: string,
+): Promise<void> {
   const before = await store.lock(tx, offerId)
   if (!before || before.cluster_id !== null || (await store.ofCluster(tx, cluster.id))) return
-  const after = await store.update(tx, offerId, { cluster_id: cluster.id, datacenter_id: cluster.datacenter.id }, nowOf(parts))
+  const after = await store.update(
+    tx,
+    offerId,
+    { cluster_id: cluster.id, datacenter_id: cluster.datacenter.id },
+    nowOf(parts),
+  )
   await store.endSearch(tx, cluster.id, nowOf(parts))
   await parts.record(tx, system, {
     action: 'offer.detected',
@@ -44,13 +66,23 @@ export async function attach(parts: OfferParts, tx: Tx, cluster: PoolCluster, of
 }
 
 /** Separates an offer from its cluster, which is being removed: what it sold is gone. */
-export async function detach(parts: OfferParts, tx: Tx, caller: Caller, clusterId: string): Promise<void> {
+export async function detach(
+  parts: OfferParts,
+  tx: Tx,
+  caller: Caller,
+  clusterId: string,
+): Promise<void> {
   await store.removeSearch(tx, clusterId)
   const found = await store.ofCluster(tx, clusterId)
   const before = found && (await store.lock(tx, found.id))
   if (!before) return
   const status = before.status === 'listed' ? 'withdrawn' : before.status
-  const after = await store.update(tx, before.id, { cluster_id: null, proven_at: null, status }, nowOf(parts))
+  const after = await store.update(
+    tx,
+    before.id,
+    { cluster_id: null, proven_at: null, status },
+    nowOf(parts),
+  )
   await parts.record(tx, caller, {
     action: 'offer.detached',
     target: targetOf(before),

@@ -1,4 +1,7 @@
-/** The manifest of docs/offers.md in a simulated cluster: the control plane runs the real program, which calls the real app. */
+/**
+ * The manifest of docs/offers.md in a simulated cluster: the control plane runs the real program,
+ * which calls the real app.
+ */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +12,12 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { auditList } from '#contract/audit.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type Offer, offerAccessAddressSet, offerCreate, offerGet } from '#contract/marketplace/offers.ts'
+import {
+  type Offer,
+  offerAccessAddressSet,
+  offerCreate,
+  offerGet,
+} from '#contract/marketplace/offers.ts'
 import { makeChainKey } from '../clusters/create/chain-key.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 
@@ -33,10 +41,14 @@ beforeAll(async () => {
 }, 600_000)
 
 const look = async () => (await admin.call(offerGet, { params: { id: offer.id } })).answer!
-const setAddress = (address: string) => admin.call(offerAccessAddressSet, { params: { id: offer.id }, body: { address } })
+const setAddress = (address: string) =>
+  admin.call(offerAccessAddressSet, { params: { id: offer.id }, body: { address } })
 
 /** Runs the program of the documentation once with this key, as a pod would. */
-async function runProgram(address: string, privateKey: Uint8Array): Promise<{ code: number | null; out: string; err: string }> {
+async function runProgram(
+  address: string,
+  privateKey: Uint8Array,
+): Promise<{ code: number | null; out: string; err: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'steelyard-key-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(path.join(folder, 'address'), `${address}\n`)
@@ -49,17 +61,41 @@ async function runProgram(address: string, privateKey: Uint8Array): Promise<{ co
 }
 
 test('the manifest of the documentation makes the offer in use, with the key that is in the cluster', async () => {
-  expect(offer).toMatchObject({ cluster: { id: cluster.id }, resources: { servers: 1, unknown_servers: 0 }, in_use: false })
+  expect(offer).toMatchObject({
+    cluster: { id: cluster.id },
+    resources: { servers: 1, unknown_servers: 0 },
+    in_use: false,
+  })
   await setAddress(cluster.chainAddress!)
-  const filled = parse(manifest.replace('https://steelyard.example.com', url).replace(/0x[0-9a-f]{64}/, offer.id)) as object
+  const filled = parse(
+    manifest.replace('https://steelyard.example.com', url).replace(/0x[0-9a-f]{64}/, offer.id),
+  ) as object
   const kubernetes = await backend.domains.clusterCore.forPools.api(cluster.id)
   const { signal } = new AbortController()
-  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'steelyard-proof' }, data: { 'prove-offer.mjs': program } }
-  await kubernetes.apply('/api/v1/namespaces/kube-system/configmaps/steelyard-proof', configMap, signal)
-  await kubernetes.apply('/apis/apps/v1/namespaces/kube-system/deployments/steelyard-proof', filled, signal)
-  expect(await world.until(look, (o) => o.in_use)).toMatchObject({ access_address: cluster.chainAddress, proven_at: expect.any(String) as string })
+  const configMap = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'steelyard-proof' },
+    data: { 'prove-offer.mjs': program },
+  }
+  await kubernetes.apply(
+    '/api/v1/namespaces/kube-system/configmaps/steelyard-proof',
+    configMap,
+    signal,
+  )
+  await kubernetes.apply(
+    '/apis/apps/v1/namespaces/kube-system/deployments/steelyard-proof',
+    filled,
+    signal,
+  )
+  expect(await world.until(look, (o) => o.in_use)).toMatchObject({
+    access_address: cluster.chainAddress,
+    proven_at: expect.any(String) as string,
+  })
   await backend.publish()
-  const { items } = (await admin.call(auditList, { query: { target: offer.id, action: 'offer.proven' } })).answer!
+  const { items } = (
+    await admin.call(auditList, { query: { target: offer.id, action: 'offer.proven' } })
+  ).answer!
   expect(items).toHaveLength(1)
 })
 
@@ -68,20 +104,32 @@ test('the program with another key proves nothing and says why', async () => {
   await setAddress(other.address)
   const wrong = await makeChainKey()
   // The address is right, but the key belongs to another address.
-  expect(await runProgram(other.address, wrong.privateKey)).toMatchObject({ code: 1, out: '', err: expect.stringContaining('wrong_key') as string })
+  expect(await runProgram(other.address, wrong.privateKey)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('wrong_key') as string,
+  })
   expect(await runProgram(wrong.address, wrong.privateKey)).toMatchObject({
     code: 1,
     out: '',
     err: `The access address of the offer is ${other.address}, but the key in this cluster is that of ${wrong.address}\n`,
   })
   expect(await look()).toMatchObject({ in_use: false })
-  expect(await runProgram(other.address, other.privateKey)).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${offer.id} is in use`) as string })
+  expect(await runProgram(other.address, other.privateKey)).toMatchObject({
+    code: 0,
+    err: '',
+    out: expect.stringContaining(`${offer.id} is in use`) as string,
+  })
   expect(await look()).toMatchObject({ in_use: true })
 })
 
 test('the program explains missing settings', async () => {
-  const child = spawn(process.execPath, [path.join(docs, 'prove-offer.mjs')], { env: { STEELYARD_URL: url, OFFER_ID: offer.id.slice(0, -1) } })
+  const child = spawn(process.execPath, [path.join(docs, 'prove-offer.mjs')], {
+    env: { STEELYARD_URL: url, OFFER_ID: offer.id.slice(0, -1) },
+  })
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  expect(await text(child.stderr)).toMatch(/^Set STEELYARD_URL .* OFFER_ID to 0x and 64 hexadecimal digits/)
+  expect(await text(child.stderr)).toMatch(
+    /^Set STEELYARD_URL .* OFFER_ID to 0x and 64 hexadecimal digits/,
+  )
   expect(await code).toBe(2)
 })

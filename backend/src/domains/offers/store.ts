@@ -7,7 +7,10 @@ import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
-export type OfferRow = Selectable<Tables['offer']> & { readonly cluster_name: string | null; readonly datacenter_code: string | null }
+export type OfferRow = Selectable<Tables['offer']> & {
+  readonly cluster_name: string | null
+  readonly datacenter_code: string | null
+}
 export type OfferColumns = Updateable<Tables['offer']>
 
 const listed = (on: On) =>
@@ -28,31 +31,57 @@ const readers: SqlReaders<typeof offerList.list> = {
   },
   filters: {
     status: (status) => sql`offer.status = ${status}`,
-    datacenter: (wanted) => sql`(datacenter.code = ${wanted} or offer.datacenter_id::text = ${wanted})`,
+    datacenter: (wanted) =>
+      sql`(datacenter.code = ${wanted} or offer.datacenter_id::text = ${wanted})`,
     cluster: (wanted) => sql`(cluster.name = ${wanted} or offer.cluster_id::text = ${wanted})`,
   },
-  search: containing('offer.id', 'cluster.name', 'datacenter.code', 'offer.access_address', 'offer.status'),
+  search: containing(
+    'offer.id',
+    'cluster.name',
+    'datacenter.code',
+    'offer.access_address',
+    'offer.status',
+  ),
   tie: sql`offer.id`,
   nullsLast: true,
 }
 
-export const page = (db: Db, query: Input<typeof offerList>['query']): Promise<{ rows: OfferRow[]; total: number }> =>
+export const page = (
+  db: Db,
+  query: Input<typeof offerList>['query'],
+): Promise<{ rows: OfferRow[]; total: number }> =>
   readPage(listed(db), offerList.list, readers, query)
 
-export const find = (on: On, id: string): Promise<OfferRow | undefined> => listed(on).where('offer.id', '=', id).executeTakeFirst()
+export const find = (on: On, id: string): Promise<OfferRow | undefined> =>
+  listed(on).where('offer.id', '=', id).executeTakeFirst()
 
-export const ofCluster = (on: On, clusterId: string): Promise<OfferRow | undefined> => listed(on).where('offer.cluster_id', '=', clusterId).executeTakeFirst()
+export const ofCluster = (on: On, clusterId: string): Promise<OfferRow | undefined> =>
+  listed(on).where('offer.cluster_id', '=', clusterId).executeTakeFirst()
 
-/** The offer, with its row locked until the transaction ends. A lock on the cluster, if it is needed, is taken before this one. */
+/**
+ * The offer, with its row locked until the transaction ends. A lock on the cluster, if it is
+ * needed, is taken before this one.
+ */
 export async function lock(tx: Tx, id: string): Promise<OfferRow | undefined> {
-  const held = await tx.selectFrom('offer').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
+  const held = await tx
+    .selectFrom('offer')
+    .select('id')
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
   return held && find(tx, id)
 }
 
-export const insert = (tx: Tx, offer: Insertable<Tables['offer']>) => tx.insertInto('offer').values(offer).execute()
+export const insert = (tx: Tx, offer: Insertable<Tables['offer']>) =>
+  tx.insertInto('offer').values(offer).execute()
 
 /** Changes columns that users see, increments the version and returns the new row. */
-export async function update(tx: Tx, id: string, change: OfferColumns, at: Date): Promise<OfferRow> {
+export async function update(
+  tx: Tx,
+  id: string,
+  change: OfferColumns,
+  at: Date,
+): Promise<OfferRow> {
   await tx
     .updateTable('offer')
     .set({ ...change, updated_at: at, version: sql<number>`version + 1` })
@@ -62,11 +91,20 @@ export async function update(tx: Tx, id: string, change: OfferColumns, at: Date)
 }
 
 /** Records another proof. The version stays, so that a proof never makes a user's change stale. */
-export const noteProof = (tx: Tx, id: string, at: Date) => tx.updateTable('offer').set({ proven_at: at }).where('id', '=', id).execute()
+export const noteProof = (tx: Tx, id: string, at: Date) =>
+  tx.updateTable('offer').set({ proven_at: at }).where('id', '=', id).execute()
 
 /** The living cluster whose key has this address. */
-export const clusterOfAddress = (on: On, address: string): Promise<{ id: string; name: string } | undefined> =>
-  on.selectFrom('cluster').select(['id', 'name']).where('chain_address', '=', address).where('deleted_at', 'is', null).executeTakeFirst()
+export const clusterOfAddress = (
+  on: On,
+  address: string,
+): Promise<{ id: string; name: string } | undefined> =>
+  on
+    .selectFrom('cluster')
+    .select(['id', 'name'])
+    .where('chain_address', '=', address)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
 
 /** Stores a used nonce. False if it was used before. */
 export async function spendNonce(tx: Tx, nonce: string, expiresAt: Date): Promise<boolean> {
@@ -79,7 +117,8 @@ export async function spendNonce(tx: Tx, nonce: string, expiresAt: Date): Promis
   return made !== undefined
 }
 
-export const removeNonces = (db: Db, before: Date) => db.deleteFrom('offer_proof').where('expires_at', '<', before).execute()
+export const removeNonces = (db: Db, before: Date) =>
+  db.deleteFrom('offer_proof').where('expires_at', '<', before).execute()
 
 /** Begins the search for a cluster's offer, or begins it again. */
 export const openSearch = (tx: Tx, clusterId: string, since: Date) =>
@@ -90,9 +129,15 @@ export const openSearch = (tx: Tx, clusterId: string, since: Date) =>
     .execute()
 
 export const endSearch = (tx: Tx, clusterId: string, at: Date) =>
-  tx.updateTable('offer_detection').set({ ended_at: at }).where('cluster_id', '=', clusterId).where('ended_at', 'is', null).execute()
+  tx
+    .updateTable('offer_detection')
+    .set({ ended_at: at })
+    .where('cluster_id', '=', clusterId)
+    .where('ended_at', 'is', null)
+    .execute()
 
-export const removeSearch = (tx: Tx, clusterId: string) => tx.deleteFrom('offer_detection').where('cluster_id', '=', clusterId).execute()
+export const removeSearch = (tx: Tx, clusterId: string) =>
+  tx.deleteFrom('offer_detection').where('cluster_id', '=', clusterId).execute()
 
 export type Search = Awaited<ReturnType<typeof searches>>[number]
 /** The searches for offers of clusters that exist, are not being deleted, and have no offer. */
@@ -101,7 +146,13 @@ export const searches = (on: On) =>
     .selectFrom('offer_detection')
     .innerJoin('cluster', 'cluster.id', 'offer_detection.cluster_id')
     .leftJoin('offer', 'offer.cluster_id', 'cluster.id')
-    .select(['offer_detection.cluster_id', 'offer_detection.since', 'offer_detection.ended_at', 'cluster.ready_at', 'cluster.status'])
+    .select([
+      'offer_detection.cluster_id',
+      'offer_detection.since',
+      'offer_detection.ended_at',
+      'cluster.ready_at',
+      'cluster.status',
+    ])
     .where('cluster.deleted_at', 'is', null)
     .where('cluster.wanted', '=', 'ready')
     .where('offer.id', 'is', null)
@@ -109,8 +160,9 @@ export const searches = (on: On) =>
     .execute()
 
 /**
- * Offers without a cluster, with the cluster that they belong to: the one whose address is the offer's access address, or else the one that has more than
- * half of the offer's servers. At most one offer for each cluster without an offer.
+ * Offers without a cluster, with the cluster that they belong to: the one whose address is the
+ * offer's access address, or else the one that has more than half of the offer's servers. At most
+ * one offer for each cluster without an offer.
  */
 export async function matches(on: On): Promise<{ cluster_id: string; offer_id: string }[]> {
   const { rows } = await sql<{ cluster_id: string; offer_id: string }>`
@@ -137,13 +189,24 @@ export async function matches(on: On): Promise<{ cluster_id: string; offer_id: s
   return rows
 }
 
-/** The offer of each of these clusters, whether it has the cluster's address, and since when Steelyard looks for it. */
+/**
+ * The offer of each of these clusters, whether it has the cluster's address, and since when
+ * Steelyard looks for it.
+ */
 export const statesOf = (on: On, clusterIds: readonly string[]) =>
   on
     .selectFrom('cluster')
     .leftJoin('offer', 'offer.cluster_id', 'cluster.id')
-    .leftJoin('offer_detection', (join) => join.onRef('offer_detection.cluster_id', '=', 'cluster.id').on('offer_detection.ended_at', 'is', null))
+    .leftJoin('offer_detection', (join) =>
+      join
+        .onRef('offer_detection.cluster_id', '=', 'cluster.id')
+        .on('offer_detection.ended_at', 'is', null),
+    )
     .select(['cluster.id', 'offer.id as offer_id', 'offer_detection.since'])
-    .select(sql<boolean>`coalesce(offer.access_address = cluster.chain_address, false)`.as('is_address_set'))
+    .select(
+      sql<boolean>`coalesce(offer.access_address = cluster.chain_address, false)`.as(
+        'is_address_set',
+      ),
+    )
     .where('cluster.id', '=', sql<string>`any(${clusterIds}::uuid[])`)
     .execute()

@@ -4,7 +4,14 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { sql } from 'kysely'
 import type { Price } from '#contract/marketplace/money.ts'
-import { type Offer, offerAccessAddressSet, offerChallenge, offerCreate, offerGet, offerProve } from '#contract/marketplace/offers.ts'
+import {
+  type Offer,
+  offerAccessAddressSet,
+  offerChallenge,
+  offerCreate,
+  offerGet,
+  offerProve,
+} from '#contract/marketplace/offers.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Backend, SignedIn } from '../../testing/backend.ts'
@@ -12,14 +19,27 @@ import { type ChainKey, makeChainKey } from '../clusters/create/chain-key.ts'
 import { addDatacenter } from '../subnets/testing.ts'
 
 export const gib = 1024 ** 3
-export const eur = (amount: string, basis: Price['basis'] = 'compute_unit'): Price => ({ amount, currency: 'EUR', basis })
+export const eur = (amount: string, basis: Price['basis'] = 'compute_unit'): Price => ({
+  amount,
+  currency: 'EUR',
+  basis,
+})
 
-/** A server with 32 cores, 128 GiB and a disk of 1 TB; `hardware: null` if nothing is known about it. */
-export async function addServer(backend: Backend, datacenterId: string, memoryGib: number | null = 128): Promise<string> {
+/**
+ * A server with 32 cores, 128 GiB and a disk of 1 TB; `hardware: null` if nothing is known about
+ * it.
+ */
+export async function addServer(
+  backend: Backend,
+  datacenterId: string,
+  memoryGib: number | null = 128,
+): Promise<string> {
   const id = randomUUID()
   const hardware = memoryGib === null ? null : hardwareOf(memoryGib)
   await sql`insert into server (id, name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
-    values (${id}, ${`s-${id.slice(0, 8)}`}, ${datacenterId}, '10.0.0.1', 'confirmed', now(), ${hardware}, now(), now())`.execute(backend.platform.db)
+    values (${id}, ${`s-${id.slice(0, 8)}`}, ${datacenterId}, '10.0.0.1', 'confirmed', now(), ${hardware}, now(), now())`.execute(
+    backend.platform.db,
+  )
   return id
 }
 
@@ -36,7 +56,9 @@ const hardwareOf = (memoryGib: number): string =>
 
 /** Changes the memory of a server, or makes its hardware unknown. */
 export const setMemory = (backend: Backend, id: string, memoryGib: number | null) =>
-  sql`update server set hardware = ${memoryGib === null ? null : hardwareOf(memoryGib)} where id = ${id}`.execute(backend.platform.db)
+  sql`update server set hardware = ${memoryGib === null ? null : hardwareOf(memoryGib)} where id = ${id}`.execute(
+    backend.platform.db,
+  )
 
 export interface TestCluster {
   readonly id: string
@@ -47,13 +69,22 @@ export interface TestCluster {
 export interface OfferWorld {
   readonly backend: Backend
   readonly datacenter: { readonly id: string; readonly code: string }
-  /** A ready cluster of these servers, or of one new server. Steelyard looks for its offer, as after its creation. */
-  cluster(servers?: readonly string[], more?: { status?: string; ready?: boolean }): Promise<TestCluster>
+  /**
+   * A ready cluster of these servers, or of one new server. Steelyard looks for its offer, as after
+   * its creation.
+   */
+  cluster(
+    servers?: readonly string[],
+    more?: { status?: string; ready?: boolean },
+  ): Promise<TestCluster>
   server(memoryGib?: number | null): Promise<string>
   /** Removes the cluster, as the last step of its deletion does. */
   remove(cluster: TestCluster): Promise<void>
   /** An offer of a new cluster, whose access address is that of the cluster unless `bare`. */
-  offer(by: SignedIn, more?: { bare?: boolean; price?: Price | null; cluster?: TestCluster }): Promise<{ offer: Offer; cluster: TestCluster }>
+  offer(
+    by: SignedIn,
+    more?: { bare?: boolean; price?: Price | null; cluster?: TestCluster },
+  ): Promise<{ offer: Offer; cluster: TestCluster }>
   look(by: SignedIn, id: string): Promise<Offer>
 }
 
@@ -62,7 +93,10 @@ export async function offerWorld(backend: Backend): Promise<OfferWorld> {
   const datacenter = await addDatacenter(await backend.signIn(), 'POZ')
   let made = 0
   const server: OfferWorld['server'] = (memoryGib) => addServer(backend, datacenter.id, memoryGib)
-  const cluster: OfferWorld['cluster'] = async (servers, { status = 'ready', ready = true } = {}) => {
+  const cluster: OfferWorld['cluster'] = async (
+    servers,
+    { status = 'ready', ready = true } = {},
+  ) => {
     const id = randomUUID()
     const name = `cluster-${++made}`
     const key = await makeChainKey()
@@ -73,7 +107,9 @@ export async function offerWorld(backend: Backend): Promise<OfferWorld> {
     )
     for (const [position, node] of (servers ?? [await server()]).entries())
       await sql`insert into cluster_server (cluster_id, node_id, role, position, name, install_disk, install_image, at_since)
-        values (${id}, ${node}, 'worker', ${position}, ${`node-${position}`}, '/dev/sda', '', ${at})`.execute(db)
+        values (${id}, ${node}, 'worker', ${position}, ${`node-${position}`}, '/dev/sda', '', ${at})`.execute(
+        db,
+      )
     await inTransaction(db, (tx) => backend.domains.offers.lookFor(tx, id))
     return { id, name, key }
   }
@@ -85,8 +121,12 @@ export async function offerWorld(backend: Backend): Promise<OfferWorld> {
     async remove({ id }) {
       await inTransaction(db, async (tx) => {
         await backend.domains.offers.clusterRemoved(tx, system, id)
-        await sql`update cluster set deleted_at = now(), wanted = 'removed' where id = ${id}`.execute(tx)
-        await sql`update cluster_server set released_at = now(), wanted = 'released' where cluster_id = ${id}`.execute(tx)
+        await sql`update cluster set deleted_at = now(), wanted = 'removed' where id = ${id}`.execute(
+          tx,
+        )
+        await sql`update cluster_server set released_at = now(), wanted = 'released' where cluster_id = ${id}`.execute(
+          tx,
+        )
       })
     },
     async offer(by, { bare = false, price = null, cluster: given } = {}) {
@@ -94,7 +134,10 @@ export async function offerWorld(backend: Backend): Promise<OfferWorld> {
       const created = await by.call(offerCreate, { body: { cluster_id: of.id, price } })
       if (!created.answer) throw new Error(created.text)
       if (bare) return { offer: created.answer, cluster: of }
-      const set = await by.call(offerAccessAddressSet, { params: { id: created.answer.id }, body: { address: of.key.address } })
+      const set = await by.call(offerAccessAddressSet, {
+        params: { id: created.answer.id },
+        body: { address: of.key.address },
+      })
       if (!set.answer) throw new Error(set.text)
       return { offer: set.answer, cluster: of }
     },
@@ -110,13 +153,23 @@ export const signature64 = (text: string, { privateKey }: Pick<ChainKey, 'privat
 
 /** Signs a text as an Ethereum wallet does, 65 bytes. */
 export function signature65(text: string, { privateKey }: Pick<ChainKey, 'privateKey'>): string {
-  const digest = keccak_256(new TextEncoder().encode(`\u0019Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`))
-  const [recovery, ...rest] = secp256k1.sign(digest, privateKey, { prehash: false, format: 'recovered' })
+  const digest = keccak_256(
+    new TextEncoder().encode(`\u0019Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`),
+  )
+  const [recovery, ...rest] = secp256k1.sign(digest, privateKey, {
+    prehash: false,
+    format: 'recovered',
+  })
   return hex(Uint8Array.from([...rest, 27 + recovery!]))
 }
 
 /** Requests a challenge and answers it, without a session. */
-export async function prove(backend: Backend, offerId: string, key: Pick<ChainKey, 'privateKey'>, sign = signature64) {
+export async function prove(
+  backend: Backend,
+  offerId: string,
+  key: Pick<ChainKey, 'privateKey'>,
+  sign = signature64,
+) {
   const { answer, text } = await backend.call(offerChallenge, { params: { id: offerId } })
   if (!answer) throw new Error(text)
   const body = { nonce: answer.nonce, signature: sign(answer.message, key) }

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
-import { operationCancel, operationGet, operationList, operationRetry } from '#contract/operations.ts'
+import {
+  operationCancel,
+  operationGet,
+  operationList,
+  operationRetry,
+} from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 
-/** `woken`: the reconciled keys. `failing`: the error that the reconciler throws, set by each test. */
+/**
+ * `woken`: the reconciled keys. `failing`: the error that the reconciler throws, set by each test.
+ */
 const woken: string[] = []
 let failing: Error | undefined
 const backend = await startBackend({
@@ -33,7 +40,9 @@ beforeEach(async () => {
 })
 const write = <T>(change: (tx: Tx) => Promise<T>) => inTransaction(db, change)
 
-const begin = (target = { kind: 'server' as const, id: randomUUID() as string | null, name: 'calm-otter-101' }) =>
+const begin = (
+  target = { kind: 'server' as const, id: randomUUID() as string | null, name: 'calm-otter-101' },
+) =>
   write((tx) =>
     operations.create(tx, system, {
       kind: 'serverReboot',
@@ -49,15 +58,23 @@ const begin = (target = { kind: 'server' as const, id: randomUUID() as string | 
 
 test('an operation wakes its reconciler after the commit', async () => {
   const { id, target, status, steps } = await begin()
-  expect({ status, steps: steps.map((s) => s.status) }).toEqual({ status: 'pending', steps: ['todo', 'todo'] })
+  expect({ status, steps: steps.map((s) => s.status) }).toEqual({
+    status: 'pending',
+    steps: ['todo', 'todo'],
+  })
   await backend.engine.settle()
   expect(woken).toContain(target.id)
-  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ id, kind: 'serverReboot', created_by: 'Steelyard' })
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({
+    id,
+    kind: 'serverReboot',
+    created_by: 'Steelyard',
+  })
 })
 
 test('steps record their times and attempts; the first running step sets the operation to running', async () => {
   const { id } = await begin()
-  const step = (key: string, change: Parameters<typeof operations.step>[3]) => write((tx) => operations.step(tx, id, key, change))
+  const step = (key: string, change: Parameters<typeof operations.step>[3]) =>
+    write((tx) => operations.step(tx, id, key, change))
   await step('ask', { status: 'running' })
   backend.clock.advance(5_000)
   await step('ask', { status: 'waiting', reason: 'for the power to come back' })
@@ -68,24 +85,43 @@ test('steps record their times and attempts; the first running step sets the ope
   const { answer } = await viewer.call(operationGet, { params: { id } })
   expect(answer).toMatchObject({ status: 'running', started_at: expect.any(String) as string })
   expect(answer!.steps[0]).toMatchObject({ status: 'done', attempt: 2, reason: null })
-  expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(5_000)
+  expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(
+    5_000,
+  )
 })
 
 test('while a cancel is pending, unchanged progress writes nothing', async () => {
   const { id } = await begin()
-  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  const version = async () =>
+    (
+      await db
+        .selectFrom('operation')
+        .select('version')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+    ).version
   await operator.call(operationCancel, { params: { id } })
   await write((tx) => operations.set(tx, id, { status: 'running', reason: 'x' }))
   const before = await version()
   await write((tx) => operations.set(tx, id, { status: 'waiting', reason: 'x' }))
   await write((tx) => operations.set(tx, id, { status: 'running', reason: 'x' }))
   expect(await version()).toBe(before)
-  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'cancelling', reason: 'x' })
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({
+    status: 'cancelling',
+    reason: 'x',
+  })
 })
 
 test('an unchanged step writes nothing', async () => {
   const { id } = await begin()
-  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  const version = async () =>
+    (
+      await db
+        .selectFrom('operation')
+        .select('version')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+    ).version
   await write((tx) => operations.step(tx, id, 'ask', { status: 'waiting', reason: 'x' }))
   const before = await version()
   await write((tx) => operations.step(tx, id, 'ask', { status: 'waiting', reason: 'x' }))
@@ -97,7 +133,9 @@ test('a cancel request wakes the reconciler and stays pending until the operatio
   await write((tx) => operations.set(tx, id, { status: 'running' }))
   await backend.engine.settle()
   woken.length = 0
-  expect((await operator.call(operationCancel, { params: { id } })).answer).toMatchObject({ status: 'cancelling' })
+  expect((await operator.call(operationCancel, { params: { id } })).answer).toMatchObject({
+    status: 'cancelling',
+  })
   await backend.engine.settle()
   expect(woken).toEqual([target.id])
   expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({
@@ -108,8 +146,13 @@ test('a cancel request wakes the reconciler and stays pending until the operatio
   expect(await operations.state(db, id)).toMatchObject({ status: 'cancelling' })
   await write((tx) => operations.set(tx, id, { status: 'cancelled' }))
   await write((tx) => operations.set(tx, id, { status: 'running' }))
-  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'cancelled', ended_at: expect.any(String) as string })
-  expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'operation_ended' })
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({
+    status: 'cancelled',
+    ended_at: expect.any(String) as string,
+  })
+  expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({
+    code: 'operation_ended',
+  })
 })
 
 test('only a failed operation can be retried; a retry runs its failed steps again as a new attempt', async () => {
@@ -138,27 +181,46 @@ test('a retry is refused while another operation runs on the same object', async
   const { id } = await begin(target)
   await write((tx) => operations.set(tx, id, { status: 'failed' }))
   await begin(target)
-  expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({ code: 'operation_running' })
+  expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({
+    code: 'operation_running',
+  })
 })
 
 test("a viewer can read operations but not change them; operations outside of the user's scopes are not found", async () => {
   const { id } = await begin()
-  expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'forbidden' })
+  expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({
+    code: 'forbidden',
+  })
   const hidden = await write((tx) =>
-    operations.create(tx, system, { kind: 'clusterCreate', target: { id: randomUUID(), name: 'c' }, queue: 'demo', steps: [] }),
+    operations.create(tx, system, {
+      kind: 'clusterCreate',
+      target: { id: randomUUID(), name: 'c' },
+      queue: 'demo',
+      steps: [],
+    }),
   )
-  await db.updateTable('operation').set({ scope: 'users:manage' }).where('id', '=', hidden.id).execute()
+  await db
+    .updateTable('operation')
+    .set({ scope: 'users:manage' })
+    .where('id', '=', hidden.id)
+    .execute()
   expect((await viewer.call(operationGet, { params: { id: hidden.id } })).status).toBe(404)
   expect((await viewer.call(operationCancel, { params: { id: hidden.id } })).status).toBe(404)
   expect((await admin.call(operationGet, { params: { id: hidden.id } })).status).toBe(200)
-  const seen = async (who: typeof viewer) => (await who.call(operationList, { query: { per_page: 1000 } })).answer!.items.some((o) => o.id === hidden.id)
+  const seen = async (who: typeof viewer) =>
+    (await who.call(operationList, { query: { per_page: 1000 } })).answer!.items.some(
+      (o) => o.id === hidden.id,
+    )
   expect([await seen(admin), await seen(viewer)]).toEqual([true, false])
 })
 
 test('the list of operations is filtered by status, kind, target and user', async () => {
   const target = { kind: 'server' as const, id: randomUUID() as string, name: 'filtered' }
   const { id } = await begin(target)
-  const ids = async (query: object) => (await viewer.call(operationList, { query: { ...query, target: target.id } })).answer!.items.map((o) => o.id)
+  const ids = async (query: object) =>
+    (
+      await viewer.call(operationList, { query: { ...query, target: target.id } })
+    ).answer!.items.map((o) => o.id)
   expect(await ids({})).toEqual([id])
   expect(await ids({ status: 'open' })).toEqual([id])
   expect(await ids({ status: 'done' })).toEqual([])
@@ -181,7 +243,13 @@ test('the overview shows running and failed operations', async () => {
 
 test('arguments that an older version did not store get their defaults when an operation is read', async () => {
   const target = { id: randomUUID(), name: 'calm-otter-101' }
-  const reset = { kind: 'serverReset', target, steps: [], queue: 'demo', arguments: { keep_workload_disks: true } } as const
+  const reset = {
+    kind: 'serverReset',
+    target,
+    steps: [],
+    queue: 'demo',
+    arguments: { keep_workload_disks: true },
+  } as const
   const { id } = await write((tx) => operations.create(tx, system, reset))
   const { id: older } = await begin()
   const kept = (of: string) => operations.argumentsOf(db, of, 'serverReset')
@@ -191,9 +259,12 @@ test('arguments that an older version did not store get their defaults when an o
     { keep_workload_disks: false },
   ])
   // Creating a reset without its arguments doesn't compile.
-  expectTypeOf<{ kind: 'serverReset'; target: typeof target; steps: []; queue: string }>().not.toExtend<
-    Parameters<typeof operations.create<'serverReset'>>[2]
-  >()
+  expectTypeOf<{
+    kind: 'serverReset'
+    target: typeof target
+    steps: []
+    queue: string
+  }>().not.toExtend<Parameters<typeof operations.create<'serverReset'>>[2]>()
 })
 
 test('steps can be added while an operation runs, each only once', async () => {
@@ -204,20 +275,35 @@ test('steps can be added while an operation runs, each only once', async () => {
   ]
   await write((tx) => operations.addSteps(tx, id, more))
   await write((tx) => operations.addSteps(tx, id, more))
-  expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
+  expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual([
+    'Ask it to reboot',
+    'Wait for it',
+    'Reset it',
+  ])
 })
 
 test('an error of the reconciler is shown on the operation and its step until the next success, without secrets', async () => {
   const { id } = await begin()
   await write((tx) => operations.step(tx, id, 'ask', { status: 'running' }))
   const look = async () => {
-    const { answer } = await (await backend.signIn({ role: 'viewer' })).call(operationGet, { params: { id } })
+    const { answer } = await (
+      await backend.signIn({ role: 'viewer' })
+    ).call(operationGet, { params: { id } })
     return { reason: answer!.reason, steps: answer!.steps.map((s) => s.reason) }
   }
-  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  const version = async () =>
+    (
+      await db
+        .selectFrom('operation')
+        .select('version')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+    ).version
   const before = await version()
   const key = Buffer.alloc(32, 7).toString('base64')
-  failing = new Error(`bad key ${key}\nin -----BEGIN EC PRIVATE KEY-----\n${key}\n-----END EC PRIVATE KEY-----`)
+  failing = new Error(
+    `bad key ${key}\nin -----BEGIN EC PRIVATE KEY-----\n${key}\n-----END EC PRIVATE KEY-----`,
+  )
   await backend.engine.settle()
   const told = 'An unexpected error; Steelyard tries again: bad key … in …'
   expect(await look()).toEqual({ reason: told, steps: [told, null] })
@@ -226,7 +312,11 @@ test('an error of the reconciler is shown on the operation and its step until th
   expect(after).toBeGreaterThan(before)
   await backend.engine.run(10_000)
   expect(await version()).toBe(after)
-  failing = Object.assign(new Error('EACCES: permission denied, open'), { syscall: 'open', code: 'EACCES', path: '/var/lib/steelyard/escrow' })
+  failing = Object.assign(new Error('EACCES: permission denied, open'), {
+    syscall: 'open',
+    code: 'EACCES',
+    path: '/var/lib/steelyard/escrow',
+  })
   await backend.engine.run(60_000)
   expect((await look()).reason).toBe('/var/lib/steelyard/escrow: permission denied')
   failing = undefined

@@ -1,4 +1,7 @@
-/** Operations: work that outlives a request. Other domains create, advance and end them in their own transactions; users watch, cancel and retry. */
+/**
+ * Operations: work that outlives a request. Other domains create, advance and end them in their own
+ * transactions; users watch, cancel and retry.
+ */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import type { Input } from '#contract/operation.ts'
@@ -31,19 +34,31 @@ export function operationRoutes(app: FastifyInstance, operations: Operations): v
   on(operationList, ({ caller, query }) => operations.list(signedIn(caller), query))
   on(operationGet, ({ caller, params }) => operations.get(signedIn(caller), params.id))
   on(operationCancel, ({ caller, params }) => operations.cancel(signedIn(caller), params.id))
-  on(operationRetry, ({ caller, params, body }) => operations.retry(signedIn(caller), params.id, body.confirmed_disks))
-  on(operationRetryDisks, ({ caller, params }) => operations.retryDisks(signedIn(caller), params.id))
+  on(operationRetry, ({ caller, params, body }) =>
+    operations.retry(signedIn(caller), params.id, body.confirmed_disks),
+  )
+  on(operationRetryDisks, ({ caller, params }) =>
+    operations.retryDisks(signedIn(caller), params.id),
+  )
 }
 
 export function operations(parts: OperationParts) {
   const view = viewing(parts)
   const writes = writing(parts, view)
   parts.engine.carriedBy({ carried: view.carried, halted: (...args) => writes.halted(...args) })
-  return { ...reading(parts, view), ...writes, ...requests(parts, view), worksPerServer: view.worksPerServer }
+  return {
+    ...reading(parts, view),
+    ...writes,
+    ...requests(parts, view),
+    worksPerServer: view.worksPerServer,
+  }
 }
 
 const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
-  async list(caller: UserCaller, query: Input<typeof operationList>['query']): Promise<Page<Operation>> {
+  async list(
+    caller: UserCaller,
+    query: Input<typeof operationList>['query'],
+  ): Promise<Page<Operation>> {
     const { rows, total } = await store.page(db, query, caller.scopes)
     return { items: await shown(db, rows), page: query.page, per_page: query.per_page, total }
   },
@@ -56,11 +71,15 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   },
 
   /** For the overview: the newest running operations, or the latest failures. */
-  recent: async (which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]> =>
-    shown(db, await store.recent(db, which, scopes, limit)),
+  recent: async (
+    which: 'running' | 'failed',
+    scopes: readonly Scope[],
+    limit: number,
+  ): Promise<Operation[]> => shown(db, await store.recent(db, which, scopes, limit)),
 
   /** Operations on hold after a restore. */
-  held: async (on: Db | Tx): Promise<Operation[]> => Promise.all((await store.heldOf(on)).map((row) => whole(on, row.id))),
+  held: async (on: Db | Tx): Promise<Operation[]> =>
+    Promise.all((await store.heldOf(on)).map((row) => whole(on, row.id))),
 
   /** Open operations on an object. */
   open: store.openOf,
@@ -72,26 +91,52 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   },
 
   /** For reconcilers: the open operation of a queue's object. */
-  async carriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean } | undefined> {
+  async carriedBy(
+    on: Db | Tx,
+    work: Work,
+  ): Promise<{ operation: Operation; isCancelled: boolean } | undefined> {
     const found = await store.carriedBy(on, work)
     return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }
   },
 
   /** All open operations of a queue's object, oldest first. For reconcilers. */
-  async allCarriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean; round: number }[]> {
+  async allCarriedBy(
+    on: Db | Tx,
+    work: Work,
+  ): Promise<{ operation: Operation; isCancelled: boolean; round: number }[]> {
     const found = await store.allCarriedBy(on, work)
-    return found.map((one) => ({ operation: plain(one), isCancelled: one.row.cancel_requested_at !== null, round: one.row.round }))
+    return found.map((one) => ({
+      operation: plain(one),
+      isCancelled: one.row.cancel_requested_at !== null,
+      round: one.row.round,
+    }))
   },
 
-  /** Average duration in seconds of the steps of a cluster's earlier operations, by the prefix of their keys. */
+  /**
+   * Average duration in seconds of the steps of a cluster's earlier operations, by the prefix of
+   * their keys.
+   */
   durations: store.durations,
 
-  /** For reconcilers: the operation's arguments; default arguments if the operation is of another kind. */
-  async argumentsOf<K extends KindWithArguments>(on: Db | Tx, id: string, kind: K): Promise<ArgumentsOf<K>> {
+  /**
+   * For reconcilers: the operation's arguments; default arguments if the operation is of another
+   * kind.
+   */
+  async argumentsOf<K extends KindWithArguments>(
+    on: Db | Tx,
+    id: string,
+    kind: K,
+  ): Promise<ArgumentsOf<K>> {
     const row = await store.byId(on, id)
-    return z.parse(operationTable[kind].arguments, row?.kind === kind ? row.arguments : {}) as ArgumentsOf<K>
+    return z.parse(
+      operationTable[kind].arguments,
+      row?.kind === kind ? row.arguments : {},
+    ) as ArgumentsOf<K>
   },
 
-  /** For reconcilers: what users want the operation to do (cancel, retry). `round` counts from 1 and increases with each retry by a user. */
+  /**
+   * For reconcilers: what users want the operation to do (cancel, retry). `round` counts from 1 and
+   * increases with each retry by a user.
+   */
   state: store.state,
 })

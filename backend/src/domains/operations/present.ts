@@ -1,4 +1,7 @@
-/** Converts operations for users, with the errors that block them, and writes events about operations. */
+/**
+ * Converts operations for users, with the errors that block them, and writes events about
+ * operations.
+ */
 import type { Operation } from '#contract/operations.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -12,29 +15,49 @@ export type View = ReturnType<typeof viewing>
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
-/** Queue and key of each reconciler that carries out an operation; `nodeId`: the server that it works on, or null. Empty for an ended operation. */
-function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, string>): { object: Work; nodeId: string | null }[] {
+/**
+ * Queue and key of each reconciler that carries out an operation; `nodeId`: the server that it
+ * works on, or null. Empty for an ended operation.
+ */
+function workOf(
+  { row, steps }: store.Found,
+  perServer: ReadonlyMap<string, string>,
+): { object: Work; nodeId: string | null }[] {
   const { queue, queue_key: key } = row
   if (queue === null || key === null || row.ended_at !== null) return []
   const each = perServer.get(queue)
   const nodes = each === undefined ? [] : [...new Set(steps.flatMap((s) => s.node_id ?? []))]
-  return [{ object: { queue, key }, nodeId: null }, ...nodes.map((nodeId) => ({ object: { queue: each!, key: `${key}/${nodeId}` }, nodeId }))]
+  return [
+    { object: { queue, key }, nodeId: null },
+    ...nodes.map((nodeId) => ({ object: { queue: each!, key: `${key}/${nodeId}` }, nodeId })),
+  ]
 }
 
 /** The step that a reconciler's error blocks: the running step, else the next one. */
 const stopped = (steps: readonly store.StepRow[]): store.StepRow | undefined =>
-  steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
+  steps.find((s) => s.status === 'running' || s.status === 'waiting') ??
+  steps.find((s) => s.status === 'todo')
 
-/** Says what an operation that is being cancelled waits for: its reconciler ends it between two steps, or in a step that can be left. */
+/**
+ * Says what an operation that is being cancelled waits for: its reconciler ends it between two
+ * steps, or in a step that can be left.
+ */
 function withWait(operation: Operation): Operation {
   const { status, reason, steps } = operation
   const step = steps.find((s) => s.status === 'running' || s.status === 'waiting')
   if (status !== 'cancelling' || reason !== null || !step) return operation
-  return { ...operation, reason: `Waits until this step is over or can be left: ${step.title}${step.reason === null ? '' : `. ${step.reason}`}` }
+  return {
+    ...operation,
+    reason: `Waits until this step is over or can be left: ${step.title}${step.reason === null ? '' : `. ${step.reason}`}`,
+  }
 }
 
 /** @param troubles reasons of failed runs, from `engine.troubles` */
-function present(found: store.Found, perServer: ReadonlyMap<string, string>, troubles: Awaited<ReturnType<OperationParts['engine']['troubles']>>): Operation {
+function present(
+  found: store.Found,
+  perServer: ReadonlyMap<string, string>,
+  troubles: Awaited<ReturnType<OperationParts['engine']['troubles']>>,
+): Operation {
   const { row, steps } = found
   const atStep = new Map<string, string>()
   let { reason } = row
@@ -77,18 +100,32 @@ export const maySee = (caller: UserCaller, { scope }: Pick<store.OperationRow, '
 export function viewing({ tell, engine }: OperationParts) {
   const perServer = new Map<string, string>()
 
-  const announced = (tx: Tx, caller: Caller, how: 'created' | 'updated', { id, version, scope }: store.OperationRow) =>
-    tell(tx, caller, { name: `operation.${how}`, object: { kind: 'operation', id }, version, scope })
+  const announced = (
+    tx: Tx,
+    caller: Caller,
+    how: 'created' | 'updated',
+    { id, version, scope }: store.OperationRow,
+  ) =>
+    tell(tx, caller, {
+      name: `operation.${how}`,
+      object: { kind: 'operation', id },
+      version,
+      scope,
+    })
 
   engine.onTrouble(async (tx, { queue, key }) => {
-    for (const { id } of await store.openOn(tx, wholes({ queue, key }))) await announced(tx, system, 'updated', await store.update(tx, id, {}))
+    for (const { id } of await store.openOn(tx, wholes({ queue, key })))
+      await announced(tx, system, 'updated', await store.update(tx, id, {}))
   })
 
   /** The objects that carry out an operation, and its open operations of halted ones. */
-  const objectsOf = (found: store.Found): Work[] => workOf(found, perServer).map(({ object }) => object)
+  const objectsOf = (found: store.Found): Work[] =>
+    workOf(found, perServer).map(({ object }) => object)
   const wholes = ({ queue, key }: Work): Work[] => [
     { queue, key },
-    ...[...perServer].flatMap(([whole, each]) => (each === queue ? [{ queue: whole, key: key.slice(0, key.lastIndexOf('/')) }] : [])),
+    ...[...perServer].flatMap(([whole, each]) =>
+      each === queue ? [{ queue: whole, key: key.slice(0, key.lastIndexOf('/')) }] : [],
+    ),
   ]
 
   /** Converts rows, with the current errors of their reconcilers. */
@@ -103,13 +140,17 @@ export function viewing({ tell, engine }: OperationParts) {
     objectsOf,
     wholes,
     carried: () => store.carried(perServer),
-    whole: async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!,
+    whole: async (on: Db | Tx, id: string): Promise<Operation> =>
+      (await shown(on, [(await store.get(on, id))!]))[0]!,
     /** Converts rows for reconcilers, without errors. */
     plain: (found: store.Found): Operation => present(found, perServer, new Map()),
     wake: async (tx: Tx, { queue, queue_key }: store.OperationRow): Promise<void> => {
       if (queue !== null && queue_key !== null) await engine.wake(tx, queue, queue_key)
     },
-    /** Declares that operations of `queue` also use the queue `each`, with keys `<operation's key>/<server's id>`. Errors are shown at the server's steps. */
+    /**
+     * Declares that operations of `queue` also use the queue `each`, with keys `<operation's
+     * key>/<server's id>`. Errors are shown at the server's steps.
+     */
     worksPerServer: (queue: string, each: string): void => void perServer.set(queue, each),
   }
 }

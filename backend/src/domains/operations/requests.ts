@@ -2,10 +2,24 @@
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
-import { canCancelOperation, canRetryOperation, isScheduled, type Operation, type operationRetryDisks, operationTable } from '#contract/operations.ts'
+import {
+  canCancelOperation,
+  canRetryOperation,
+  isScheduled,
+  type Operation,
+  type operationRetryDisks,
+  operationTable,
+} from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
-import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
+import {
+  canWipe,
+  type ChosenDisks,
+  type ConfirmedDisk,
+  type Disk,
+  type DiskFacts,
+  disksToConfirm,
+} from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type HoldOwner, holdOf } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
@@ -21,21 +35,38 @@ export interface Wipes {
   agree(tx: Tx): Promise<void>
 }
 interface RetryGuard {
-  /** Whether a retry is possible. Called before the operation's row is locked, because the operation's target must always be locked first. */
+  /**
+   * Whether a retry is possible. Called before the operation's row is locked, because the
+   * operation's target must always be locked first.
+   */
   may(tx: Tx, operation: { readonly id: string; readonly key: string }): Promise<Verdict>
-  /** The disks that a retry would wipe. Called outside of a transaction, because the guard may contact machines. */
+  /**
+   * The disks that a retry would wipe. Called outside of a transaction, because the guard may
+   * contact machines.
+   */
   wipes?(operation: { readonly id: string; readonly key: string }): Promise<Wipes>
 }
 
 /** The identifying fields of a disk. */
-export const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
+export const shownDisk = ({
+  id,
+  size,
+  type,
+  model,
+  serial,
+  wwid,
+  transport,
+  readonly,
+  content,
+}: DiskFacts): Disk =>
   Object.fromEntries(
     Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
       ([, value]) => value !== null && value !== undefined && value !== '',
     ),
   ) as Disk
 
-const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict => permits(caller.scopes, `${operationTable[kind].scope}:write`)
+const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict =>
+  permits(caller.scopes, `${operationTable[kind].scope}:write`)
 
 /** Locks the operation's row and returns it. @throws Problem not_found, forbidden */
 async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
@@ -45,7 +76,10 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   return row
 }
 
-export function requests({ db, clock, record, engine }: OperationParts, { wake, whole, objectsOf }: View) {
+export function requests(
+  { db, clock, record, engine }: OperationParts,
+  { wake, whole, objectsOf }: View,
+) {
   const guards = new Map<string, RetryGuard>()
 
   const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
@@ -56,11 +90,24 @@ export function requests({ db, clock, record, engine }: OperationParts, { wake, 
   /** Undefined if this caller can't retry the operation; another check reports the reason. */
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
     const row = await store.byId(db, id)
-    if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok || !mayChange(caller, row).ok) return undefined
+    if (
+      !row ||
+      row.queue === null ||
+      row.queue_key === null ||
+      !canRetryOperation(row).ok ||
+      !mayChange(caller, row).ok
+    )
+      return undefined
     return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
   }
 
-  const written = async (tx: Tx, caller: UserCaller, action: AuditAction, row: store.OperationRow, after: store.OperationRow): Promise<Operation> => {
+  const written = async (
+    tx: Tx,
+    caller: UserCaller,
+    action: AuditAction,
+    row: store.OperationRow,
+    after: store.OperationRow,
+  ): Promise<Operation> => {
     await record(tx, caller, {
       action,
       target: { kind: 'operation', id: row.id, name: `${row.kind} ${row.target_name}` },
@@ -78,27 +125,52 @@ export function requests({ db, clock, record, engine }: OperationParts, { wake, 
       inTransaction(db, async (tx) => {
         const row = await lockFor(tx, caller, id)
         demand(canCancelOperation(row), 'operation_ended')
-        const after = await store.update(tx, id, { status: 'cancelling', cancel_requested_at: new Date(clock.now()) })
+        const after = await store.update(tx, id, {
+          status: 'cancelling',
+          cancel_requested_at: new Date(clock.now()),
+        })
         return written(tx, caller, 'operation.cancel_requested', row, after)
       }),
 
-    /** @throws Problem operation_ended, forbidden; disk_not_confirmed if the retry would wipe an unconfirmed disk */
-    async retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation> {
+    /**
+     * @throws Problem operation_ended, forbidden; disk_not_confirmed if the retry would wipe an
+     * unconfirmed disk
+     */
+    async retry(
+      caller: UserCaller,
+      id: string,
+      confirmed: readonly ConfirmedDisk[],
+    ): Promise<Operation> {
       const wipes = await wipesOf(caller, id)
       return inTransaction(db, async (tx) => {
         const may = await mayRetry(tx, id)
         const row = await lockFor(tx, caller, id)
         demand(canRetryOperation(row), 'operation_ended')
-        // Additions of servers may run concurrently. Every other operation is exclusive on its target.
+        // Additions of servers may run concurrently. Every other operation is exclusive on its
+        // target.
         const alone = row.target_id !== null && row.target_kind !== 'datacenter'
-        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id && !isScheduled(o)) : undefined
-        if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
+        const other = alone
+          ? (await store.openOf(tx, row.target_kind, row.target_id!)).find(
+              (o) => o.id !== id && !isScheduled(o),
+            )
+          : undefined
+        if (other)
+          throw new Problem(
+            'operation_running',
+            `Another operation on ${row.target_name} has not ended`,
+          )
         demand(may, 'operation_ended')
         if (row.queue_key !== null) await demandFree(tx, row.queue_key, row.target_name)
         demand(canWipe(wipes?.chosen ?? [], confirmed), 'disk_not_confirmed')
         await wipes?.agree(tx)
         await store.reopenSteps(tx, id)
-        const again = { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 } as const
+        const again = {
+          status: 'running',
+          reason: null,
+          ended_at: null,
+          cancel_requested_at: null,
+          round: row.round + 1,
+        } as const
         return written(tx, caller, 'operation.retried', row, await store.update(tx, id, again))
       })
     },
@@ -108,24 +180,44 @@ export function requests({ db, clock, record, engine }: OperationParts, { wake, 
       const row = await store.byId(db, id)
       if (!row || !maySee(caller, row)) throw unknownOperation()
       const wipes = await wipesOf(caller, id)
-      return { items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })) }
+      return {
+        items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({
+          ...one,
+          disk: shownDisk(one.disk),
+        })),
+      }
     },
 
-    /** The held object to resume before the operation continues; undefined if the operation isn't held. @throws Problem not_found, forbidden */
+    /**
+     * The held object to resume before the operation continues; undefined if the operation isn't
+     * held. @throws Problem not_found, forbidden
+     */
     async heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined> {
       const row = await lockFor(tx, caller, id)
       return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
     },
 
-    /** Resumes an operation whose work was halted (`engine/crashes.ts`); undefined if none was. @throws Problem not_found, forbidden */
+    /**
+     * Resumes an operation whose work was halted (`engine/crashes.ts`); undefined if none was.
+     * @throws Problem not_found, forbidden
+     */
     async resumeHalted(tx: Tx, caller: UserCaller, id: string): Promise<Operation | undefined> {
       const row = await lockFor(tx, caller, id)
       if (!(await engine.resume(tx, objectsOf((await store.get(tx, id))!)))) return undefined
       const status = row.status === 'waiting' ? ('running' as const) : row.status
-      return written(tx, caller, 'operation.resumed', row, await store.update(tx, id, { status, reason: null }))
+      return written(
+        tx,
+        caller,
+        'operation.resumed',
+        row,
+        await store.update(tx, id, { status, reason: null }),
+      )
     },
 
-    /** Sets a queue's guard, which decides whether a failed operation can be retried and which disks a retry would wipe. */
+    /**
+     * Sets a queue's guard, which decides whether a failed operation can be retried and which disks
+     * a retry would wipe.
+     */
     guardRetry: (queue: string, guard: RetryGuard): void => void guards.set(queue, guard),
   }
 }

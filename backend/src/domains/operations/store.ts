@@ -18,7 +18,12 @@ export interface Found {
 const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<Found[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
-  const steps = await db.selectFrom('operation_step').selectAll().where('operation_id', 'in', ids).orderBy('position').execute()
+  const steps = await db
+    .selectFrom('operation_step')
+    .selectAll()
+    .where('operation_id', 'in', ids)
+    .orderBy('position')
+    .execute()
   const byOperation = Map.groupBy(steps, (s) => s.operation_id)
   return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
 }
@@ -35,15 +40,23 @@ const readers: SqlReaders<typeof operationList.list> = {
   tie: sql`id`,
 }
 
-/** Operations that the reader may see: those without a scope, or with one of the reader's scopes. */
+/**
+ * Operations that the reader may see: those without a scope, or with one of the reader's scopes.
+ */
 const visible = (db: Db, scopes: readonly string[]) =>
   db
     .selectFrom('operation')
     .selectAll()
-    .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
+    .where((e) =>
+      e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]),
+    )
 
 /** `scopes`: the reader's scopes. */
-export async function page(db: Db, query: Input<typeof operationList>['query'], scopes: readonly string[]) {
+export async function page(
+  db: Db,
+  query: Input<typeof operationList>['query'],
+  scopes: readonly string[],
+) {
   const { rows, total } = await readPage(visible(db, scopes), operationList.list, readers, query)
   return { rows: await withSteps(db, rows), total }
 }
@@ -70,18 +83,29 @@ export async function carriedBy(on: Db | Tx, work: Work): Promise<Found | undefi
 }
 
 /** Every open operation of a queue's object, oldest first. */
-export const allCarriedBy = async (on: Db | Tx, work: Work): Promise<Found[]> => withSteps(on, await openAt(on, work).execute())
+export const allCarriedBy = async (on: Db | Tx, work: Work): Promise<Found[]> =>
+  withSteps(on, await openAt(on, work).execute())
 
 /** Removes an operation's steps. */
-export const dropSteps = (tx: Tx, id: string) => tx.deleteFrom('operation_step').where('operation_id', '=', id).execute()
+export const dropSteps = (tx: Tx, id: string) =>
+  tx.deleteFrom('operation_step').where('operation_id', '=', id).execute()
 
-/** Average duration in seconds of the steps of earlier operations on a cluster, by the prefix of the steps' keys. */
-export async function durations(on: Db | Tx, clusterId: string): Promise<ReadonlyMap<string, number>> {
+/**
+ * Average duration in seconds of the steps of earlier operations on a cluster, by the prefix of the
+ * steps' keys.
+ */
+export async function durations(
+  on: Db | Tx,
+  clusterId: string,
+): Promise<ReadonlyMap<string, number>> {
   const prefix = sql<string>`split_part(s.key, '/', 1)`
   const rows = await on
     .selectFrom('operation_step as s')
     .innerJoin('operation as o', 'o.id', 's.operation_id')
-    .select([prefix.as('prefix'), sql<number>`avg(extract(epoch from s.ended_at - s.started_at))::float8`.as('seconds')])
+    .select([
+      prefix.as('prefix'),
+      sql<number>`avg(extract(epoch from s.ended_at - s.started_at))::float8`.as('seconds'),
+    ])
     .where('o.target_kind', '=', 'cluster')
     .where('o.target_id', '=', clusterId)
     .where('s.status', '=', 'done')
@@ -91,11 +115,17 @@ export async function durations(on: Db | Tx, clusterId: string): Promise<Readonl
 }
 
 export const state = (on: Db | Tx, id: string) =>
-  on.selectFrom('operation').select(['kind', 'status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
+  on
+    .selectFrom('operation')
+    .select(['kind', 'status', 'round', 'cancel_requested_at'])
+    .where('id', '=', id)
+    .executeTakeFirst()
 
-export const byId = (on: Db | Tx, id: string) => on.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
+export const byId = (on: Db | Tx, id: string) =>
+  on.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+export const lock = (tx: Tx, id: string) =>
+  tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
 export const insert = (tx: Tx, row: Omit<Insertable<Tables['operation']>, 'reason'>) =>
   tx
@@ -108,10 +138,21 @@ export const insert = (tx: Tx, row: Omit<Insertable<Tables['operation']>, 'reaso
 export const insertSteps = async (
   tx: Tx,
   operation_id: string,
-  steps: readonly { readonly key: string; readonly title: string; readonly node_id?: string | null }[],
+  steps: readonly {
+    readonly key: string
+    readonly title: string
+    readonly node_id?: string | null
+  }[],
   from: number,
 ): Promise<void> => {
-  const rows = steps.map(({ key, title, node_id = null }, i) => ({ operation_id, key, position: from + i, title, node_id, reason: null }))
+  const rows = steps.map(({ key, title, node_id = null }, i) => ({
+    operation_id,
+    key,
+    position: from + i,
+    title,
+    node_id,
+    reason: null,
+  }))
   if (rows.length > 0) await tx.insertInto('operation_step').values(rows).execute()
 }
 
@@ -135,10 +176,22 @@ export const steps = (tx: Tx, id: string, keys: readonly string[]) =>
 export const updateSteps = (tx: Tx, id: string, rows: readonly StepRow[]) =>
   sql`update operation_step as s
     set status = n.status, title = n.title, node_id = n.node_id, reason = n.reason, attempt = n.attempt, started_at = n.started_at, ended_at = n.ended_at
-    from json_populate_recordset(null::operation_step, ${JSON.stringify(rows)}) as n where s.operation_id = ${id} and s.key = n.key`.execute(tx)
+    from json_populate_recordset(null::operation_step, ${JSON.stringify(rows)}) as n where s.operation_id = ${id} and s.key = n.key`.execute(
+    tx,
+  )
 
-export const updateStep = (tx: Tx, id: string, key: string, change: Updateable<Tables['operation_step']>) =>
-  tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
+export const updateStep = (
+  tx: Tx,
+  id: string,
+  key: string,
+  change: Updateable<Tables['operation_step']>,
+) =>
+  tx
+    .updateTable('operation_step')
+    .set(change)
+    .where('operation_id', '=', id)
+    .where('key', '=', key)
+    .execute()
 
 /** Reopens failed steps. */
 export const reopenSteps = (tx: Tx, id: string) =>
@@ -160,11 +213,24 @@ export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =
 
 /** Held operations, optionally only of objects whose keys begin with these ids. */
 export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<OperationRow[]> {
-  const held = on.selectFrom('operation').selectAll().where('held_since', 'is not', null).where('ended_at', 'is', null).orderBy('created_at')
-  return (subjects === undefined ? held : held.where(sql<string>`split_part(queue_key, '/', 1)`, 'in', ['', ...subjects])).execute()
+  const held = on
+    .selectFrom('operation')
+    .selectAll()
+    .where('held_since', 'is not', null)
+    .where('ended_at', 'is', null)
+    .orderBy('created_at')
+  return (
+    subjects === undefined
+      ? held
+      : held.where(sql<string>`split_part(queue_key, '/', 1)`, 'in', ['', ...subjects])
+  ).execute()
 }
 
-export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', id: string): Promise<OperationRow[]> =>
+export const openOf = (
+  db: Db | Tx,
+  kind: 'server' | 'cluster' | 'datacenter',
+  id: string,
+): Promise<OperationRow[]> =>
   db
     .selectFrom('operation')
     .selectAll()
@@ -187,13 +253,21 @@ export const openOn = (tx: Tx, objects: readonly Work[]) =>
 
 /**
  * Whether an open operation carries the row `w` of `wake_up`, itself or as one of its servers.
- * @param perServer queues of operations, with the queue of their servers, whose keys are `<operation's key>/<server's id>`
+ * @param perServer queues of operations, with the queue of their servers, whose keys are
+ * `<operation's key>/<server's id>`
  */
-export const carried = (perServer: ReadonlyMap<string, string>): RawBuilder<boolean> => sql<boolean>`exists (
+export const carried = (
+  perServer: ReadonlyMap<string, string>,
+): RawBuilder<boolean> => sql<boolean>`exists (
   select from operation o left join json_to_recordset(${JSON.stringify([...perServer].map(([whole, each]) => ({ whole, each })))}) as p (whole text, each text) on p.whole = o.queue
   where o.ended_at is null and ((o.queue = w.queue and o.queue_key = w.key) or (p.each = w.queue and starts_with(w.key, o.queue_key || '/'))))`
 
-export async function recent(db: Db, which: 'running' | 'failed', scopes: readonly string[], limit: number) {
+export async function recent(
+  db: Db,
+  which: 'running' | 'failed',
+  scopes: readonly string[],
+  limit: number,
+) {
   const rows = await (
     which === 'running'
       ? visible(db, scopes).where('ended_at', 'is', null).orderBy('created_at', 'desc')

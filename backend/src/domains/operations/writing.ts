@@ -31,19 +31,30 @@ interface NewOperation {
   /** The target's kind follows from the operation's kind (`operationTable`). */
   readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
-  /** Queue of the reconciler that carries out the operation. A creation, cancel or retry wakes the reconciler. `queueKey`: by default the target's id. */
+  /**
+   * Queue of the reconciler that carries out the operation. A creation, cancel or retry wakes the
+   * reconciler. `queueKey`: by default the target's id.
+   */
   readonly queue: string
   readonly queueKey?: string
   /** Details of the audit entry; null if the use-case writes the entry itself. */
   readonly audit?: Pick<Change, 'before' | 'after'> | null
   readonly arguments?: unknown
-  /** Earliest start of a scheduled operation, and whether it runs only in its cluster's maintenance window. Its reconciler applies both. */
+  /**
+   * Earliest start of a scheduled operation, and whether it runs only in its cluster's maintenance
+   * window. Its reconciler applies both.
+   */
   readonly startsAt?: Date | null
   readonly inWindow?: boolean
 }
-type OfKind<K extends OperationKind> = { readonly kind: K } & (K extends KindWithArguments ? { readonly arguments: ArgumentsOf<K> } : unknown)
+type OfKind<K extends OperationKind> = { readonly kind: K } & (K extends KindWithArguments
+  ? { readonly arguments: ArgumentsOf<K> }
+  : unknown)
 
-/** Change of a step. Times and the attempt follow from the status. `node_id` is set when the server of a step becomes known. */
+/**
+ * Change of a step. Times and the attempt follow from the status. `node_id` is set when the server
+ * of a step becomes known.
+ */
 type StepChange = Partial<Pick<Step, 'status' | 'node_id' | 'reason' | 'title'>>
 
 /** @throws Problem operation_running for a held object */
@@ -51,9 +62,13 @@ export async function demandFree(tx: Tx, key: string, name: string): Promise<voi
   if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
 }
 
-export function writing({ clock, record }: OperationParts, { announced, whole, wake, wholes }: View) {
+export function writing(
+  { clock, record }: OperationParts,
+  { announced, whole, wake, wholes }: View,
+) {
   const now = () => new Date(clock.now())
-  const updated = async (tx: Tx, id: string, change: Parameters<typeof store.update>[2]) => announced(tx, system, 'updated', await store.update(tx, id, change))
+  const updated = async (tx: Tx, id: string, change: Parameters<typeof store.update>[2]) =>
+    announced(tx, system, 'updated', await store.update(tx, id, change))
 
   const insert = async (
     tx: Tx,
@@ -86,12 +101,20 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     const dated = (at: string | null) => (at === null ? null : new Date(at))
     for (const { key, before } of steps) {
       if (!before) continue
-      await store.updateStep(tx, row.id, key, { ...before, started_at: dated(before.started_at), ended_at: dated(before.ended_at) })
+      await store.updateStep(tx, row.id, key, {
+        ...before,
+        started_at: dated(before.started_at),
+        ended_at: dated(before.ended_at),
+      })
     }
     return row
   }
 
-  const steps = async (tx: Tx, id: string, changes: readonly ({ readonly key: string } & StepChange)[]): Promise<void> => {
+  const steps = async (
+    tx: Tx,
+    id: string,
+    changes: readonly ({ readonly key: string } & StepChange)[],
+  ): Promise<void> => {
     const at = now()
     const current = await store.steps(
       tx,
@@ -101,10 +124,26 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     const changed = changes.flatMap(({ key, ...change }) => {
       const before = current.find((step) => step.key === key)
       if (!before) return []
-      const { status = before.status, reason = status === before.status ? before.reason : null, title = before.title, node_id = before.node_id } = change
-      if (status === before.status && reason === before.reason && title === before.title && node_id === before.node_id) return []
-      const begins = (status === 'running' || status === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
-      const ends = (status === 'done' || status === 'failed' || status === 'skipped') && before.status !== status
+      const {
+        status = before.status,
+        reason = status === before.status ? before.reason : null,
+        title = before.title,
+        node_id = before.node_id,
+      } = change
+      if (
+        status === before.status &&
+        reason === before.reason &&
+        title === before.title &&
+        node_id === before.node_id
+      )
+        return []
+      const begins =
+        (status === 'running' || status === 'waiting') &&
+        before.status !== 'running' &&
+        before.status !== 'waiting'
+      const ends =
+        (status === 'done' || status === 'failed' || status === 'skipped') &&
+        before.status !== status
       return [
         {
           ...before,
@@ -112,8 +151,16 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
           title,
           node_id,
           reason,
-          ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
-          ...(ends && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
+          ...(begins && {
+            attempt: before.attempt + 1,
+            started_at: before.started_at ?? at,
+            ended_at: null,
+          }),
+          ...(ends && {
+            ended_at: at,
+            started_at: before.started_at ?? at,
+            attempt: Math.max(1, before.attempt),
+          }),
           ...(status === 'todo' && { started_at: null, ended_at: null }),
         },
       ]
@@ -126,10 +173,17 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
   }
 
   return {
-    /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
-    async create<K extends OperationKind>(tx: Tx, caller: Caller, operation: NewOperation & OfKind<K>): Promise<Operation> {
+    /**
+     * Creates an operation in the caller's transaction and wakes its reconciler after the commit.
+     */
+    async create<K extends OperationKind>(
+      tx: Tx,
+      caller: Caller,
+      operation: NewOperation & OfKind<K>,
+    ): Promise<Operation> {
       const { kind, target, queue, queueKey: queue_key = target.id, audit } = operation
-      if (queue_key === null) throw new Error(`An operation without a target needs a key for ${queue}`)
+      if (queue_key === null)
+        throw new Error(`An operation without a target needs a key for ${queue}`)
       await demandFree(tx, queue_key, target.name)
       const row = await insert(tx, caller, operation, { queue, queue_key })
       await announced(tx, caller, 'created', row)
@@ -137,9 +191,12 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
         const of = operationTable[kind].target
         await record(tx, caller, {
           action: operationTable[kind].audit,
-          // The target of an addition of servers is only their datacenter, so the audit entry is about the operation.
+          // The target of an addition of servers is only their datacenter, so the audit entry is
+          // about the operation.
           target:
-            of === 'datacenter' || target.id === null ? { kind: 'operation', id: row.id, name: target.name } : { kind: of, id: target.id, name: target.name },
+            of === 'datacenter' || target.id === null
+              ? { kind: 'operation', id: row.id, name: target.name }
+              : { kind: of, id: target.id, name: target.name },
           ...audit,
           after: { ...audit?.after, operation: row.id },
         })
@@ -148,11 +205,28 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       return whole(tx, row.id)
     },
 
-    /** Records an operation that the caller's transaction completes. The caller writes the audit entry. */
-    async done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation> {
+    /**
+     * Records an operation that the caller's transaction completes. The caller writes the audit
+     * entry.
+     */
+    async done(
+      tx: Tx,
+      caller: Caller,
+      kind: 'serverRemove' | 'clusterImport',
+      target: { readonly id: string; readonly name: string },
+    ): Promise<Operation> {
       const [key, title] = Object.entries(operationTable[kind].steps)[0]!
-      const step = { key, title: title(target), ...(operationTable[kind].target === 'server' && { node_id: target.id }) }
-      const { id } = await insert(tx, caller, { kind, target, steps: [step] }, { queue: null, queue_key: null })
+      const step = {
+        key,
+        title: title(target),
+        ...(operationTable[kind].target === 'server' && { node_id: target.id }),
+      }
+      const { id } = await insert(
+        tx,
+        caller,
+        { kind, target, steps: [step] },
+        { queue: null, queue_key: null },
+      )
       const at = { started_at: now(), ended_at: now() }
       await store.updateStep(tx, id, key, { status: 'done', attempt: 1, ...at })
       await announced(tx, caller, 'created', await store.update(tx, id, { status: 'done', ...at }))
@@ -175,28 +249,48 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       await updated(tx, id, {})
     },
 
-    /** Updates a step. An empty change or an unknown key has no effect. The first running step makes the operation running. */
-    step: (tx: Tx, id: string, key: string, change: StepChange): Promise<void> => steps(tx, id, [{ key, ...change }]),
+    /**
+     * Updates a step. An empty change or an unknown key has no effect. The first running step makes
+     * the operation running.
+     */
+    step: (tx: Tx, id: string, key: string, change: StepChange): Promise<void> =>
+      steps(tx, id, [{ key, ...change }]),
     /** Updates several steps, which counts as one change of the operation. */
     steps,
 
     /**
-     * Updates the operation's status. An ended operation doesn't change. `forGood`: the operation isn't ended by its own reconciler, so its
-     * remaining steps are skipped with the same reason.
+     * Updates the operation's status. An ended operation doesn't change. `forGood`: the operation
+     * isn't ended by its own reconciler, so its remaining steps are skipped with the same reason.
      */
     async set(
       tx: Tx,
       id: string,
-      { status, reason = null, forGood = false }: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null; forGood?: boolean },
+      {
+        status,
+        reason = null,
+        forGood = false,
+      }: {
+        status: Exclude<OperationStatus, 'pending' | 'cancelling'>
+        reason?: string | null
+        forGood?: boolean
+      },
     ): Promise<void> {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return
       // After a requested cancel the status stays `cancelling` until the operation ends.
-      const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
+      const shown =
+        row.status === 'cancelling' && (status === 'running' || status === 'waiting')
+          ? 'cancelling'
+          : status
       if (row.status === shown && row.reason === reason) return
       const at = now()
       if (forGood) await store.skipSteps(tx, id, reason, at)
-      await updated(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
+      await updated(tx, id, {
+        status: shown,
+        reason,
+        started_at: row.started_at ?? at,
+        ended_at: hasEnded({ status: shown }) ? at : null,
+      })
       if (shown === 'done' || shown === 'failed' || shown === 'cancelled') {
         await record(tx, system, {
           action: `operation.${shown}`,
@@ -224,7 +318,8 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     async goOn(tx: Tx, subjects: readonly string[]): Promise<Operation[]> {
       const rows = await store.heldOf(tx, subjects)
       for (const row of rows) {
-        const status = row.status === 'waiting' ? (row.started_at === null ? 'pending' : 'running') : row.status
+        const status =
+          row.status === 'waiting' ? (row.started_at === null ? 'pending' : 'running') : row.status
         await updated(tx, row.id, { status, reason: null, held_since: null })
         await wake(tx, row)
       }

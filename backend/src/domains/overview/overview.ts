@@ -1,4 +1,7 @@
-/** The figures of the overview page, collected from the other domains. Parts that the caller may not read are empty. */
+/**
+ * The figures of the overview page, collected from the other domains. Parts that the caller may not
+ * read are empty.
+ */
 import type { FastifyInstance } from 'fastify'
 import { type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'
@@ -22,15 +25,36 @@ interface OverviewParts {
 const shown = 10
 const shownSubnets = 5
 const noServers: Awaited<ReturnType<Servers['summary']>> = {
-  servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 },
+  servers: {
+    total: 0,
+    maintenance: 0,
+    ready: 0,
+    reachable: 0,
+    unreachable: 0,
+    away: 0,
+    unconfirmed: 0,
+  },
   ailing: [],
   capacity: [],
 }
-const noClusters: Awaited<ReturnType<Clusters['summary']>> = { counts: { total: 0, by_status: {} }, ailing: [] }
+const noClusters: Awaited<ReturnType<Clusters['summary']>> = {
+  counts: { total: 0, by_status: {} },
+  ailing: [],
+}
 const none = { total: 0, in_clusters: 0, free: 0 }
-const noCapacity = { servers: 0, compute_units: none, vcpu: none, memory_bytes: none, disk_bytes: none, unknown_servers: 0 }
+const noCapacity = {
+  servers: 0,
+  compute_units: none,
+  vcpu: none,
+  memory_bytes: none,
+  disk_bytes: none,
+  unknown_servers: 0,
+}
 
-export function overviewRoutes(app: FastifyInstance, { config, datacenters, operations, servers, clusters, subnets }: OverviewParts): void {
+export function overviewRoutes(
+  app: FastifyInstance,
+  { config, datacenters, operations, servers, clusters, subnets }: OverviewParts,
+): void {
   serve(app)(overviewGet, async (call): Promise<Overview> => {
     const caller = signedIn(call.caller)
     const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
@@ -42,8 +66,13 @@ export function overviewRoutes(app: FastifyInstance, { config, datacenters, oper
       operations.recent('running', caller.scopes, shown),
       operations.recent('failed', caller.scopes, shown),
     ])
-    const byPlace = new Map(inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]))
-    const row = (datacenter: Overview['capacity'][number]['datacenter']) => ({ datacenter, ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity) })
+    const byPlace = new Map(
+      inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]),
+    )
+    const row = (datacenter: Overview['capacity'][number]['datacenter']) => ({
+      datacenter,
+      ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity),
+    })
     const attention = [...ailing, ...inventory.ailing]
     return {
       attention: { total: attention.length, items: attention.slice(0, shown) },

@@ -1,6 +1,6 @@
 /**
- * Applies the newest rendered configuration to a server of a cluster. Safe to repeat, because Talos ignores identical bytes. A configuration that Talos
- * refuses is not sent again.
+ * Applies the newest rendered configuration to a server of a cluster. Safe to repeat, because Talos
+ * ignores identical bytes. A configuration that Talos refuses is not sent again.
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
@@ -18,17 +18,26 @@ export const configuringQueue = 'server-config'
 export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
 
-/** Others have changed the machine's configuration, and no user has decided yet which version to keep. */
+/**
+ * Others have changed the machine's configuration, and no user has decided yet which version to
+ * keep.
+ */
 class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers'
 }
 
-/** Others have set images in the machine's configuration that the rendered configuration doesn't name. */
+/**
+ * Others have set images in the machine's configuration that the rendered configuration doesn't
+ * name.
+ */
 class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }
 
-export function configuring({ db, record, servers, access, read }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
+export function configuring(
+  { db, record, servers, access, read }: PatchPlatform,
+  drifts: Pick<Drifts, 'look'>,
+): (job: Job) => Promise<Outcome> {
   const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
@@ -39,13 +48,25 @@ export function configuring({ db, record, servers, access, read }: PatchPlatform
     const cluster = server?.cluster
     if (!cluster) return undefined
     const configs = await outside.configs(db, cluster.id, server.id)
-    const keys = await access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    const keys = await access.talosCredentials(cluster.id, {
+      role: 'os:admin',
+      lifetimeMs: credentialsLifetimeMs,
+    })
     if (configs === null || !keys) return undefined
     const { yaml, generation } = configs.newest
-    const tell = (result: 'ok' | 'invalid' | 'config_drifted', after: object, also?: (tx: Tx) => Promise<void>) =>
+    const tell = (
+      result: 'ok' | 'invalid' | 'config_drifted',
+      after: object,
+      also?: (tx: Tx) => Promise<void>,
+    ) =>
       inTransaction(db, async (tx) => {
         await also?.(tx)
-        await record(tx, system, { action: 'server.configured', target: { kind: 'server', id: server.id, name: server.name }, result, after })
+        await record(tx, system, {
+          action: 'server.configured',
+          target: { kind: 'server', id: server.id, name: server.name },
+          result,
+          after,
+        })
       })
     const hash = createHash('sha256').update(yaml).digest('hex')
     const connection = await servers.connection(server.id)
@@ -54,10 +75,13 @@ export function configuring({ db, record, servers, access, read }: PatchPlatform
         connection.secure(
           keys,
           async (client) => {
-            // Checked on the same connection right before sending, because somebody may be using talosctl.
+            // Checked on the same connection right before sending, because somebody may be using
+            // talosctl.
             const judged = server.status === 'ready' ? await drifts.look(client, server) : null
-            if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen) throw new ChangedByOthers()
-            if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images)) throw new OtherImages()
+            if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
+              throw new ChangedByOthers()
+            if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
+              throw new OtherImages()
             return client.applyConfiguration(yaml, { mode: 'auto' })
           },
           { signal: job.signal, deadlineMs: applyDeadlineMs },
@@ -74,7 +98,9 @@ export function configuring({ db, record, servers, access, read }: PatchPlatform
         return { againMs: 0 }
       }
       if (error instanceof ChangedByOthers) {
-        await tell('config_drifted', { hash }, (tx) => outside.allowOverwrite(tx, cluster.id, server.id, null))
+        await tell('config_drifted', { hash }, (tx) =>
+          outside.allowOverwrite(tx, cluster.id, server.id, null),
+        )
         return undefined
       }
       if (!(error instanceof TalosError && error.kind === 'invalid_argument')) throw error
@@ -84,7 +110,12 @@ export function configuring({ db, record, servers, access, read }: PatchPlatform
   }
 }
 
-/** Whether the machine's configuration names images that a rendered configuration, which has `own`, doesn't have. */
+/**
+ * Whether the machine's configuration names images that a rendered configuration, which has `own`,
+ * doesn't have.
+ */
 function isMissing(own: MachineImages, images: MachineImages): boolean {
-  return (Object.keys(images) as (keyof MachineImages)[]).some((name) => name !== 'install' && images[name] !== own[name])
+  return (Object.keys(images) as (keyof MachineImages)[]).some(
+    (name) => name !== 'install' && images[name] !== own[name],
+  )
 }

@@ -1,4 +1,7 @@
-/** Sends hostile texts while another client reads /healthz. Uses a real socket. Runs alone, not in parallel with other tests. */
+/**
+ * Sends hostile texts while another client reads /healthz. Uses a real socket. Runs alone, not in
+ * parallel with other tests.
+ */
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -26,7 +29,10 @@ test('health checks answer in time while hostile patches are previewed and hosti
   const viewer = await backend.signIn({ role: 'viewer' })
   const operator = await backend.signIn({ role: 'operator' })
   const id = await buildServer(backend)
-  const made = await operator.call(patchCreate, { params: { id }, body: { name: 'a', body: 'machine:\n  sysctls:\n    a: "1"\n' } })
+  const made = await operator.call(patchCreate, {
+    params: { id },
+    body: { name: 'a', body: 'machine:\n  sysctls:\n    a: "1"\n' },
+  })
   const authorization = `Bearer ${viewer.accessToken}`
   const statuses = new Map<number, number>()
   const preview = async (body: string) => {
@@ -39,7 +45,9 @@ test('health checks answer in time while hostile patches are previewed and hosti
     await answer.arrayBuffer()
   }
   const tagged = async (header: string) => {
-    const answer = await fetch(`${url}/v1/nodes/${id}/patches/${made.answer!.patch_id}`, { headers: { authorization, 'if-none-match': header } })
+    const answer = await fetch(`${url}/v1/nodes/${id}/patches/${made.answer!.patch_id}`, {
+      headers: { authorization, 'if-none-match': header },
+    })
     await answer.arrayBuffer()
   }
   // Starts the worker thread and compiles its code, which isn't measured.
@@ -63,7 +71,14 @@ test('health checks answer in time while hostile patches are previewed and hosti
       for (const body of [...bodies.slice(turn), ...bodies.slice(0, turn)]) await preview(body)
     }),
     (async () => {
-      for (const header of [`"a"${tabs}x`, `"a"${tabs}"`, `"${'!'.repeat(15_000)}`, '"a",'.repeat(3_500), `W/"a"${' '.repeat(15_000)}"`]) await tagged(header)
+      for (const header of [
+        `"a"${tabs}x`,
+        `"a"${tabs}"`,
+        `"${'!'.repeat(15_000)}`,
+        '"a",'.repeat(3_500),
+        `W/"a"${' '.repeat(15_000)}"`,
+      ])
+        await tagged(header)
     })(),
   ])
   over.abort()
@@ -75,7 +90,10 @@ test('health checks answer in time while hostile patches are previewed and hosti
 }, 60_000)
 
 test('one user’s flood of previews is refused beyond their share, while another user’s preview is answered', async () => {
-  const [flood, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn({ role: 'viewer' })]
+  const [flood, other] = [
+    await backend.signIn({ role: 'viewer' }),
+    await backend.signIn({ role: 'viewer' }),
+  ]
   const id = await buildServer(backend)
   const preview = (token: string) =>
     fetch(`${url}/v1/nodes/${id}/patches/preview`, {
@@ -90,5 +108,7 @@ test('one user’s flood of previews is refused beyond their share, while anothe
   expect(refused.length).toBeGreaterThan(5)
   expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(8)
   expect(refused[0]!.headers.get('retry-after')).toBe('1')
-  expect(await refused[0]!.json()).toMatchObject({ error: expect.stringContaining('Too many of your texts are waiting to be read') as string })
+  expect(await refused[0]!.json()).toMatchObject({
+    error: expect.stringContaining('Too many of your texts are waiting to be read') as string,
+  })
 })

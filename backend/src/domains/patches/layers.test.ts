@@ -62,7 +62,8 @@ test('the layer default-node is empty without a VLAN', () => {
 })
 
 test('with a VLAN every link with an address keeps DHCP, and the parent link is brought up', () => {
-  expect(defaultNode(server, { vlanId: 100, workloadInterface: 'eth1' }).body).toBe(`apiVersion: v1alpha1
+  expect(defaultNode(server, { vlanId: 100, workloadInterface: 'eth1' }).body)
+    .toBe(`apiVersion: v1alpha1
 kind: VLANConfig
 name: vlan100
 vlanID: 100

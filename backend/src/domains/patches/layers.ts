@@ -1,6 +1,7 @@
 /**
- * The layers of a server's configuration, first to last: the generated one for its role, Steelyard's settings for this machine
- * (`static-system`), settings that keep the machine reachable if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
+ * The layers of a server's configuration, first to last: the generated one for its role,
+ * Steelyard's settings for this machine (`static-system`), settings that keep the machine reachable
+ * if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
  */
 import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
@@ -20,7 +21,9 @@ export interface RenderContext {
   readonly talosVersion: string
   /** `/dev/nvme0n1` */
   readonly installDisk: string
-  /** The disk's WWID, by which Talos finds the disk under any name; without a WWID the name is used. */
+  /**
+   * The disk's WWID, by which Talos finds the disk under any name; without a WWID the name is used.
+   */
   readonly installWwid?: string | null | undefined
   readonly installImage: string
   /** Host of the Kubernetes API: address or DNS name. */
@@ -36,7 +39,9 @@ export interface RenderContext {
   readonly workloadInterface?: string | null | undefined
   /** Images that others have set in the machine's configuration (`talosctl upgrade-k8s`). */
   readonly images?: MachineImages | null | undefined
-  /** The base was adopted from the machine and already has the settings that Steelyard would add. */
+  /**
+   * The base was adopted from the machine and already has the settings that Steelyard would add.
+   */
   readonly isAdopted?: boolean | undefined
 }
 
@@ -51,56 +56,114 @@ export interface Layer {
 
 type Facts = Pick<ServerFacts, 'name' | 'address' | 'link' | 'links'>
 
-const text = (documents: readonly object[]): string => documents.map((d) => stringify(d, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
+const text = (documents: readonly object[]): string =>
+  documents.map((d) => stringify(d, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
 const unique = (values: readonly string[]): string[] => [...new Set(values)]
 
 /** Host name, install disk and image, names in the certificates, the virtual address. */
 export function staticSystem(server: Facts, context: RenderContext): Layer {
   const isControlPlane = context.role === 'control_plane'
-  const layer = { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'] }
-  if (context.isAdopted) return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
-  // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated address.
+  const layer = {
+    id: 'static-system',
+    name: 'static-system',
+    weight: systemLayers['static-system'],
+  }
+  if (context.isAdopted)
+    return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
+  // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated
+  // address.
   const names = unique(
-    isControlPlane ? [context.endpointHost, ...(context.otherHosts ?? []), ...context.controlPlaneAddresses, server.address] : [server.address],
+    isControlPlane
+      ? [
+          context.endpointHost,
+          ...(context.otherHosts ?? []),
+          ...context.controlPlaneAddresses,
+          server.address,
+        ]
+      : [server.address],
   )
-  // In Talos the selector takes precedence over the disk's name (v1alpha1_types.go, InstallDiskSelector); the name is only for readers.
+  // In Talos the selector takes precedence over the disk's name (v1alpha1_types.go,
+  // InstallDiskSelector); the name is only for readers.
   const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
-  const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
+  const machine = {
+    install: { disk: context.installDisk, ...selector, image: context.installImage },
+    certSANs: names,
+  }
   const documents: object[] = [
-    withImages(isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine }, context.images ?? {}),
+    withImages(
+      isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine },
+      context.images ?? {},
+    ),
     // The generated configuration sets `auto: stable`, which conflicts with a host name.
     { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
   ]
   if (isControlPlane && server.link)
-    for (const address of context.virtualIps ?? []) documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: address, link: server.link })
+    for (const address of context.virtualIps ?? [])
+      documents.push({
+        apiVersion: 'v1alpha1',
+        kind: 'Layer2VIPConfig',
+        name: address,
+        link: server.link,
+      })
   return { ...layer, body: text(documents) }
 }
 
 /**
- * The VLAN link of the workload, without an address. DHCP is configured explicitly on each link that has an address now, because Talos stops its
- * default DHCP on all links if there is a link or DHCP document (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`).
+ * The VLAN link of the workload, without an address. DHCP is configured explicitly on each link
+ * that has an address now, because Talos stops its default DHCP on all links if there is a link or
+ * DHCP document (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`).
  */
-export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopted }: Pick<RenderContext, 'vlanId' | 'workloadInterface' | 'isAdopted'>): Layer {
+export function defaultNode(
+  server: Facts,
+  {
+    vlanId,
+    workloadInterface,
+    isAdopted,
+  }: Pick<RenderContext, 'vlanId' | 'workloadInterface' | 'isAdopted'>,
+): Layer {
   const layer = { id: 'default-node', name: 'default-node', weight: systemLayers['default-node'] }
   const parent = workloadInterface ?? server.link
   if (!vlanId || !parent || isAdopted) return { ...layer, body: '' }
-  const addressed = server.links.filter((l) => l.physical && (l.addresses.length > 0 || l.name === server.link))
+  const addressed = server.links.filter(
+    (l) => l.physical && (l.addresses.length > 0 || l.name === server.link),
+  )
   const documents: object[] = [
-    // A link's name has at most 15 characters in Linux, so it can't contain the parent's name and the number.
-    { apiVersion: 'v1alpha1', kind: 'VLANConfig', name: `vlan${vlanId}`, vlanID: vlanId, parent, up: true },
+    // A link's name has at most 15 characters in Linux, so it can't contain the parent's name and
+    // the number.
+    {
+      apiVersion: 'v1alpha1',
+      kind: 'VLANConfig',
+      name: `vlan${vlanId}`,
+      vlanID: vlanId,
+      parent,
+      up: true,
+    },
     ...addressed.map((l) => ({ apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: l.name })),
   ]
-  if (!addressed.some((l) => l.name === parent)) documents.push({ apiVersion: 'v1alpha1', kind: 'LinkConfig', name: parent, up: true })
+  if (!addressed.some((l) => l.name === parent))
+    documents.push({ apiVersion: 'v1alpha1', kind: 'LinkConfig', name: parent, up: true })
   return { ...layer, body: text(documents) }
 }
 
-/** Order of patches: by weight, then age, then id. Unstored patches come last within their weight. */
-export const inOrder = <T extends { weight: number; created_at: Date | null; id: string }>(patches: readonly T[]): T[] =>
-  patches.toSorted((a, b) => a.weight - b.weight || (a.created_at?.getTime() ?? Infinity) - (b.created_at?.getTime() ?? Infinity) || (a.id < b.id ? -1 : 1))
+/**
+ * Order of patches: by weight, then age, then id. Unstored patches come last within their weight.
+ */
+export const inOrder = <T extends { weight: number; created_at: Date | null; id: string }>(
+  patches: readonly T[],
+): T[] =>
+  patches.toSorted(
+    (a, b) =>
+      a.weight - b.weight ||
+      (a.created_at?.getTime() ?? Infinity) - (b.created_at?.getTime() ?? Infinity) ||
+      (a.id < b.id ? -1 : 1),
+  )
 
 const whenItJoins = '<set when it joins>'
 
-/** Marker for values that are unknown before joining. It doesn't occur in a patch by chance, and is replaced by the placeholder before anything is shown. */
+/**
+ * Marker for values that are unknown before joining. It doesn't occur in a patch by chance, and is
+ * replaced by the placeholder before anything is shown.
+ */
 const mark = 'set-when-it-joins.steelyard.invalid'
 const encodedMark = Buffer.from(mark).toString('base64')
 
@@ -113,14 +176,21 @@ const secrets: SecretsBundle = {
 }
 
 /**
- * The base on which patches of a server without a cluster are shown: a worker of the newest supported version pair, with placeholders for what a cluster
- * would fill in. It is never sent to a machine.
+ * The base on which patches of a server without a cluster are shown: a worker of the newest
+ * supported version pair, with placeholders for what a cluster would fill in. It is never sent to a
+ * machine.
  * @param imageFactory host of the image factory, as in a cluster's install images
  */
-export function freeBase(server: ServerFacts, imageFactory: string): { yaml: string; context: RenderContext } {
+export function freeBase(
+  server: ServerFacts,
+  imageFactory: string,
+): { yaml: string; context: RenderContext } {
   const { talos, kubernetes } = supportedPairs[0]!
   const installDisk = server.system_disk ?? defaultInstallDisk(server.disks)?.device ?? '/dev/sda'
-  const installImage = images.factoryInstaller(server.schematic ?? emptySchematicId, talos, { secureBoot: server.secure_boot, factory: imageFactory })
+  const installImage = images.factoryInstaller(server.schematic ?? emptySchematicId, talos, {
+    secureBoot: server.secure_boot,
+    factory: imageFactory,
+  })
   const yaml = generateConfig({
     role: 'worker',
     clusterName: mark,
@@ -131,8 +201,19 @@ export function freeBase(server: ServerFacts, imageFactory: string): { yaml: str
     installDisk,
     installImage,
   })
-  return { yaml, context: { role: 'worker', talosVersion: talos, installDisk, installImage, endpointHost: mark, controlPlaneAddresses: [] } }
+  return {
+    yaml,
+    context: {
+      role: 'worker',
+      talosVersion: talos,
+      installDisk,
+      installImage,
+      endpointHost: mark,
+      controlPlaneAddresses: [],
+    },
+  }
 }
 
 /** The text with readable placeholders. Line numbers don't change. */
-export const withPlaceholders = (yaml: string): string => yaml.replaceAll(encodedMark, whenItJoins).replaceAll(mark, whenItJoins)
+export const withPlaceholders = (yaml: string): string =>
+  yaml.replaceAll(encodedMark, whenItJoins).replaceAll(mark, whenItJoins)

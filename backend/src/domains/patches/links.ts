@@ -1,29 +1,61 @@
-/** Which links a patch configures, and which existing links it needs. Used to check that the server stays reachable and that these links exist. */
+/**
+ * Which links a patch configures, and which existing links it needs. Used to check that the server
+ * stays reachable and that these links exist.
+ */
 import { parseAllDocuments } from 'yaml'
-import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from '#talos/config/tree.ts'
+import {
+  at,
+  ConfigError,
+  type MapNode,
+  readDocuments,
+  textAt,
+  type TreeNode,
+} from '#talos/config/tree.ts'
 
 /** Kinds of documents that create a link with the document's name. */
-const made = new Set(['VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
+const made = new Set([
+  'VLANConfig',
+  'BondConfig',
+  'BridgeConfig',
+  'DummyLinkConfig',
+  'WireguardConfig',
+  'VRFConfig',
+])
 
 /**
- * Kinds of documents that stop Talos's default DHCP. One such document is enough to stop DHCP on every link that no document names. In Talos these kinds
- * implement `NetworkCommonLinkConfig` or `NetworkDHCPConfig` (`pkg/machinery/config/types/network`).
+ * Kinds of documents that stop Talos's default DHCP. One such document is enough to stop DHCP on
+ * every link that no document names. In Talos these kinds implement `NetworkCommonLinkConfig` or
+ * `NetworkDHCPConfig` (`pkg/machinery/config/types/network`).
  */
 const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
 
 /** Aliases are resolved only by the machine, so a patch with aliases may mean any link. */
 export const anyLink = '*'
 
-/** Names of the links that the text configures, including members of a bond or bridge; empty if it configures none. The text must have been validated. */
+/**
+ * Names of the links that the text configures, including members of a bond or bridge; empty if it
+ * configures none. The text must have been validated.
+ */
 export function linksOf(body: string): string[] {
   const links = new Set<string>()
   for (const document of parseAllDocuments(body, { schema: 'failsafe', uniqueKeys: false })) {
     const content: unknown = document.toJS()
-    if (typeof content !== 'object' || content === null || '$patch' in content || !('kind' in content)) continue
-    const { kind, name, links: members } = content as { kind: unknown; name?: unknown; links?: unknown }
+    if (
+      typeof content !== 'object' ||
+      content === null ||
+      '$patch' in content ||
+      !('kind' in content)
+    )
+      continue
+    const {
+      kind,
+      name,
+      links: members,
+    } = content as { kind: unknown; name?: unknown; links?: unknown }
     if (kind === 'LinkAliasConfig') links.add(anyLink)
     if (typeof kind !== 'string' || !kinds.has(kind)) continue
-    for (const link of [name, ...(Array.isArray(members) ? (members as unknown[]) : [])]) if (typeof link === 'string' && link !== '') links.add(link)
+    for (const link of [name, ...(Array.isArray(members) ? (members as unknown[]) : [])])
+      if (typeof link === 'string' && link !== '') links.add(link)
   }
   return [...links].toSorted()
 }
@@ -40,25 +72,44 @@ const documentsOf = (yaml: string): MapNode[] => {
   }
 }
 
-const itemsOf = (node: TreeNode | undefined): readonly TreeNode[] => (node?.is === 'list' ? node.items : [])
+const itemsOf = (node: TreeNode | undefined): readonly TreeNode[] =>
+  node?.is === 'list' ? node.items : []
 
-/** Links that must exist before a document is applied: those that the document configures, and the parents of links that the document creates. */
+/**
+ * Links that must exist before a document is applied: those that the document configures, and the
+ * parents of links that the document creates.
+ */
 function usedBy(root: MapNode): TreeNode[] {
   const kind = textAt(root, 'kind')
   if (root.entries.has('$patch')) return []
-  if (kind === undefined) return itemsOf(at(root, 'machine', 'network', 'interfaces')).flatMap((device) => at(device, 'interface') ?? [])
-  const named = ['LinkConfig', 'EthernetConfig', 'DHCPv4Config', 'DHCPv6Config'].includes(kind) ? at(root, 'name') : undefined
-  const single = [named, kind === 'VLANConfig' ? at(root, 'parent') : undefined, kind.endsWith('VIPConfig') ? at(root, 'link') : undefined]
+  if (kind === undefined)
+    return itemsOf(at(root, 'machine', 'network', 'interfaces')).flatMap(
+      (device) => at(device, 'interface') ?? [],
+    )
+  const named = ['LinkConfig', 'EthernetConfig', 'DHCPv4Config', 'DHCPv6Config'].includes(kind)
+    ? at(root, 'name')
+    : undefined
+  const single = [
+    named,
+    kind === 'VLANConfig' ? at(root, 'parent') : undefined,
+    kind.endsWith('VIPConfig') ? at(root, 'link') : undefined,
+  ]
   return [...single.filter((node) => node !== undefined), ...itemsOf(at(root, 'links'))]
 }
 
-/** Links that a document creates. `machine.network.interfaces` creates bonds, bridges and others without marking which of its links are new. */
+/**
+ * Links that a document creates. `machine.network.interfaces` creates bonds, bridges and others
+ * without marking which of its links are new.
+ */
 function madeBy(root: MapNode): (string | undefined)[] {
   const kind = textAt(root, 'kind')
-  if (kind !== undefined) return made.has(kind) || kind === 'LinkAliasConfig' ? [textAt(root, 'name')] : []
+  if (kind !== undefined)
+    return made.has(kind) || kind === 'LinkAliasConfig' ? [textAt(root, 'name')] : []
   return itemsOf(at(root, 'machine', 'network', 'interfaces')).flatMap((device) => {
     const name = textAt(device, 'interface')
-    const isMade = ['bond', 'bridge', 'dummy', 'wireguard'].some((key) => at(device, key) !== undefined)
+    const isMade = ['bond', 'bridge', 'dummy', 'wireguard'].some(
+      (key) => at(device, key) !== undefined,
+    )
     const vlans = itemsOf(at(device, 'vlans')).map((vlan) => `${name}.${textAt(vlan, 'vlanId')}`)
     return [...(isMade ? [name] : []), ...vlans]
   })
@@ -76,7 +127,8 @@ export function missingLinks(body: string, merged: string, present: readonly str
   const missing = new Map<string, LinkUse>()
   for (const node of documentsOf(body).flatMap(usedBy)) {
     const link = node.is === 'scalar' && node.value !== null ? String(node.value) : ''
-    if (link !== '' && !known.has(link) && !missing.has(link)) missing.set(link, { link, line: node.line })
+    if (link !== '' && !known.has(link) && !missing.has(link))
+      missing.set(link, { link, line: node.line })
   }
   return [...missing.values()]
 }

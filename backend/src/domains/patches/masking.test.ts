@@ -53,10 +53,16 @@ test('if a WireGuard peer is removed, its secret is not assigned to the next pee
 
 test('a new secret is accepted; a mask without a stored secret is refused with its line number', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
-  expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
-  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(
-    `Line 3: ${masked} replaces a secret that is not in the saved patch`,
-  )
+  expect(
+    unmask(
+      shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'),
+      wireguard,
+      'may_read_secrets',
+    ),
+  ).toContain('privateKey: bmV3')
+  expect(() =>
+    unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets'),
+  ).toThrow(`Line 3: ${masked} replaces a secret that is not in the saved patch`)
 })
 
 test('a line number in the plain text is mapped to the line in the masked text', () => {

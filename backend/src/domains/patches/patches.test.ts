@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
+import {
+  type NewPatch,
+  patchCreate,
+  patchGet,
+  patchList,
+  patchPreview,
+  patchRemove,
+  patchSchema,
+  patchUpdate,
+} from '#contract/patches.ts'
 import { serverConfig, serverGet, serverRemove } from '#contract/servers/servers.ts'
 import { masked } from '#talos/config/mask.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -24,8 +33,10 @@ const hardware = {
   ],
   routes: [],
 }
-const build = () => buildServer(backend, { address: '10.0.0.5', hardware: JSON.stringify(hardware), reachable: true })
-const create = (id: string, patch: Partial<NewPatch> & { body: string }) => operator.call(patchCreate, { params: { id }, body: { name: 'tuning', ...patch } })
+const build = () =>
+  buildServer(backend, { address: '10.0.0.5', hardware: JSON.stringify(hardware), reachable: true })
+const create = (id: string, patch: Partial<NewPatch> & { body: string }) =>
+  operator.call(patchCreate, { params: { id }, body: { name: 'tuning', ...patch } })
 const sysctl = (value: string) => `machine:\n  sysctls:\n    vm.swappiness: "${value}" # less\n`
 
 test('the two layers that Steelyard writes come first and are read-only', async () => {
@@ -40,7 +51,9 @@ test('the two layers that Steelyard writes come first and are read-only', async 
   // The smallest disk that is large enough for Talos.
   expect(items[0]!.body).toContain('disk: /dev/nvme0n1')
   for (const patchId of ['static-system', 'default-node']) {
-    expect((await operator.call(patchGet, { params: { id, patchId } })).answer).toMatchObject({ patch_id: patchId })
+    expect((await operator.call(patchGet, { params: { id, patchId } })).answer).toMatchObject({
+      patch_id: patchId,
+    })
     const params = { id, patchId }
     expect(await operator.call(patchUpdate, { params, body: { weight: 1 } })).toMatchObject({
       status: 409,
@@ -55,17 +68,33 @@ test('a patch can be created, changed and removed, and the server shows how many
   const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
   expect(made).toMatchObject({
     status: 201,
-    answer: { name: 'tuning', weight: 500, labels: { team: 'storage' }, read_only: false, version: 1, created_by: operator.email, body: sysctl('10') },
+    answer: {
+      name: 'tuning',
+      weight: 500,
+      labels: { team: 'storage' },
+      read_only: false,
+      version: 1,
+      created_by: operator.email,
+      body: sysctl('10'),
+    },
   })
   const params = { id, patchId: made.answer!.patch_id }
-  const changed = await operator.call(patchUpdate, { params, body: { weight: 10, body: sysctl('20') } }, { ifMatch: 1 })
+  const changed = await operator.call(
+    patchUpdate,
+    { params, body: { weight: 10, body: sysctl('20') } },
+    { ifMatch: 1 },
+  )
   expect(changed.answer).toMatchObject({ weight: 10, version: 2, body: sysctl('20') })
-  expect(await operator.call(patchUpdate, { params, body: { weight: 11 } }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect(
+    await operator.call(patchUpdate, { params, body: { weight: 11 } }, { ifMatch: 1 }),
+  ).toMatchObject({ status: 412, problem: { code: 'stale' } })
   expect((await create(id, { body: sysctl('1') })).problem).toMatchObject({
     code: 'name_taken',
     error: 'Patch name already exists. Please choose a different name.',
   })
-  expect((await operator.call(serverConfig, { params: { id } })).text).toContain('vm.swappiness: "20"')
+  expect((await operator.call(serverConfig, { params: { id } })).text).toContain(
+    'vm.swappiness: "20"',
+  )
   expect((await operator.call(patchRemove, { params })).status).toBe(204)
   expect((await operator.call(patchGet, { params })).status).toBe(404)
   expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
@@ -76,36 +105,73 @@ test.each<[string, string, RegExp]>([
   ['an alias bomb', `a: &a ["x","x"]\nb: &b [*a,*a]\nc: [*b,*b]\n`, /Line 1: .*anchor/i],
   ['an unknown field', 'machine:\n  sysctlz:\n    a: "1"\n', /Line 2: .*sysctlz/],
   ['the machine type', 'machine:\n  type: controlplane\n', /Line 2: .*machine\.type/],
-  ['the install disk', 'machine:\n  install:\n    disk: /dev/sdb\n', /Line 3: .*machine\.install\.disk/],
-  ['the host name', 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\n', /HostnameConfig/],
+  [
+    'the install disk',
+    'machine:\n  install:\n    disk: /dev/sdb\n',
+    /Line 3: .*machine\.install\.disk/,
+  ],
+  [
+    'the host name',
+    'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\n',
+    /HostnameConfig/,
+  ],
   ['the machine token', 'machine:\n  token: abc\n', /Line 2: .*machine\.token/],
-  ['the endpoint', 'cluster:\n  controlPlane:\n    endpoint: https://evil:6443\n', /cluster\.controlPlane/],
-  ['a JSON patch', '- op: add\n  path: /machine/time\n  value: {}\n', /JSON patches are not possible/],
+  [
+    'the endpoint',
+    'cluster:\n  controlPlane:\n    endpoint: https://evil:6443\n',
+    /cluster\.controlPlane/,
+  ],
+  [
+    'a JSON patch',
+    '- op: add\n  path: /machine/time\n  value: {}\n',
+    /JSON patches are not possible/,
+  ],
   ['no content', '# only a comment\n', /The patch is empty/],
-])('a patch with %s is refused with the reason and the line, and nothing is saved', async (_what, body, sentence) => {
-  const id = await build()
-  const refused = await create(id, { body })
-  expect(refused).toMatchObject({
-    status: 422,
-    problem: { code: 'invalid', error: expect.stringMatching(sentence) as string, fields: { body: expect.stringMatching(sentence) as string } },
-  })
-  const preview = (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
-  expect(preview.errors.length).toBeGreaterThan(0)
-  expect(preview.verdict.kind).toBe('not_allowed')
-  expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
-})
+])(
+  'a patch with %s is refused with the reason and the line, and nothing is saved',
+  async (_what, body, sentence) => {
+    const id = await build()
+    const refused = await create(id, { body })
+    expect(refused).toMatchObject({
+      status: 422,
+      problem: {
+        code: 'invalid',
+        error: expect.stringMatching(sentence) as string,
+        fields: { body: expect.stringMatching(sentence) as string },
+      },
+    })
+    const preview = (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
+    expect(preview.errors.length).toBeGreaterThan(0)
+    expect(preview.verdict.kind).toBe('not_allowed')
+    expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
+  },
+)
 
 test('without If-Match the last concurrent write wins; a write without a change keeps the version', async () => {
   const id = await build()
-  const params = { id, patchId: (await create(id, { body: sysctl('10'), weight: 7, labels: { a: 'b' } })).answer!.patch_id }
-  const saved = await Promise.all([1, 2, 3, 4, 5].map((weight) => operator.call(patchUpdate, { params, body: { weight, body: sysctl(String(weight)) } })))
+  const params = {
+    id,
+    patchId: (await create(id, { body: sysctl('10'), weight: 7, labels: { a: 'b' } })).answer!
+      .patch_id,
+  }
+  const saved = await Promise.all(
+    [1, 2, 3, 4, 5].map((weight) =>
+      operator.call(patchUpdate, { params, body: { weight, body: sysctl(String(weight)) } }),
+    ),
+  )
   expect(saved.map((s) => s.status)).toEqual([200, 200, 200, 200, 200])
   const { answer } = await operator.call(patchGet, { params })
   const last = saved.find((s) => s.answer!.version === 6)!.answer!
   expect(answer).toMatchObject({ version: 6, weight: last.weight, body: last.body })
   expect(answer!.body).toBe(sysctl(String(answer!.weight)))
-  for (const body of [{}, { weight: answer!.weight }, { labels: { a: 'b' }, body: answer!.body, name: 'tuning' }])
-    expect((await operator.call(patchUpdate, { params, body })).answer).toMatchObject({ version: 6 })
+  for (const body of [
+    {},
+    { weight: answer!.weight },
+    { labels: { a: 'b' }, body: answer!.body, name: 'tuning' },
+  ])
+    expect((await operator.call(patchUpdate, { params, body })).answer).toMatchObject({
+      version: 6,
+    })
 })
 
 test('the API itself checks names, weights, labels and size', async () => {
@@ -114,7 +180,9 @@ test('the API itself checks names, weights, labels and size', async () => {
   expect((await create(id, { name: 'Tuning', body })).problem!.fields).toEqual({
     name: 'Patch name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
   })
-  expect((await create(id, { weight: 1000, body })).problem!.fields).toEqual({ weight: 'Weight must be between 0 and 999' })
+  expect((await create(id, { weight: 1000, body })).problem!.fields).toEqual({
+    weight: 'Weight must be between 0 and 999',
+  })
   expect((await create(id, { labels: { 'Not A Key': 'x' }, body })).status).toBe(422)
   expect((await create(id, { body: `# ${'x'.repeat(64 * 1024)}` })).status).toBe(422)
 })
@@ -123,7 +191,10 @@ test('the preview of a stored patch shows the difference from the configuration 
   const id = await build()
   const body = sysctl('10')
   const made = await create(id, { name: 'swap', body })
-  const { answer } = await operator.call(patchPreview, { params: { id }, body: { patch_id: made.answer!.patch_id, body } })
+  const { answer } = await operator.call(patchPreview, {
+    params: { id },
+    body: { patch_id: made.answer!.patch_id, body },
+  })
   expect(answer!.diff.before).not.toContain('vm.swappiness')
   expect(answer!.diff.after).toContain('vm.swappiness: "10"')
 })
@@ -133,19 +204,26 @@ test('the preview shows the merged configuration as a diff, with the patch that 
   await create(id, { name: 'first', weight: 1, body: sysctl('10') })
   const { answer } = await operator.call(patchPreview, {
     params: { id },
-    body: { name: 'second', weight: 2, body: 'machine:\n  sysctls:\n    vm.swappiness: "30"\n    vm.max_map_count: "262144"\n' },
+    body: {
+      name: 'second',
+      weight: 2,
+      body: 'machine:\n  sysctls:\n    vm.swappiness: "30"\n    vm.max_map_count: "262144"\n',
+    },
   })
   expect(answer!.errors).toEqual([])
   expect(answer!.verdict).toEqual({ kind: 'at_install', reason: 'Applied at install' })
   expect(answer!.diff.before).toContain('vm.swappiness: "10"')
   const lines = answer!.diff.after.split('\n')
-  const sourceOf = (text: string) => answer!.sources.find((s) => s.line === lines.findIndex((l) => l.includes(text)) + 1)?.layer
+  const sourceOf = (text: string) =>
+    answer!.sources.find((s) => s.line === lines.findIndex((l) => l.includes(text)) + 1)?.layer
   expect(sourceOf('vm.swappiness: "30"')).toBe('second')
   expect(sourceOf('vm.max_map_count')).toBe('second')
   expect(sourceOf('hostname: ')).toBe('static-system')
   expect(answer!.diff.after).toContain('<set when it joins>')
   expect(answer!.diff.after).not.toContain('set-when-it-joins')
-  const order = (await operator.call(patchList, { params: { id } })).answer!.items.map((p) => p.name)
+  const order = (await operator.call(patchList, { params: { id } })).answer!.items.map(
+    (p) => p.name,
+  )
   expect(order).toEqual(['static-system', 'default-node', 'first'])
 })
 
@@ -155,13 +233,18 @@ test('if Talos would refuse the merged configuration, the patch is refused with 
   const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
   expect(answer!.errors).toMatchObject([{ message: expect.stringContaining('parent') as string }])
   expect(answer!.verdict.kind).toBe('not_allowed')
-  expect(await create(id, { body })).toMatchObject({ status: 422, problem: { error: expect.stringContaining('parent') as string } })
+  expect(await create(id, { body })).toMatchObject({
+    status: 422,
+    problem: { error: expect.stringContaining('parent') as string },
+  })
 })
 
 test('secrets in a patch are sealed, shown masked, and kept when the masked text is saved', async () => {
   const id = await build()
   const secret = 'a registry password that nobody may read'
-  const made = await create(id, { body: `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: registry.local\nusername: puller\npassword: ${secret}\n` })
+  const made = await create(id, {
+    body: `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: registry.local\nusername: puller\npassword: ${secret}\n`,
+  })
   expect(made.text).not.toContain(secret)
   expect(made.answer!.body).toContain(`password: ${masked}`)
   const params = { id, patchId: made.answer!.patch_id }
@@ -169,14 +252,31 @@ test('secrets in a patch are sealed, shown masked, and kept when the masked text
     (await operator.call(patchList, { params: { id } })).text,
     (await operator.call(patchGet, { params })).text,
     (await operator.call(serverConfig, { params: { id } })).text,
-    (await operator.call(patchPreview, { params: { id }, body: { patch_id: params.patchId, body: made.answer!.body } })).text,
+    (
+      await operator.call(patchPreview, {
+        params: { id },
+        body: { patch_id: params.patchId, body: made.answer!.body },
+      })
+    ).text,
   ])
     expect(text).not.toContain(secret)
-  const saved = await operator.call(patchUpdate, { params, body: { body: made.answer!.body.replace('puller', 'reader') } })
+  const saved = await operator.call(patchUpdate, {
+    params,
+    body: { body: made.answer!.body.replace('puller', 'reader') },
+  })
   expect(saved.answer!.body).toContain('username: reader')
-  const stored = await backend.platform.db.selectFrom('patch').select('body_sealed').where('id', '=', params.patchId).executeTakeFirstOrThrow()
+  const stored = await backend.platform.db
+    .selectFrom('patch')
+    .select('body_sealed')
+    .where('id', '=', params.patchId)
+    .executeTakeFirstOrThrow()
   expect(Buffer.from(stored.body_sealed).includes(Buffer.from(secret))).toBe(false)
-  const opened = await backend.platform.vault.open(backend.platform.db, { table: 'patch', column: 'body_sealed', owner: id, sealed: stored.body_sealed })
+  const opened = await backend.platform.vault.open(backend.platform.db, {
+    table: 'patch',
+    column: 'body_sealed',
+    owner: id,
+    sealed: stored.body_sealed,
+  })
   expect(opened.toString()).toContain(secret)
   await backend.publish()
   const admin = await backend.signIn()
@@ -185,18 +285,27 @@ test('secrets in a patch are sealed, shown masked, and kept when the masked text
 
 test('a patch that would remove the management address makes the server ineligible, and the reason names the link', async () => {
   const id = await build()
-  const check = async () => (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find((e) => e.check === 'management_address')
+  const check = async () =>
+    (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find(
+      (e) => e.check === 'management_address',
+    )
   expect(await check()).toMatchObject({ ok: true })
-  const made = await create(id, { body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\naddresses:\n  - address: 10.9.0.5/24\n' })
+  const made = await create(id, {
+    body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\naddresses:\n  - address: 10.9.0.5/24\n',
+  })
   expect(made.status).toBe(201)
-  expect(await check()).toMatchObject({ ok: false, reason: expect.stringContaining('which stops DHCP on eth0') as string })
+  expect(await check()).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('which stops DHCP on eth0') as string,
+  })
   await create(id, { name: 'keep', body: 'apiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n' })
   expect(await check()).toMatchObject({ ok: true })
 })
 
 test('a preview warns of checks that would fail after saving, and of links that the server does not have', async () => {
   const id = await build()
-  const preview = async (body: string) => (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
+  const preview = async (body: string) =>
+    (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
   const vlan = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\n'
   const answer = await preview(`${vlan}addresses:\n  - address: 10.20.14.37/22\n`)
   expect(answer.errors).toEqual([])
@@ -205,23 +314,48 @@ test('a preview warns of checks that would fail after saving, and of links that 
       check: 'management_address',
       link: 'eth0',
       line: null,
-      message: expect.stringContaining('configure eth7.210, which stops DHCP on eth0, the link') as string,
+      message: expect.stringContaining(
+        'configure eth7.210, which stops DHCP on eth0, the link',
+      ) as string,
     },
-    { check: null, link: 'eth7', line: 5, message: expect.stringMatching(/^test-.* has no link eth7: it has eth0, eth1$/) as string },
+    {
+      check: null,
+      link: 'eth7',
+      line: 5,
+      message: expect.stringMatching(/^test-.* has no link eth7: it has eth0, eth1$/) as string,
+    },
   ])
-  expect((await preview(`${vlan.replaceAll('eth7', 'eth1')}---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n`)).warnings).toEqual([])
+  expect(
+    (
+      await preview(
+        `${vlan.replaceAll('eth7', 'eth1')}---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n`,
+      )
+    ).warnings,
+  ).toEqual([])
   // The configuration itself creates this link.
-  const bond = 'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
-  expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject([{ check: null, link: 'eth9', line: 4 }])
-  expect((await preview('machine:\n  network:\n    interfaces:\n      - interface: eth8\n        dhcp: true\n')).warnings).toMatchObject([
-    { link: 'eth8', line: 4 },
-  ])
+  const bond =
+    'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
+  expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject(
+    [{ check: null, link: 'eth9', line: 4 }],
+  )
+  expect(
+    (
+      await preview(
+        'machine:\n  network:\n    interfaces:\n      - interface: eth8\n        dhcp: true\n',
+      )
+    ).warnings,
+  ).toMatchObject([{ link: 'eth8', line: 4 }])
   // The preview names the checks that fail after saving.
   await create(id, { body: vlan })
   const { eligibility } = (await operator.call(serverGet, { params: { id } })).answer!
-  expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({ ok: false, reason: answer.warnings[0]!.message })
+  expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({
+    ok: false,
+    reason: answer.warnings[0]!.message,
+  })
   // The check failed before this change, so the preview doesn't warn about the check again.
-  expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
+  expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([
+    { check: null, link: 'eth7' },
+  ])
 })
 
 test('the schema includes the Talos versions to which it applies, and the limits', async () => {
@@ -235,8 +369,14 @@ test('patches of an unknown or removed server are not found', async () => {
   const id = '00000000-0000-4000-8000-000000000000'
   expect((await operator.call(patchList, { params: { id } })).status).toBe(404)
   expect((await create(id, { body: sysctl('1') })).status).toBe(404)
-  expect((await operator.call(patchGet, { params: { id: await build(), patchId: 'nothing' } })).status).toBe(404)
+  expect(
+    (await operator.call(patchGet, { params: { id: await build(), patchId: 'nothing' } })).status,
+  ).toBe(404)
   const removed = await build()
-  const { name } = (await operator.call(serverRemove, { params: { id: removed } })).answer!.operation.target
-  expect((await operator.call(patchList, { params: { id: removed } })).problem).toMatchObject({ code: 'not_found', error: `Server ${name} was removed` })
+  const { name } = (await operator.call(serverRemove, { params: { id: removed } })).answer!
+    .operation.target
+  expect((await operator.call(patchList, { params: { id: removed } })).problem).toMatchObject({
+    code: 'not_found',
+    error: `Server ${name} was removed`,
+  })
 })

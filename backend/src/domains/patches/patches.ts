@@ -1,6 +1,14 @@
 /** Patches of servers' configurations: API calls, and the handling of changes by others. */
 import type { FastifyInstance } from 'fastify'
-import { patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
+import {
+  patchCreate,
+  patchGet,
+  patchList,
+  patchPreview,
+  patchRemove,
+  patchSchema,
+  patchUpdate,
+} from '#contract/patches.ts'
 import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
 import { serve } from '../../http/serve.ts'
@@ -20,12 +28,22 @@ export function patchRoutes(app: FastifyInstance, patches: Patches): void {
   on(patchList, ({ caller, params }) => patches.list(caller, params.id))
   on(patchGet, ({ caller, params }) => patches.get(caller, params.id, params.patchId))
   on(patchCreate, ({ caller, params, body }) => patches.create(caller, params.id, body))
-  on(patchUpdate, ({ caller, params, body, ifMatch }) => patches.update(caller, params.id, params.patchId, body, ifMatch))
-  on(patchRemove, ({ caller, params, ifMatch }) => patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined))
-  serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) => patches.preview({ caller, signal }, params.id, body))
+  on(patchUpdate, ({ caller, params, body, ifMatch }) =>
+    patches.update(caller, params.id, params.patchId, body, ifMatch),
+  )
+  on(patchRemove, ({ caller, params, ifMatch }) =>
+    patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined),
+  )
+  serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) =>
+    patches.preview({ caller, signal }, params.id, body),
+  )
   on(serverDrift, ({ params }) => patches.drift.get(params.id))
-  on(serverDriftKeep, ({ caller, params, body }) => patches.drift.keep(caller, params.id, body.seen))
-  on(serverDriftOverwrite, ({ caller, params, body }) => patches.drift.overwrite(caller, params.id, body.seen))
+  on(serverDriftKeep, ({ caller, params, body }) =>
+    patches.drift.keep(caller, params.id, body.seen),
+  )
+  on(serverDriftOverwrite, ({ caller, params, body }) =>
+    patches.drift.overwrite(caller, params.id, body.seen),
+  )
   on(serverConfig, async ({ caller, params, saveAs }) => {
     const { name, yaml } = await patches.config(caller, params.id)
     saveAs(name)
@@ -37,7 +55,11 @@ export function patches(platform: PatchPlatform) {
   const { engine } = platform
   const { core, ...reading } = patchReading(platform)
   const drift = drifts(platform, core)
-  engine.register({ queue: configuringQueue, reconcile: configuring(platform, drift), concurrency: 8 })
+  engine.register({
+    queue: configuringQueue,
+    reconcile: configuring(platform, drift),
+    concurrency: 8,
+  })
   engine.register({ queue: sweepQueue, reconcile: sweeping(platform, drift), concurrency: 4 })
   const { verdict, preview, warnings } = previewing(platform, core)
   return {

@@ -21,20 +21,32 @@ import { type PatchRow, patchStore } from './store.ts'
 export type PatchRendering = ReturnType<typeof patchRendering>
 export type PatchPlatform = Platform & {
   readonly rendering: PatchRendering
-  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'>
+  readonly servers: Pick<
+    Servers,
+    'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'
+  >
   readonly access: ClusterAccess
 }
 export type PatchCore = ReturnType<typeof patchReading>['core']
 
-export const holdsScope = (caller: Caller, scope: Scope): boolean => caller.kind === 'system' || (caller.kind === 'user' && permits(caller.scopes, scope).ok)
-/** What the caller may see of a single patch. Merged configurations are masked in the same way for all callers. */
-export const audienceOf = (caller: Caller): Audience => (holdsScope(caller, 'secrets:read') ? 'may_read_secrets' : 'everybody')
+export const holdsScope = (caller: Caller, scope: Scope): boolean =>
+  caller.kind === 'system' || (caller.kind === 'user' && permits(caller.scopes, scope).ok)
+/**
+ * What the caller may see of a single patch. Merged configurations are masked in the same way for
+ * all callers.
+ */
+export const audienceOf = (caller: Caller): Audience =>
+  holdsScope(caller, 'secrets:read') ? 'may_read_secrets' : 'everybody'
 
-export const isSystemLayer = (id: string): id is keyof typeof systemLayers => Object.hasOwn(systemLayers, id)
+export const isSystemLayer = (id: string): id is keyof typeof systemLayers =>
+  Object.hasOwn(systemLayers, id)
 export const noSuchPatch = () => new Problem('not_found', 'There is no such patch')
 
 /** @param body the row's body with masked secrets */
-export const present = ({ id, server_id, links: _links, created_by_name, ...row }: PatchRow, body: string): Patch => ({
+export const present = (
+  { id, server_id, links: _links, created_by_name, ...row }: PatchRow,
+  body: string,
+): Patch => ({
   ...row,
   patch_id: id,
   node_id: server_id,
@@ -60,23 +72,41 @@ const presentLayer = (nodeId: string, { id, name, weight, body }: Layer): Patch 
   created_by: null,
 })
 
-/** Renders configurations. Created before the clusters domain, which needs it. The other use cases of patches need clusters, so they are created later. */
-export function patchRendering({ vault, servers, read }: Pick<Platform, 'vault' | 'read'> & { servers: Pick<Servers, 'forPlan'> }) {
+/**
+ * Renders configurations. Created before the clusters domain, which needs it. The other use cases
+ * of patches need clusters, so they are created later.
+ */
+export function patchRendering({
+  vault,
+  servers,
+  read,
+}: Pick<Platform, 'vault' | 'read'> & { servers: Pick<Servers, 'forPlan'> }) {
   const store = patchStore({ vault })
-  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
+  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
+    (await servers.forPlan(on, [nodeId]))[0]!
   return {
     store,
     read,
     factsOf,
     /**
-     * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `set`: changes of patches that aren't stored yet. The result has plaintext secrets: encrypt it before storing it.
+     * The configuration of a server of a cluster: `base` (generated) → static-system → default-node
+     * → its patches by weight, creation, id. `set`: changes of patches that aren't stored yet. The
+     * result has plaintext secrets: encrypt it before storing it.
      * @throws Problem `invalid` naming the layer, if Talos would refuse the result
      */
-    render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, set: PatchSet = noChange): Promise<Rendered> => {
+    render: async (
+      on: Db | Tx,
+      nodeId: string,
+      base: string,
+      context: RenderContext,
+      set: PatchSet = noChange,
+    ): Promise<Rendered> => {
       const server = await factsOf(on, nodeId)
       const { rows, more } = afterwards(await store.ofServer(on, nodeId), set)
-      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, rows, more), context))
+      return demandValid(
+        server,
+        await read(ours, 'compose', base, layersOf(server, context, rows, more), context),
+      )
     },
   }
 }
@@ -84,13 +114,21 @@ export function patchRendering({ vault, servers, read }: Pick<Platform, 'vault' 
 export function patchReading({ config, db, access, rendering }: PatchPlatform) {
   const { store, read, factsOf } = rendering
 
-  /** The base of a server's layers. `isReal`: generated for the server's cluster and not a placeholder. */
-  const baseOf = async (server: ServerFacts): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
+  /**
+   * The base of a server's layers. `isReal`: generated for the server's cluster and not a
+   * placeholder.
+   */
+  const baseOf = async (
+    server: ServerFacts,
+  ): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
     const generated = server.cluster && (await access.generated(db, server.cluster.id, server.id))
-    return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
+    return generated
+      ? { ...generated, isReal: true }
+      : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
   }
 
-  const shownRow = async (caller: Caller, row: PatchRow): Promise<Patch> => present(row, (await read({ caller }, 'mask', row.body, audienceOf(caller))).text)
+  const shownRow = async (caller: Caller, row: PatchRow): Promise<Patch> =>
+    present(row, (await read({ caller }, 'mask', row.body, audienceOf(caller))).text)
 
   const systemRows = async (server: ServerFacts): Promise<Patch[]> => {
     const { context } = await baseOf(server)
@@ -101,7 +139,10 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
     /** For the other parts of this domain. */
     core: { store, read, factsOf, baseOf },
 
-    /** Lists a server's layers in the order of merging, so the two layers that Steelyard writes come first. */
+    /**
+     * Lists a server's layers in the order of merging, so the two layers that Steelyard writes come
+     * first.
+     */
     async list(caller: Caller, nodeId: string): Promise<Page<Patch>> {
       const items = await systemRows(await factsOf(db, nodeId))
       // One after another, because each read waits in the caller's queue, which is short.
@@ -111,32 +152,46 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
 
     async get(caller: Caller, nodeId: string, patchId: string): Promise<Patch> {
       const server = await factsOf(db, nodeId)
-      if (isSystemLayer(patchId)) return (await systemRows(server)).find((p) => p.patch_id === patchId)!
+      if (isSystemLayer(patchId))
+        return (await systemRows(server)).find((p) => p.patch_id === patchId)!
       const row = await store.one(db, nodeId, patchId)
       if (!row) throw noSuchPatch()
       return shownRow(caller, row)
     },
 
-    schema: () => ({ schema: { ...patchSchema(minors.at(-1)!.version) }, versions: minors.map((m) => m.version), limits: { ...patchLimits } }),
+    schema: () => ({
+      schema: { ...patchSchema(minors.at(-1)!.version) },
+      versions: minors.map((m) => m.version),
+      limits: { ...patchLimits },
+    }),
 
-    /** The merged configuration of a server with masked secrets; with placeholders if the server is in no cluster. */
+    /**
+     * The merged configuration of a server with masked secrets; with placeholders if the server is
+     * in no cluster.
+     */
     async config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }> {
       const server = await factsOf(db, nodeId)
       const name = `${server.name}.yaml`
-      const mask = async (yaml: string): Promise<string> => (await read({ caller }, 'mask', yaml, 'everybody')).text
+      const mask = async (yaml: string): Promise<string> =>
+        (await read({ caller }, 'mask', yaml, 'everybody')).text
       const kept = server.cluster && (await access.renderedConfig(server.cluster.id, nodeId))
       if (kept) return { name, yaml: await mask(kept) }
       const base = await baseOf(server)
       const layers = layersOf(server, base.context, await store.ofServer(db, nodeId))
-      const { yaml } = demandValid(server, await read({ caller }, 'compose', base.yaml, layers, base.context))
+      const { yaml } = demandValid(
+        server,
+        await read({ caller }, 'compose', base.yaml, layers, base.context),
+      )
       return { name, yaml: withPlaceholders(await mask(yaml)) }
     },
 
     /** Problems of a patch body as sentences; empty if the body can be saved. */
-    check: async (body: string): Promise<string[]> => (await read(ours, 'check', body)).map(sentenceOf),
+    check: async (body: string): Promise<string[]> =>
+      (await read(ours, 'check', body)).map(sentenceOf),
 
     /** A merged configuration, masked for everybody. */
-    mask: async (yaml: string): Promise<string> => (await read(ours, 'mask', yaml, 'everybody')).text,
+    mask: async (yaml: string): Promise<string> =>
+      (await read(ours, 'mask', yaml, 'everybody')).text,
 
     render: rendering.render,
   }

@@ -1,4 +1,7 @@
-/** A change of patches that applies to several servers: patches to add or replace, and names to remove. */
+/**
+ * A change of patches that applies to several servers: patches to add or replace, and names to
+ * remove.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { NewPatch } from '#contract/patches.ts'
 import type { PatchRow } from './store.ts'
@@ -13,9 +16,14 @@ export interface PatchSet {
 export const noChange: PatchSet = { patches: [], remove: [] }
 
 const same = (row: PatchRow, patch: NewPatch): boolean =>
-  row.weight === patch.weight && row.body === patch.body && isDeepStrictEqual({ ...row.labels }, { ...patch.labels })
+  row.weight === patch.weight &&
+  row.body === patch.body &&
+  isDeepStrictEqual({ ...row.labels }, { ...patch.labels })
 
-/** What the set changes on a server with these patches. All lists are empty if the server has the patches already. */
+/**
+ * What the set changes on a server with these patches. All lists are empty if the server has the
+ * patches already.
+ */
 export const changesOf = (stored: readonly PatchRow[], { patches, remove }: PatchSet) => ({
   added: patches.filter((p) => !stored.some((row) => row.name === p.name)),
   updated: patches.flatMap((patch) => {
@@ -26,8 +34,13 @@ export const changesOf = (stored: readonly PatchRow[], { patches, remove }: Patc
 })
 
 /** The server's patches after the change: stored ones and added ones. */
-export function afterwards(stored: readonly PatchRow[], set: PatchSet): { rows: PatchRow[]; more: readonly NewPatch[] } {
+export function afterwards(
+  stored: readonly PatchRow[],
+  set: PatchSet,
+): { rows: PatchRow[]; more: readonly NewPatch[] } {
   const { added, updated, removed } = changesOf(stored, set)
-  const rows = stored.filter((row) => !removed.includes(row)).map((row) => ({ ...row, ...updated.find((u) => u.row.id === row.id)?.patch }))
+  const rows = stored
+    .filter((row) => !removed.includes(row))
+    .map((row) => ({ ...row, ...updated.find((u) => u.row.id === row.id)?.patch }))
   return { rows, more: added }
 }

@@ -8,7 +8,10 @@ import type { Vault } from '../../vault/vault.ts'
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
 export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
 
-/** A patch may contain registry passwords and WireGuard keys, so the whole body is encrypted, and can be decrypted only for its server. */
+/**
+ * A patch may contain registry passwords and WireGuard keys, so the whole body is encrypted, and
+ * can be decrypted only for its server.
+ */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
 
 export function patchStore({ vault }: { vault: Vault }) {
@@ -17,13 +20,19 @@ export function patchStore({ vault }: { vault: Vault }) {
     const body = await vault.open(on, { ...place(row.server_id), sealed: body_sealed })
     return { ...rest, body: body.toString() }
   }
-  const seal = (tx: Tx, serverId: string, body: string) => vault.seal(tx, { ...place(serverId), bytes: Buffer.from(body) })
+  const seal = (tx: Tx, serverId: string, body: string) =>
+    vault.seal(tx, { ...place(serverId), bytes: Buffer.from(body) })
 
-  const rowsOf = (on: Db | Tx, serverId: string) => on.selectFrom('patch').selectAll().where('server_id', '=', serverId)
+  const rowsOf = (on: Db | Tx, serverId: string) =>
+    on.selectFrom('patch').selectAll().where('server_id', '=', serverId)
 
   return {
     async ofServer(on: Db | Tx, serverId: string): Promise<PatchRow[]> {
-      const rows = await rowsOf(on, serverId).orderBy('weight').orderBy('created_at').orderBy('id').execute()
+      const rows = await rowsOf(on, serverId)
+        .orderBy('weight')
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
       return Promise.all(rows.map((row) => opened(on, row)))
     },
 
@@ -34,7 +43,12 @@ export function patchStore({ vault }: { vault: Vault }) {
       return row && opened(on, row)
     },
 
-    async insert(tx: Tx, serverId: string, patch: NewPatch & { links: readonly string[]; created_by_name: string }, at: Date): Promise<PatchRow> {
+    async insert(
+      tx: Tx,
+      serverId: string,
+      patch: NewPatch & { links: readonly string[]; created_by_name: string },
+      at: Date,
+    ): Promise<PatchRow> {
       const { body, labels, links, ...rest } = patch
       const row = await tx
         .insertInto('patch')
@@ -52,7 +66,12 @@ export function patchStore({ vault }: { vault: Vault }) {
       return opened(tx, row)
     },
 
-    async update(tx: Tx, before: PatchRow, { body, labels, links, ...plain }: PatchChange & { links?: readonly string[] }, at: Date): Promise<PatchRow> {
+    async update(
+      tx: Tx,
+      before: PatchRow,
+      { body, labels, links, ...plain }: PatchChange & { links?: readonly string[] },
+      at: Date,
+    ): Promise<PatchRow> {
       const row = await tx
         .updateTable('patch')
         .set({
@@ -73,11 +92,20 @@ export function patchStore({ vault }: { vault: Vault }) {
 
     /** Number of a server's patches, and the links that they configure. */
     async sums(tx: Tx, serverId: string): Promise<{ count: number; links: string[] }> {
-      const rows = await tx.selectFrom('patch').select('links').where('server_id', '=', serverId).execute()
+      const rows = await tx
+        .selectFrom('patch')
+        .select('links')
+        .where('server_id', '=', serverId)
+        .execute()
       return { count: rows.length, links: [...new Set(rows.flatMap((r) => r.links))].toSorted() }
     },
   }
 }
 
 /** The audited fields of a patch: never the body, which may contain secrets. */
-export const audited = ({ name, weight, labels, body }: PatchRow): object => ({ name, weight, labels, bytes: Buffer.byteLength(body) })
+export const audited = ({ name, weight, labels, body }: PatchRow): object => ({
+  name,
+  weight,
+  labels,
+  bytes: Buffer.byteLength(body),
+})

@@ -16,58 +16,84 @@ const bodyOf = (value: string) => `machine:\n  sysctls:\n    vm.swappiness: "${v
 /** Takes the reader long. */
 const longBody = `machine:\n  sysctls:\n${Array.from({ length: 2_000 }, (_, i) => `    net.core.n${i}: "1"\n`).join('')}`
 
-test('a writer whose body is stored is not refused, although the queue of the reader is full at that moment', { timeout: 60_000 }, async () => {
-  const id = await buildServer(backend)
-  const other = await buildServer(backend)
-  const made = await operator.call(patchCreate, { params: { id }, body: { name: 'tuning', body: bodyOf('1') } })
-  const params = { id, patchId: made.answer!.patch_id }
-  const held = Promise.withResolvers<void>()
-  const filled = Promise.withResolvers<void>()
-  const holding = inTransaction(db, async (tx) => {
-    await sql`select from server where id = ${id} for update`.execute(tx)
-    held.resolve()
-    await filled.promise
-  })
-  await held.promise
-  const writer = operator.call(patchUpdate, { params, body: { body: bodyOf('2') } })
-  await vi.waitFor(
-    async () => {
-      const { rows } = await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
-      expect(rows).toHaveLength(1)
-    },
-    { timeout: 30_000, interval: 20 },
-  )
-  const full = Promise.withResolvers<void>()
-  const others = Array.from({ length: 12 }, async (_, i) => {
-    const { status } = await operator.call(patchCreate, { params: { id: other }, body: { name: `long-${i}`, body: longBody } })
-    if (status === 429) full.resolve()
-    return status
-  })
-  await full.promise
-  filled.resolve()
-  await holding
-  expect((await writer).answer).toMatchObject({ version: 2, body: bodyOf('2') })
-  await Promise.all(others)
-})
-
-test(`of ${writers} writers of one patch, no writer whose body was stored is refused, in ${rounds} rounds`, { timeout: 600_000 }, async () => {
-  const id = await buildServer(backend)
-  const made = await operator.call(patchCreate, { params: { id }, body: { name: 'tuning', body: bodyOf('0') } })
-  const params = { id, patchId: made.answer!.patch_id }
-  let version = made.answer!.version
-  let refused = 0
-  for (let round = 0; round < rounds; round++) {
-    const answers = await Promise.all(
-      Array.from({ length: writers }, (_, i) => operator.call(patchUpdate, { params, body: { body: bodyOf(`${round}-${i}`) } })),
+test(
+  'a writer whose body is stored is not refused, although the queue of the reader is full at that moment',
+  { timeout: 60_000 },
+  async () => {
+    const id = await buildServer(backend)
+    const other = await buildServer(backend)
+    const made = await operator.call(patchCreate, {
+      params: { id },
+      body: { name: 'tuning', body: bodyOf('1') },
+    })
+    const params = { id, patchId: made.answer!.patch_id }
+    const held = Promise.withResolvers<void>()
+    const filled = Promise.withResolvers<void>()
+    const holding = inTransaction(db, async (tx) => {
+      await sql`select from server where id = ${id} for update`.execute(tx)
+      held.resolve()
+      await filled.promise
+    })
+    await held.promise
+    const writer = operator.call(patchUpdate, { params, body: { body: bodyOf('2') } })
+    await vi.waitFor(
+      async () => {
+        const { rows } =
+          await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+            db,
+          )
+        expect(rows).toHaveLength(1)
+      },
+      { timeout: 30_000, interval: 20 },
     )
-    for (const { status } of answers) expect([200, 409, 412, 429]).toContain(status)
-    const confirmed = answers.flatMap(({ answer }) => answer?.version ?? []).toSorted((a, b) => a - b)
-    const after = (await operator.call(patchGet, { params })).answer!
-    // Each stored body made a version, and each version was confirmed to its writer.
-    expect(confirmed).toEqual(Array.from({ length: after.version - version }, (_, i) => version + 1 + i))
-    version = after.version
-    refused += answers.filter(({ status }) => status === 429).length
-  }
-  // The rounds are about writers that are refused, so some have to be.
-  expect(refused).toBeGreaterThan(0)
-})
+    const full = Promise.withResolvers<void>()
+    const others = Array.from({ length: 12 }, async (_, i) => {
+      const { status } = await operator.call(patchCreate, {
+        params: { id: other },
+        body: { name: `long-${i}`, body: longBody },
+      })
+      if (status === 429) full.resolve()
+      return status
+    })
+    await full.promise
+    filled.resolve()
+    await holding
+    expect((await writer).answer).toMatchObject({ version: 2, body: bodyOf('2') })
+    await Promise.all(others)
+  },
+)
+
+test(
+  `of ${writers} writers of one patch, no writer whose body was stored is refused, in ${rounds} rounds`,
+  { timeout: 600_000 },
+  async () => {
+    const id = await buildServer(backend)
+    const made = await operator.call(patchCreate, {
+      params: { id },
+      body: { name: 'tuning', body: bodyOf('0') },
+    })
+    const params = { id, patchId: made.answer!.patch_id }
+    let version = made.answer!.version
+    let refused = 0
+    for (let round = 0; round < rounds; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: writers }, (_, i) =>
+          operator.call(patchUpdate, { params, body: { body: bodyOf(`${round}-${i}`) } }),
+        ),
+      )
+      for (const { status } of answers) expect([200, 409, 412, 429]).toContain(status)
+      const confirmed = answers
+        .flatMap(({ answer }) => answer?.version ?? [])
+        .toSorted((a, b) => a - b)
+      const after = (await operator.call(patchGet, { params })).answer!
+      // Each stored body made a version, and each version was confirmed to its writer.
+      expect(confirmed).toEqual(
+        Array.from({ length: after.version - version }, (_, i) => version + 1 + i),
+      )
+      version = after.version
+      refused += answers.filter(({ status }) => status === 429).length
+    }
+    // The rounds are about writers that are refused, so some have to be.
+    expect(refused).toBeGreaterThan(0)
+  },
+)

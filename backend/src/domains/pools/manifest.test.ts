@@ -1,6 +1,19 @@
 import { expect, test } from 'vitest'
-import { formatAddress, formatCidr, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { formatRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange } from '#contract/network/address-ranges.ts'
+import {
+  formatAddress,
+  formatCidr,
+  lastOf,
+  parseAddress,
+  parseCidr,
+} from '#contract/network/addresses.ts'
+import {
+  formatRange,
+  mergeRanges,
+  type Range,
+  rangeOfAddress,
+  rangeOfCidr,
+  readRange,
+} from '#contract/network/address-ranges.ts'
 import { subnetProblems } from '#contract/network/subnet-rules.ts'
 import { linkGroups, manifestText, type PoolSubnet, render, usualApi } from './manifest.ts'
 
@@ -58,7 +71,8 @@ test('the manifest for MetalLB has the pools, and one advertisement that lists e
     first_and_last: true,
     draining: true,
   })
-  expect(manifestText([subnet(), ticked], usualApi.metallb, links, own)).toBe(`apiVersion: metallb.io/v1beta1
+  expect(manifestText([subnet(), ticked], usualApi.metallb, links, own))
+    .toBe(`apiVersion: metallb.io/v1beta1
 kind: IPAddressPool
 metadata:
   name: subnet-5f0c1f6e-6a63-4a2f-8f0c-2f3a1b4c5d6e
@@ -103,10 +117,18 @@ spec:
 })
 
 test('an older Cilium gets pools of the API version that it supports', () => {
-  const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links, own)
+  const rendered = render(
+    [subnet({ first_and_last: true })],
+    { provider: 'cilium', pools: 'v2alpha1', announcements: null },
+    links,
+    own,
+  )
   expect(rendered).toMatchObject({
     pools: [
-      { collection: '/apis/cilium.io/v2alpha1/ciliumloadbalancerippools', object: { apiVersion: 'cilium.io/v2alpha1', spec: { allowFirstLastIPs: 'Yes' } } },
+      {
+        collection: '/apis/cilium.io/v2alpha1/ciliumloadbalancerippools',
+        object: { apiVersion: 'cilium.io/v2alpha1', spec: { allowFirstLastIPs: 'Yes' } },
+      },
     ],
     announcements: [],
   })
@@ -138,13 +160,38 @@ test('servers with different workload links get separate announcements, servers 
     { interface: 'eno1', nodes: ['b', 'c'] },
     { interface: 'enp3s0f0.x', nodes: ['a'] },
   ])
-  const host = (...values: string[]) => ({ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] })
-  expect(render([subnet()], usualApi.cilium, groups, own).announcements.map((m) => [m.object.metadata.name, m.object.spec])).toEqual([
+  const host = (...values: string[]) => ({
+    matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }],
+  })
+  expect(
+    render([subnet()], usualApi.cilium, groups, own).announcements.map((m) => [
+      m.object.metadata.name,
+      m.object.spec,
+    ]),
+  ).toEqual([
     ['steelyard-any', { nodeSelector: host('d'), loadBalancerIPs: true, externalIPs: false }],
-    ['steelyard-eno1', { nodeSelector: host('b', 'c'), interfaces: ['^eno1$'], loadBalancerIPs: true, externalIPs: false }],
-    ['steelyard-enp3s0f0-x', { nodeSelector: host('a'), interfaces: [String.raw`^enp3s0f0\.x$`], loadBalancerIPs: true, externalIPs: false }],
+    [
+      'steelyard-eno1',
+      {
+        nodeSelector: host('b', 'c'),
+        interfaces: ['^eno1$'],
+        loadBalancerIPs: true,
+        externalIPs: false,
+      },
+    ],
+    [
+      'steelyard-enp3s0f0-x',
+      {
+        nodeSelector: host('a'),
+        interfaces: [String.raw`^enp3s0f0\.x$`],
+        loadBalancerIPs: true,
+        externalIPs: false,
+      },
+    ],
   ])
-  expect(render([subnet()], usualApi.metallb, groups, own).announcements[1]!.object.spec).toMatchObject({
+  expect(
+    render([subnet()], usualApi.metallb, groups, own).announcements[1]!.object.spec,
+  ).toMatchObject({
     nodeSelectors: [host('b', 'c')],
     interfaces: ['eno1'],
   })
@@ -152,7 +199,10 @@ test('servers with different workload links get separate announcements, servers 
 })
 
 test('the announcements of a cluster that was taken over have a name and a label of this Steelyard, so that those of another Steelyard stay', () => {
-  const [announcement] = render([subnet()], usualApi.cilium, links, { ...own, taken_over: true }).announcements
+  const [announcement] = render([subnet()], usualApi.cilium, links, {
+    ...own,
+    taken_over: true,
+  }).announcements
   expect(announcement!.object.metadata).toEqual({
     name: 'steelyard-0123456789ab',
     labels: { 'app.kubernetes.io/managed-by': 'steelyard', 'steelyard.dev/cluster': own.id },
@@ -168,11 +218,11 @@ test('links whose names differ only in characters not allowed in object names ge
     ],
     null,
   )
-  expect(render([subnet()], usualApi.metallb, groups, own).announcements.map((m) => m.object.metadata.name)).toEqual([
-    'steelyard-link',
-    'steelyard-eth-0',
-    'steelyard-eth-0-2',
-  ])
+  expect(
+    render([subnet()], usualApi.metallb, groups, own).announcements.map(
+      (m) => m.object.metadata.name,
+    ),
+  ).toEqual(['steelyard-link', 'steelyard-eth-0', 'steelyard-eth-0-2'])
 })
 
 /** A seeded random generator (mulberry32), so failures can be repeated. */
@@ -186,14 +236,18 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** A random subnet: any size, with or without gateway, with touching, overlapping or nested exclusions. */
+/**
+ * A random subnet: any size, with or without gateway, with touching, overlapping or nested
+ * exclusions.
+ */
 function randomSubnet(random: () => number): PoolSubnet | null {
   const below = (n: number) => Math.floor(random() * n)
   const family = random() < 0.7 ? 4 : 6
   const bits = family === 4 ? 32 : 128
   const prefix = family === 4 ? 20 + below(13) : 112 + below(17)
   const start = family === 4 ? 0xcb007000n : 0x2a010db8n << 96n
-  const base = ((start + (BigInt(below(2 ** 20)) << 4n)) >> BigInt(bits - prefix)) << BigInt(bits - prefix)
+  const base =
+    ((start + (BigInt(below(2 ** 20)) << 4n)) >> BigInt(bits - prefix)) << BigInt(bits - prefix)
   const cidr = parseCidr(formatCidr({ family, base, prefix }))!
   const size = Number(lastOf(cidr) - base) + 1
   const address = () => formatAddress({ family, value: base + BigInt(below(size)) })
@@ -203,7 +257,12 @@ function randomSubnet(random: () => number): PoolSubnet | null {
     const end = Math.min(to, from + below(1 + Math.floor(size / 4)))
     return formatRange({ family, first: base + BigInt(from), last: base + BigInt(end) })
   })
-  const made = subnet({ cidr: formatCidr(cidr), gateway: random() < 0.6 ? address() : null, exclude, first_and_last: random() < 0.3 })
+  const made = subnet({
+    cidr: formatCidr(cidr),
+    gateway: random() < 0.6 ? address() : null,
+    exclude,
+    first_and_last: random() < 0.3,
+  })
   return Object.keys(subnetProblems(made).fields).length === 0 ? made : null
 }
 
@@ -211,7 +270,12 @@ function randomSubnet(random: () => number): PoolSubnet | null {
 function setAside({ cidr: text, gateway, exclude, first_and_last }: PoolSubnet): Range[] {
   const cidr = parseCidr(text)!
   const one = (value: bigint): Range => ({ family: cidr.family, first: value, last: value })
-  const ends = first_and_last || cidr.prefix >= (cidr.family === 4 ? 31 : 127) ? [] : cidr.family === 4 ? [one(cidr.base), one(lastOf(cidr))] : [one(cidr.base)]
+  const ends =
+    first_and_last || cidr.prefix >= (cidr.family === 4 ? 31 : 127)
+      ? []
+      : cidr.family === 4
+        ? [one(cidr.base), one(lastOf(cidr))]
+        : [one(cidr.base)]
   return [
     ...ends,
     ...(gateway === null ? [] : [rangeOfAddress(parseAddress(gateway)!)]),
@@ -223,7 +287,10 @@ function setAside({ cidr: text, gateway, exclude, first_and_last }: PoolSubnet):
   ]
 }
 
-const range = (first: string, last: string): Range => ({ ...rangeOfAddress(parseAddress(first)!), last: parseAddress(last)!.value })
+const range = (first: string, last: string): Range => ({
+  ...rangeOfAddress(parseAddress(first)!),
+  last: parseAddress(last)!.value,
+})
 
 test('in 10,000 random subnets, every address of the CIDR is either assignable or reserved', () => {
   const random = seeded(20_261_120)
@@ -233,13 +300,23 @@ test('in 10,000 random subnets, every address of the CIDR is either assignable o
     const made = randomSubnet(random)
     if (!made) continue
     subnets++
-    const metallb = render([made], usualApi.metallb, links, own).pools[0]!.object.spec['addresses'] as string[]
-    const cilium = render([made], usualApi.cilium, links, own).pools[0]!.object.spec['blocks'] as { start: string; stop: string }[]
+    const metallb = render([made], usualApi.metallb, links, own).pools[0]!.object.spec[
+      'addresses'
+    ] as string[]
+    const cilium = render([made], usualApi.cilium, links, own).pools[0]!.object.spec['blocks'] as {
+      start: string
+      stop: string
+    }[]
     const pieces = cilium.map(({ start, stop }) => range(start, stop))
     const aside = mergeRanges(setAside(made))
-    const clash = pieces.find((piece, i) => [...aside, ...pieces.slice(i + 1)].some((other) => other.first <= piece.last && piece.first <= other.last))
+    const clash = pieces.find((piece, i) =>
+      [...aside, ...pieces.slice(i + 1)].some(
+        (other) => other.first <= piece.last && piece.first <= other.last,
+      ),
+    )
     const all = mergeRanges([...pieces, ...aside])
-    // A single expectation per subnet keeps ten thousand of them fast and shows the subnet on failure.
+    // A single expectation per subnet keeps ten thousand of them fast and shows the subnet on
+    // failure.
     expect({ made, clash, all, metallb }).toEqual({
       made,
       clash: undefined,

@@ -3,7 +3,11 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationCancel } from '#contract/operations.ts'
-import { clusterSubnetsAssign, clusterSubnetsPreview, type Subnet } from '#contract/network/subnets.ts'
+import {
+  clusterSubnetsAssign,
+  clusterSubnetsPreview,
+  type Subnet,
+} from '#contract/network/subnets.ts'
 import { inTransaction } from '../../db/db.ts'
 import { addDatacenter, addSubnet } from '../subnets/testing.ts'
 import { pathOf, poolWorld } from './testing/world.ts'
@@ -33,18 +37,34 @@ test('a forced removal removes a subnet at once, even if it is draining; the pre
   await world.assign(c.id, [s])
   await engine.settle()
   const address = c.fake.services[0]!.ip!
-  const change = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })).answer!
-  expect(change).toMatchObject({ provider: 'cilium', after: '', losing: [{ subnet_id: s.id, service: 'web/shop', address }] })
+  const change = (
+    await world
+      .admin()
+      .call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })
+  ).answer!
+  expect(change).toMatchObject({
+    provider: 'cilium',
+    after: '',
+    losing: [{ subnet_id: s.id, service: 'web/shop', address }],
+  })
   expect(change.before).toContain(`subnet-${s.id}`)
   const slow = await world.assign(c.id, [])
   await engine.run(10_000)
-  // The subnet is draining, and a Service still has one of its addresses, which a forced removal would take away.
-  const draining = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })).answer!
+  // The subnet is draining, and a Service still has one of its addresses, which a forced removal
+  // would take away.
+  const draining = (
+    await world
+      .admin()
+      .call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })
+  ).answer!
   expect(draining.losing).toEqual([{ subnet_id: s.id, service: 'web/shop', address }])
   const id = await world.assign(c.id, [], true)
   await engine.settle()
   expect(await world.operation(slow)).toMatchObject({ status: 'cancelled' })
-  expect(await world.operation(id)).toMatchObject({ status: 'done', steps: [{ status: 'skipped', reason: 'By force' }, { status: 'done' }] })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'done',
+    steps: [{ status: 'skipped', reason: 'By force' }, { status: 'done' }],
+  })
   expect(c.fake.services[0]!.ip).toBeNull()
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
@@ -71,7 +91,10 @@ test('an assignment to a cluster that is down can be cancelled, because nothing 
   await engine.run(5_000)
   expect((await world.admin().call(operationCancel, { params: { id } })).status).toBe(200)
   await engine.settle()
-  expect(await world.operation(id)).toMatchObject({ status: 'cancelled', steps: [{ reason: 'Cancelled' }, { reason: 'Cancelled' }] })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'cancelled',
+    steps: [{ reason: 'Cancelled' }, { reason: 'Cancelled' }],
+  })
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
@@ -100,14 +123,20 @@ test('cancelling an assignment drains subnets that may have reached the cluster,
   c.fake.controller = false
   const id = await world.assign(c.id, [fresh])
   await engine.run(5_000)
-  expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual(['draining', 'applying'])
+  expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual([
+    'draining',
+    'applying',
+  ])
   await world.admin().call(operationCancel, { params: { id } })
   c.fake.controller = true
   await engine.run(20_000)
   c.fake.count()
   await engine.run(60_000)
   expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
-  expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual(['active', 'unassigned'])
+  expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual([
+    'active',
+    'unassigned',
+  ])
   expect(c.fake.pools().map((p) => p.metadata.name)).toEqual([`subnet-${old.id}`])
 })
 
@@ -116,17 +145,39 @@ test('an assignment is refused for another datacenter, overlapping cluster netwo
   const warsaw = await addDatacenter(world.admin(), 'WAW')
   const away = await addSubnet(world.admin(), warsaw.id, 'away', '10.30.0.0/24')
   const other = `away is in ${warsaw.code}; cluster ${c.name} is in ${world.datacenter.code}`
-  expect((await world.put(c.id, [away])).problem).toMatchObject({ code: 'conflict', error: other, fields: { 'subnet_ids.0': other } })
+  expect((await world.put(c.id, [away])).problem).toMatchObject({
+    code: 'conflict',
+    error: other,
+    fields: { 'subnet_ids.0': other },
+  })
   const s = await world.subnet()
-  await sql`update cluster set pod_cidr = ${s.cidr.replace('.0/28', '.0/24')} where id = ${c.id}`.execute(db)
+  await sql`update cluster set pod_cidr = ${s.cidr.replace('.0/28', '.0/24')} where id = ${c.id}`.execute(
+    db,
+  )
   const sentence = `Overlaps with the pod network ${s.cidr.replace('/28', '/24')} of cluster ${c.name}`
   expect(await world.put(c.id, [s])).toMatchObject({
     status: 409,
-    problem: { error: `${s.name} can't be assigned: ${sentence}`, fields: { 'subnet_ids.0': sentence }, related: { kind: 'cluster', id: c.id } },
+    problem: {
+      error: `${s.name} can't be assigned: ${sentence}`,
+      fields: { 'subnet_ids.0': sentence },
+      related: { kind: 'cluster', id: c.id },
+    },
   })
-  expect((await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [s.id] } })).status).toBe(409)
-  expect((await world.put(c.id, [{ id: randomUUID() }])).problem).toMatchObject({ code: 'not_found', error: 'There is no such subnet' })
-  expect((await world.put(randomUUID(), [])).problem).toMatchObject({ code: 'not_found', error: 'There is no such cluster' })
+  expect(
+    (
+      await world
+        .admin()
+        .call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [s.id] } })
+    ).status,
+  ).toBe(409)
+  expect((await world.put(c.id, [{ id: randomUUID() }])).problem).toMatchObject({
+    code: 'not_found',
+    error: 'There is no such subnet',
+  })
+  expect((await world.put(randomUUID(), [])).problem).toMatchObject({
+    code: 'not_found',
+    error: 'There is no such cluster',
+  })
   await sql`update cluster set status = 'installing' where id = ${c.id}`.execute(db)
   expect((await world.put(c.id, [])).problem).toMatchObject({
     code: 'cluster_not_ready',
@@ -140,7 +191,10 @@ test('of two concurrent assignments of a subnet, one succeeds; the other fails w
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
   const mine = [await world.subnet(), await world.subnet()]
-  const answers = await Promise.all([world.put(a.id, [mine[0]!, s], false, people[0]), world.put(b.id, [mine[1]!, s], false, people[1])])
+  const answers = await Promise.all([
+    world.put(a.id, [mine[0]!, s], false, people[0]),
+    world.put(b.id, [mine[1]!, s], false, people[1]),
+  ])
   const won = answers.findIndex((r) => r.status === 202)
   const lost = answers.find((r) => r.status !== 202)!
   expect(answers.filter((r) => r.status === 202)).toHaveLength(1)
@@ -158,7 +212,9 @@ test('of two concurrent assignments of a subnet, one succeeds; the other fails w
   expect(await world.look(s)).toMatchObject({ status: 'active', clusters: [{ id: winner.id }] })
   backend.clock.advance(3_600_000)
   await world.signInAgain()
-  expect((await world.put([a, b][1 - won]!.id, [s])).problem).toMatchObject({ error: `${s.name} is assigned to ${winner.name}` })
+  expect((await world.put([a, b][1 - won]!.id, [s])).problem).toMatchObject({
+    error: `${s.name} is assigned to ${winner.name}`,
+  })
 })
 
 test('the database refuses a second cluster for a subnet, and the error explains the reason', async () => {
@@ -175,8 +231,12 @@ test('the database refuses a second cluster for a subnet, and the error explains
     assigned_at: now,
   })
   await db.insertInto('subnet_assignment').values(rows(a.id)).execute()
-  await expect(db.insertInto('subnet_assignment').values(rows(b.id)).execute()).rejects.toMatchObject({ code: '23505', constraint: 'subnet_one_cluster' })
-  expect((await world.put(b.id, [s])).problem).toMatchObject({ error: `${s.name} was assigned to ${a.name} by ann@example.com a moment ago` })
+  await expect(
+    db.insertInto('subnet_assignment').values(rows(b.id)).execute(),
+  ).rejects.toMatchObject({ code: '23505', constraint: 'subnet_one_cluster' })
+  expect((await world.put(b.id, [s])).problem).toMatchObject({
+    error: `${s.name} was assigned to ${a.name} by ann@example.com a moment ago`,
+  })
 })
 
 test('a management subnet can be shared by clusters, is active at once, and never becomes a pool', async () => {
@@ -184,7 +244,10 @@ test('a management subnet can be shared by clusters, is active at once, and neve
   const s = await world.subnet({ purpose: 'management' })
   for (const c of [a, b]) await world.assign(c.id, [s])
   await engine.settle()
-  expect(await world.look(s)).toMatchObject({ status: 'active', clusters: [{ name: a.name }, { name: b.name }] })
+  expect(await world.look(s)).toMatchObject({
+    status: 'active',
+    clusters: [{ name: a.name }, { name: b.name }],
+  })
   expect([...a.fake.changes, ...b.fake.changes]).toEqual([])
   await world.assign(a.id, [])
   expect(await world.look(s)).toMatchObject({ clusters: [{ name: b.name }] })
@@ -195,7 +258,13 @@ test('an assignment raises the version of the cluster, and an assignment with a 
   const [s, t] = [await world.subnet(), await world.subnet()]
   const version = (await world.admin().call(clusterGet, { params: { id: c.id } })).answer!.version
   const ask = (subnets: Subnet[]) =>
-    world.admin().call(clusterSubnetsAssign, { params: { id: c.id }, body: { subnet_ids: subnets.map((x) => x.id) } }, { ifMatch: version })
+    world
+      .admin()
+      .call(
+        clusterSubnetsAssign,
+        { params: { id: c.id }, body: { subnet_ids: subnets.map((x) => x.id) } },
+        { ifMatch: version },
+      )
   expect((await ask([s])).status).toBe(202)
   expect(await ask([t])).toMatchObject({ status: 412, problem: { code: 'stale' } })
   expect(await world.look(t)).toMatchObject({ status: 'unassigned' })
@@ -207,10 +276,18 @@ test('an assignment is refused while another operation runs on the cluster', asy
     backend.domains.operations.create(
       tx,
       { kind: 'system', name: 'test' },
-      { kind: 'clusterServerReplace', target: { id: c.id, name: c.name }, steps: [], queue: 'none', queueKey: c.id },
+      {
+        kind: 'clusterServerReplace',
+        target: { id: c.id, name: c.name },
+        steps: [],
+        queue: 'none',
+        queueKey: c.id,
+      },
     ),
   )
-  expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({ code: 'operation_running' })
+  expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({
+    code: 'operation_running',
+  })
 })
 
 test('removing a cluster frees its subnets and ends its running assignment', async () => {
@@ -221,11 +298,19 @@ test('removing a cluster frees its subnets and ends its running assignment', asy
   c.fake.down = 'gone'
   const id = await world.assign(c.id, [s, t])
   await engine.run(5_000)
-  await sql`update cluster set wanted = 'removed', status = 'deleting' where id = ${c.id}`.execute(db)
+  await sql`update cluster set wanted = 'removed', status = 'deleting' where id = ${c.id}`.execute(
+    db,
+  )
   await engine.run(60_000)
-  expect(await world.operation(id)).toMatchObject({ status: 'cancelled', reason: `${c.name} is being deleted` })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'cancelled',
+    reason: `${c.name} is being deleted`,
+  })
   await inTransaction(db, (tx) => backend.domains.pools.release(tx, c.id))
-  expect([(await world.look(s)).status, (await world.look(t)).status]).toEqual(['unassigned', 'unassigned'])
+  expect([(await world.look(s)).status, (await world.look(t)).status]).toEqual([
+    'unassigned',
+    'unassigned',
+  ])
   expect(await world.audited('subnet.unassigned', s.id)).toHaveLength(1)
 })
 

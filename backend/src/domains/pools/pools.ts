@@ -1,9 +1,17 @@
-/** Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and an operation, which the reconciler carries out. */
+/**
+ * Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and an
+ * operation, which the reconciler carries out.
+ */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
-import { clusterSubnets, clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange } from '#contract/network/subnets.ts'
+import {
+  clusterSubnets,
+  clusterSubnetsAssign,
+  clusterSubnetsPreview,
+  type PoolChange,
+} from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -21,37 +29,62 @@ export type Pools = ReturnType<typeof pools>
 export function poolRoutes(app: FastifyInstance, pools: Pools): void {
   const on = serve(app)
   on(clusterSubnets, ({ params }) => pools.list(params.id))
-  on(clusterSubnetsPreview, ({ params, body, signal }) => pools.preview(params.id, body.subnet_ids, signal))
-  on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) => pools.assign(caller, params.id, body, ifMatch))
+  on(clusterSubnetsPreview, ({ params, body, signal }) =>
+    pools.preview(params.id, body.subnet_ids, signal),
+  )
+  on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) =>
+    pools.assign(caller, params.id, body, ifMatch),
+  )
 }
 
 /** Wakes the clusters of changed subnets when the transaction commits. */
-export async function wakePools({ engine }: Pick<PoolParts, 'engine'>, tx: Tx, subnetIds: readonly string[]): Promise<void> {
+export async function wakePools(
+  { engine }: Pick<PoolParts, 'engine'>,
+  tx: Tx,
+  subnetIds: readonly string[],
+): Promise<void> {
   if (subnetIds.length === 0) return
-  for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)
+  for (const clusterId of await store.reapply(tx, subnetIds))
+    await engine.wake(tx, poolQueue, clusterId)
 }
 
 export function pools(parts: PoolParts) {
   const { db, clock, record, engine, operations, clusters, subnets } = parts
 
-  const openOperation = async (on: Db | Tx, pool: store.PoolRow | undefined): Promise<Operation | undefined> => {
+  const openOperation = async (
+    on: Db | Tx,
+    pool: store.PoolRow | undefined,
+  ): Promise<Operation | undefined> => {
     const operation = pool?.operation_id ? await operations.read(on, pool.operation_id) : undefined
     return operation && !hasEnded(operation) ? operation : undefined
   }
 
   /** @throws Problem operation_running if another operation runs on the cluster */
   const checkAlone = async (tx: Tx, cluster: PoolCluster): Promise<void> => {
-    const other = (await operations.open(tx, 'cluster', cluster.id)).find((o) => o.kind !== 'clusterSubnetsAssign')
-    if (other) throw new Problem('operation_running', `${other.kind} on ${cluster.name} has not ended`)
+    const other = (await operations.open(tx, 'cluster', cluster.id)).find(
+      (o) => o.kind !== 'clusterSubnetsAssign',
+    )
+    if (other)
+      throw new Problem('operation_running', `${other.kind} on ${cluster.name} has not ended`)
   }
 
-  const begin = async (tx: Tx, caller: Caller, cluster: PoolCluster, changed: Changed, force: boolean): Promise<Operation> => {
+  const begin = async (
+    tx: Tx,
+    caller: Caller,
+    cluster: PoolCluster,
+    changed: Changed,
+    force: boolean,
+  ): Promise<Operation> => {
     const { coming, going } = changed
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
-    // An operation that is being cancelled isn't returned, because it is already reverting its changes.
+    // An operation that is being cancelled isn't returned, because it is already reverting its
+    // changes.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
     if (former)
-      await operations.set(tx, former.id, { status: 'cancelled', reason: 'Replaced by a later change of the subnets, which also includes this change' })
+      await operations.set(tx, former.id, {
+        status: 'cancelled',
+        reason: 'Replaced by a later change of the subnets, which also includes this change',
+      })
     const operation = await operations.create(tx, caller, {
       kind: 'clusterSubnetsAssign',
       target: cluster,
@@ -61,7 +94,8 @@ export function pools(parts: PoolParts) {
     })
     if (operation.steps.length === 0) await operations.set(tx, operation.id, { status: 'done' })
     await store.updatePool(tx, cluster.id, { operation_id: operation.id, operation_round: 1 })
-    const version = changed.touched.length > 0 ? await clusters.touch(tx, caller, cluster.id) : cluster.version
+    const version =
+      changed.touched.length > 0 ? await clusters.touch(tx, caller, cluster.id) : cluster.version
     await record(tx, caller, {
       action: 'cluster.subnets_assigned',
       target: { kind: 'cluster', id: cluster.id, name: cluster.name },
@@ -80,15 +114,28 @@ export function pools(parts: PoolParts) {
       return shownPools(parts, cluster)
     },
 
-    /** Queries the cluster's state, or shows the last known state if the cluster doesn't answer. @throws Problem not_found, subnet_assigned, conflict */
-    preview: (clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange> => preview(parts, clusterId, subnetIds, signal),
+    /**
+     * Queries the cluster's state, or shows the last known state if the cluster doesn't answer.
+     * @throws Problem not_found, subnet_assigned, conflict
+     */
+    preview: (
+      clusterId: string,
+      subnetIds: readonly string[],
+      signal: AbortSignal,
+    ): Promise<PoolChange> => preview(parts, clusterId, subnetIds, signal),
 
     /**
-     * Assigns exactly these subnets to a cluster. A repeated call returns the running operation. A call with other subnets ends that operation, and its
-     * unfinished part moves to the new one.
-     * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
+     * Assigns exactly these subnets to a cluster. A repeated call returns the running operation. A
+     * call with other subnets ends that operation, and its unfinished part moves to the new one.
+     * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned,
+     * conflict
      */
-    async assign(caller: Caller, clusterId: string, body: Input<typeof clusterSubnetsAssign>['body'], ifMatch?: Versions): Promise<{ operation: Operation }> {
+    async assign(
+      caller: Caller,
+      clusterId: string,
+      body: Input<typeof clusterSubnetsAssign>['body'],
+      ifMatch?: Versions,
+    ): Promise<{ operation: Operation }> {
       try {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, clusterId)
@@ -96,11 +143,22 @@ export function pools(parts: PoolParts) {
           checkVersion(ifMatch, cluster.version)
           checkReady(cluster)
           await checkAlone(tx, cluster)
-          return { operation: await begin(tx, caller, cluster, await writeAssignments(parts, tx, caller, cluster, body), body.force) }
+          return {
+            operation: await begin(
+              tx,
+              caller,
+              cluster,
+              await writeAssignments(parts, tx, caller, cluster, body),
+              body.force,
+            ),
+          }
         })
       } catch (error) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
-        throw (await takenBy(db, await subnets.find(db, body.subnet_ids), clusterId, clock.now())) ?? error
+        throw (
+          (await takenBy(db, await subnets.find(db, body.subnet_ids), clusterId, clock.now())) ??
+          error
+        )
       }
     },
 
@@ -109,7 +167,11 @@ export function pools(parts: PoolParts) {
       const pool = await store.removePool(tx, clusterId)
       const freed = await store.releaseAll(tx, clusterId)
       const operation = await openOperation(tx, pool)
-      if (operation) await operations.set(tx, operation.id, { status: 'cancelled', reason: 'The cluster was removed' })
+      if (operation)
+        await operations.set(tx, operation.id, {
+          status: 'cancelled',
+          reason: 'The cluster was removed',
+        })
       for (const { id, name } of await subnets.find(tx, freed))
         await record(tx, system, {
           action: 'subnet.unassigned',

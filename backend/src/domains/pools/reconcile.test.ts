@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationRetry } from '#contract/operations.ts'
-import { clusterSubnets, clusterSubnetsPreview, subnetAddresses, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  clusterSubnets,
+  clusterSubnetsPreview,
+  subnetAddresses,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import type { FakeKubernetes } from './testing/kubernetes.ts'
 import { hostOf, pathOf, poolWorld } from './testing/world.ts'
 
@@ -13,18 +19,34 @@ test('an assigned subnet becomes a pool in the cluster, and is active after the 
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
   const id = await world.assign(c.id, [s])
-  expect(await world.look(s)).toMatchObject({ status: 'applying', clusters: [{ id: c.id, name: c.name }], used: null })
+  expect(await world.look(s)).toMatchObject({
+    status: 'applying',
+    clusters: [{ id: c.id, name: c.name }],
+    used: null,
+  })
   await engine.settle()
-  expect(await world.operation(id)).toMatchObject({ status: 'done', kind: 'clusterSubnetsAssign', target: { kind: 'cluster', id: c.id } })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'done',
+    kind: 'clusterSubnetsAssign',
+    target: { kind: 'cluster', id: c.id },
+  })
   expect(await world.steps(id)).toEqual({ apply: 'done', 'read-back': 'done' })
   expect(await world.look(s)).toMatchObject({ status: 'active', reason: null, total: 13, used: 1 })
-  expect(c.fake.changes).toEqual([`apply ${pathOf(s)}`, 'apply /apis/cilium.io/v2alpha1/ciliuml2announcementpolicies/steelyard'])
+  expect(c.fake.changes).toEqual([
+    `apply ${pathOf(s)}`,
+    'apply /apis/cilium.io/v2alpha1/ciliuml2announcementpolicies/steelyard',
+  ])
   const shown = (await world.admin().call(clusterSubnets, { params: { id: c.id } })).answer!
   expect(shown).toMatchObject({ provider: 'cilium', items: [{ id: s.id }] })
   expect(shown.manifest).toContain(`name: subnet-${s.id}`)
-  expect((await world.admin().call(clusterGet, { params: { id: c.id } })).answer!.subnets).toEqual([{ id: s.id, name: s.name, cidr: s.cidr }])
+  expect((await world.admin().call(clusterGet, { params: { id: c.id } })).answer!.subnets).toEqual([
+    { id: s.id, name: s.name, cidr: s.cidr },
+  ])
   const map = (await world.admin().call(subnetAddresses, { params: { id: s.id } })).answer!
-  expect(map.runs.find((r) => r.state === 'used')).toMatchObject({ first: hostOf(s, 2), by: 'web/shop' })
+  expect(map.runs.find((r) => r.state === 'used')).toMatchObject({
+    first: hostOf(s, 2),
+    by: 'web/shop',
+  })
 })
 
 test('a pool is active only after the load balancer has accepted it; being stored in the API server is not enough', async () => {
@@ -33,10 +55,16 @@ test('a pool is active only after the load balancer has accepted it; being store
   const s = await world.subnet()
   const id = await world.assign(c.id, [s])
   await engine.run(10_000)
-  expect(await world.look(s)).toMatchObject({ status: 'applying', reason: 'Cilium has not processed the pool yet' })
+  expect(await world.look(s)).toMatchObject({
+    status: 'applying',
+    reason: 'Cilium has not processed the pool yet',
+  })
   expect(await world.steps(id)).toEqual({ apply: 'done', 'read-back': 'waiting' })
   await engine.run(130_000)
-  expect(await world.look(s)).toMatchObject({ status: 'error', reason: expect.stringContaining('is the address management of the load balancer switched on?') })
+  expect(await world.look(s)).toMatchObject({
+    status: 'error',
+    reason: expect.stringContaining('is the address management of the load balancer switched on?'),
+  })
   expect(await world.operation(id)).toMatchObject({ status: 'failed' })
   c.fake.controller = true
   c.fake.count()
@@ -58,8 +86,14 @@ test('a pool that conflicts with another pool fails with the reason, and becomes
   })
   const id = await world.assign(c.id, [s])
   await engine.settle()
-  expect(await world.look(s)).toMatchObject({ status: 'error', reason: expect.stringContaining('Cilium does not use the pool: Pool conflicts') })
-  expect(await world.operation(id)).toMatchObject({ status: 'failed', steps: [{ status: 'done' }, { status: 'failed' }] })
+  expect(await world.look(s)).toMatchObject({
+    status: 'error',
+    reason: expect.stringContaining('Cilium does not use the pool: Pool conflicts'),
+  })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'failed',
+    steps: [{ status: 'done' }, { status: 'failed' }],
+  })
   c.fake.objects.delete(foreign)
   c.fake.count()
   await engine.run(60_000)
@@ -74,32 +108,47 @@ test("a pool refused by an admission webhook fails with the webhook's message, a
   c.fake.refuse = 'overlaps with "theirs"'
   const id = await world.assign(c.id, [good, bad])
   await engine.settle()
-  expect(await world.look(bad)).toMatchObject({ status: 'error', reason: expect.stringContaining('overlaps with "theirs"') })
+  expect(await world.look(bad)).toMatchObject({
+    status: 'error',
+    reason: expect.stringContaining('overlaps with "theirs"'),
+  })
   expect(await world.look(good)).toMatchObject({ status: 'active' })
-  expect(await world.operation(id)).toMatchObject({ status: 'failed', steps: [{ status: 'failed' }, { status: 'skipped' }] })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'failed',
+    steps: [{ status: 'failed' }, { status: 'skipped' }],
+  })
 })
 
 test.each([
   [
     'changed',
-    (c: FakeKubernetes, at: string) => c.edit(at, (o) => (o.spec['blocks'] = [{ cidr: '10.0.0.0/8', start: '10.0.0.0', stop: '10.0.0.9' }])),
+    (c: FakeKubernetes, at: string) =>
+      c.edit(
+        at,
+        (o) => (o.spec['blocks'] = [{ cidr: '10.0.0.0/8', start: '10.0.0.0', stop: '10.0.0.9' }]),
+      ),
     /10\.0\.0\.0\/8/,
   ],
   ['deleted', (c: FakeKubernetes, at: string) => void c.objects.delete(at), /deleted/],
-])('a pool that somebody has %s is corrected within a minute, with an audit entry', async (_what, meddle, found) => {
-  const c = await world.cluster()
-  const s = await world.subnet()
-  await world.assign(c.id, [s])
-  await engine.settle()
-  meddle(c.fake, pathOf(s))
-  await engine.run(75_000)
-  expect(c.fake.objects.get(pathOf(s))!.spec).toMatchObject({ blocks: [{ start: hostOf(s, 2), stop: hostOf(s, 14) }] })
-  expect(await world.look(s)).toMatchObject({ status: 'active', reason: null })
-  const [entry, ...more] = await world.audited('subnet.drift_corrected', s.id)
-  expect(more).toEqual([])
-  expect(entry).toMatchObject({ actor: 'Steelyard', target: { kind: 'subnet', name: s.name } })
-  expect(JSON.stringify(entry!.after)).toMatch(found)
-})
+])(
+  'a pool that somebody has %s is corrected within a minute, with an audit entry',
+  async (_what, meddle, found) => {
+    const c = await world.cluster()
+    const s = await world.subnet()
+    await world.assign(c.id, [s])
+    await engine.settle()
+    meddle(c.fake, pathOf(s))
+    await engine.run(75_000)
+    expect(c.fake.objects.get(pathOf(s))!.spec).toMatchObject({
+      blocks: [{ start: hostOf(s, 2), stop: hostOf(s, 14) }],
+    })
+    expect(await world.look(s)).toMatchObject({ status: 'active', reason: null })
+    const [entry, ...more] = await world.audited('subnet.drift_corrected', s.id)
+    expect(more).toEqual([])
+    expect(entry).toMatchObject({ actor: 'Steelyard', target: { kind: 'subnet', name: s.name } })
+    expect(JSON.stringify(entry!.after)).toMatch(found)
+  },
+)
 
 test("Steelyard's own change does not count as drift: excluding addresses shrinks the pool without a drift record", async () => {
   const c = await world.cluster()
@@ -107,7 +156,10 @@ test("Steelyard's own change does not count as drift: excluding addresses shrink
   await world.assign(c.id, [s])
   await engine.settle()
   const address = hostOf(s, 9)
-  expect((await world.admin().call(subnetUpdate, { params: { id: s.id }, body: { exclude: [address] } })).answer).toMatchObject({ status: 'applying' })
+  expect(
+    (await world.admin().call(subnetUpdate, { params: { id: s.id }, body: { exclude: [address] } }))
+      .answer,
+  ).toMatchObject({ status: 'applying' })
   await engine.settle()
   expect(c.fake.addresses(c.fake.objects.get(pathOf(s))!)).not.toContain(address)
   expect(await world.look(s)).toMatchObject({ status: 'active', total: 12 })
@@ -124,7 +176,10 @@ test('if something in the cluster keeps undoing a correction, the subnet shows a
   }
   c.fake.edit(pathOf(s), (o) => (o.spec['allowFirstLastIPs'] = 'Yes'))
   await engine.run(300_000)
-  expect(await world.look(s)).toMatchObject({ status: 'error', reason: 'Something in the cluster changes the pool back (allowFirstLastIPs)' })
+  expect(await world.look(s)).toMatchObject({
+    status: 'error',
+    reason: 'Something in the cluster changes the pool back (allowFirstLastIPs)',
+  })
   expect(await world.audited('subnet.drift_corrected', s.id)).toEqual([])
   c.fake.meddle = null
   await engine.run(60_000)
@@ -159,7 +214,9 @@ test('a removed subnet drains: it assigns no new addresses, waits until none is 
     used: 1,
   })
   expect(await world.steps(id)).toEqual({ drain: 'waiting', remove: 'todo' })
-  expect((await world.admin().call(subnetRemove, { params: { id: s.id } })).problem).toMatchObject({ code: 'subnet_in_use' })
+  expect((await world.admin().call(subnetRemove, { params: { id: s.id } })).problem).toMatchObject({
+    code: 'subnet_in_use',
+  })
   c.fake.services.push({ name: 'late', ip: null })
   await engine.run(5_000)
   expect(c.fake.services.map((x) => x.ip !== null)).toEqual([true, false])
@@ -186,7 +243,10 @@ test('a pool that is deleted while it drains is not recreated, and draining wait
   c.fake.objects.delete(pathOf(s))
   await engine.run(20_000)
   expect(c.fake.pools()).toEqual([])
-  expect(await world.look(s)).toMatchObject({ status: 'draining', reason: expect.stringContaining('by web/shop') })
+  expect(await world.look(s)).toMatchObject({
+    status: 'draining',
+    reason: expect.stringContaining('by web/shop'),
+  })
   c.fake.services.splice(0)
   await engine.run(20_000)
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
@@ -219,7 +279,10 @@ test('if Cilium and MetalLB are both installed, MetalLB is used', async () => {
   const s = await world.subnet()
   await world.assign(c.id, [s])
   await engine.settle()
-  expect([...c.fake.objects.keys()].map((k) => k.split('/').slice(-2).join('/'))).toEqual([`ipaddresspools/subnet-${s.id}`, 'l2advertisements/steelyard'])
+  expect([...c.fake.objects.keys()].map((k) => k.split('/').slice(-2).join('/'))).toEqual([
+    `ipaddresspools/subnet-${s.id}`,
+    'l2advertisements/steelyard',
+  ])
   expect(await world.look(s)).toMatchObject({ status: 'active' })
   await world.assign(c.id, [])
   await engine.run(1_000)
@@ -235,7 +298,9 @@ test('Cilium stays in use when somebody installs MetalLB beside it', async () =>
   await engine.settle()
   c.fake.providers = ['metallb', 'cilium']
   await engine.run(75_000)
-  expect((await world.admin().call(clusterSubnets, { params: { id: c.id } })).answer!.provider).toBe('cilium')
+  expect(
+    (await world.admin().call(clusterSubnets, { params: { id: c.id } })).answer!.provider,
+  ).toBe('cilium')
   expect(c.fake.pools().map((p) => p.kind)).toEqual(['CiliumLoadBalancerIPPool'])
 })
 
@@ -245,14 +310,29 @@ test('without a load balancer the manifest can be copied; a load balancer instal
   const s = await world.subnet()
   const id = await world.assign(c.id, [s])
   await engine.settle()
-  expect(await world.look(s)).toMatchObject({ status: 'applying', reason: expect.stringContaining('install Cilium or MetalLB, or copy the manifest') })
-  expect(await world.operation(id)).toMatchObject({ status: 'done', steps: [{ status: 'skipped' }, { status: 'skipped' }] })
-  expect((await world.admin().call(clusterSubnets, { params: { id: c.id } })).answer).toMatchObject({
-    provider: null,
-    manifest: expect.stringContaining('# For MetalLB'),
+  expect(await world.look(s)).toMatchObject({
+    status: 'applying',
+    reason: expect.stringContaining('install Cilium or MetalLB, or copy the manifest'),
   })
-  const change = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [s.id] } })).answer!
-  expect(change).toMatchObject({ provider: null, warnings: [expect.stringContaining('No supported load balancer was found in the cluster')] })
+  expect(await world.operation(id)).toMatchObject({
+    status: 'done',
+    steps: [{ status: 'skipped' }, { status: 'skipped' }],
+  })
+  expect((await world.admin().call(clusterSubnets, { params: { id: c.id } })).answer).toMatchObject(
+    {
+      provider: null,
+      manifest: expect.stringContaining('# For MetalLB'),
+    },
+  )
+  const change = (
+    await world
+      .admin()
+      .call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [s.id] } })
+  ).answer!
+  expect(change).toMatchObject({
+    provider: null,
+    warnings: [expect.stringContaining('No supported load balancer was found in the cluster')],
+  })
   c.fake.providers = ['cilium']
   await engine.run(60_000)
   expect(await world.look(s)).toMatchObject({ status: 'active' })
@@ -282,7 +362,13 @@ test('a subnet that changes during the read-back does not become active with its
   c.fake.before = async (what) => {
     if (changed || !what.startsWith('list /api/v1/services')) return
     changed = true
-    expect((await world.admin().call(subnetUpdate, { params: { id: s.id }, body: { exclude: [address] } })).status).toBe(200)
+    expect(
+      (
+        await world
+          .admin()
+          .call(subnetUpdate, { params: { id: s.id }, body: { exclude: [address] } })
+      ).status,
+    ).toBe(200)
   }
   await world.assign(c.id, [s])
   await engine.settle()

@@ -1,6 +1,6 @@
 /**
- * Brings a cluster's pools to the wanted state and keeps them there. Level-triggered, safe to repeat at every point. A cluster without subnets
- * is skipped.
+ * Brings a cluster's pools to the wanted state and keeps them there. Level-triggered, safe to
+ * repeat at every point. A cluster without subnets is skipped.
  */
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
@@ -31,7 +31,12 @@ export function poolReconciler(parts: PoolParts): Reconciler {
     const id = state.pool.operation_id
     const operation = id === null ? undefined : await operations.read(db, id)
     if (id !== null && operation && !hasEnded(operation))
-      await job.fence.write((tx) => operations.set(tx, id, { status: 'cancelled', reason: `${state.cluster.name} is being deleted` }))
+      await job.fence.write((tx) =>
+        operations.set(tx, id, {
+          status: 'cancelled',
+          reason: `${state.cluster.name} is being deleted`,
+        }),
+      )
   }
 
   const turn = async (job: Job): Promise<Outcome | 'again'> => {
@@ -65,36 +70,64 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   }
 }
 
-/** Delay until the cluster is read again: short while something changes, long if a Service keeps an address for a long time. */
+/**
+ * Delay until the cluster is read again: short while something changes, long if a Service keeps an
+ * address for a long time.
+ */
 function nextMs(job: Job, look: Look): number {
-  const open = look.findings.filter((f) => f.verdict.is === 'applying' || f.verdict.is === 'draining')
-  if (look.provider === null && open.every((f) => f.verdict.is === 'applying')) return open.length > 0 ? errorMs : watchMs
+  const open = look.findings.filter(
+    (f) => f.verdict.is === 'applying' || f.verdict.is === 'draining',
+  )
+  if (look.provider === null && open.every((f) => f.verdict.is === 'applying'))
+    return open.length > 0 ? errorMs : watchMs
   if (open.length > 0) {
-    const since = Math.min(...open.map((f) => job.elapsedMs(f.held.row.sent_at ?? f.held.row.assigned_at)))
+    const since = Math.min(
+      ...open.map((f) => job.elapsedMs(f.held.row.sent_at ?? f.held.row.assigned_at)),
+    )
     return since < 30_000 ? 1_000 : since < 300_000 ? 3_000 : 10_000
   }
   return look.findings.some((f) => f.verdict.is === 'error') ? errorMs : watchMs
 }
 
-/** Cancel and retry of an assignment: a cancel reverts unfinished parts, a retry restarts failed ones. */
-function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lockAll }: ReturnType<typeof writing>) {
+/**
+ * Cancel and retry of an assignment: a cancel reverts unfinished parts, a retry restarts failed
+ * ones.
+ */
+function cancelAndRetry(
+  { db, operations, clusters, subnets }: PoolParts,
+  { lockAll }: ReturnType<typeof writing>,
+) {
   const turnBack = (job: Job, state: State, operationId: string): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
       const operation = await operations.read(tx, operationId)
       if (!locked || !operation || hasEnded(operation)) return false
-      const open = operation.steps.filter((s) => s.status !== 'done' && s.status !== 'failed' && s.status !== 'skipped')
-      const ids = (place: 'apply' | 'read-back' | 'drain' | 'remove', steps: typeof open) => steps.flatMap((s) => subnetOf(s.key, place) ?? [])
+      const open = operation.steps.filter(
+        (s) => s.status !== 'done' && s.status !== 'failed' && s.status !== 'skipped',
+      )
+      const ids = (place: 'apply' | 'read-back' | 'drain' | 'remove', steps: typeof open) =>
+        steps.flatMap((s) => subnetOf(s.key, place) ?? [])
       const coming = new Set([...ids('apply', open), ...ids('read-back', open)])
-      // Excludes subnets whose assignment this cancel has reverted already: their removal continues.
+      // Excludes subnets whose assignment this cancel has reverted already: their removal
+      // continues.
       const came = new Set(ids('apply', operation.steps))
-      const going = new Set([...ids('drain', open), ...ids('remove', open)].filter((id) => !came.has(id)))
-      const names = new Map((await subnets.find(tx, [...coming, ...going])).map((s) => [s.id, s.name]))
-      for (const id of coming) await takeBack(tx, operationId, locked.rows.get(id), { id, name: names.get(id) ?? id })
+      const going = new Set(
+        [...ids('drain', open), ...ids('remove', open)].filter((id) => !came.has(id)),
+      )
+      const names = new Map(
+        (await subnets.find(tx, [...coming, ...going])).map((s) => [s.id, s.name]),
+      )
+      for (const id of coming)
+        await takeBack(tx, operationId, locked.rows.get(id), { id, name: names.get(id) ?? id })
       for (const id of going) {
-        for (const place of ['drain', 'remove'] as const) await operations.step(tx, operationId, stepKey(place, id), skipped('Cancelled'))
+        for (const place of ['drain', 'remove'] as const)
+          await operations.step(tx, operationId, stepKey(place, id), skipped('Cancelled'))
         if (locked.rows.get(id)?.state === 'draining')
-          await store.updateAssignment(tx, state.cluster.id, id, { state: 'applying', reason: null, forced: false })
+          await store.updateAssignment(tx, state.cluster.id, id, {
+            state: 'applying',
+            reason: null,
+            forced: false,
+          })
       }
       if (coming.size + going.size === 0) return false
       await clusters.touch(tx, system, state.cluster.id)
@@ -102,14 +135,24 @@ function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lock
       return true
     })
 
-  const takeBack = async (tx: Tx, operationId: string, row: store.AssignmentRow | undefined, subnet: { id: string; name: string }): Promise<void> => {
-    for (const place of ['apply', 'read-back'] as const) await operations.step(tx, operationId, stepKey(place, subnet.id), skipped('Cancelled'))
+  const takeBack = async (
+    tx: Tx,
+    operationId: string,
+    row: store.AssignmentRow | undefined,
+    subnet: { id: string; name: string },
+  ): Promise<void> => {
+    for (const place of ['apply', 'read-back'] as const)
+      await operations.step(tx, operationId, stepKey(place, subnet.id), skipped('Cancelled'))
     if (!row || row.state === 'draining') return
     if (row.sent_at === null) {
       await store.removeAssignments(tx, row.cluster_id, [subnet.id])
       return
     }
-    await store.updateAssignment(tx, row.cluster_id, subnet.id, { state: 'draining', reason: null, forced: false })
+    await store.updateAssignment(tx, row.cluster_id, subnet.id, {
+      state: 'draining',
+      reason: null,
+      forced: false,
+    })
     await operations.addSteps(tx, operationId, goingSteps(subnet))
   }
 
@@ -120,8 +163,13 @@ function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lock
       await store.updatePool(tx, state.cluster.id, { operation_round: round })
       for (const row of locked.rows.values())
         if (row.state === 'error')
-          // A new `sent_at` gives the load balancer its full time limit again for accepting the pool.
-          await store.updateAssignment(tx, row.cluster_id, row.subnet_id, { state: 'applying', reason: null, sent_at: row.sent_at && new Date(job.now()) })
+          // A new `sent_at` gives the load balancer its full time limit again for accepting the
+          // pool.
+          await store.updateAssignment(tx, row.cluster_id, row.subnet_id, {
+            state: 'applying',
+            reason: null,
+            sent_at: row.sent_at && new Date(job.now()),
+          })
       return true
     })
 

@@ -1,4 +1,5 @@
-// Subnets in simulated clusters over real sockets. The simulator's load balancers follow Cilium and MetalLB, independent of this code.
+// Subnets in simulated clusters over real sockets. The simulator's load balancers follow Cilium and
+// MetalLB, independent of this code.
 import { beforeAll, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
@@ -37,7 +38,8 @@ const addressOf = (cluster: Cluster, name: string) =>
   handOf(cluster)
     .show()
     .services.find((s) => s.name === name)?.addresses[0] ?? null
-const look = async ({ id }: { id: string }) => (await admin.call(subnetGet, { params: { id } })).answer!
+const look = async ({ id }: { id: string }) =>
+  (await admin.call(subnetGet, { params: { id } })).answer!
 const becomes = (subnet: { id: string }, status: Subnet['status']) =>
   until(
     () => look(subnet),
@@ -47,13 +49,27 @@ const becomes = (subnet: { id: string }, status: Subnet['status']) =>
 let net = 0
 async function subnet(more: object = {}): Promise<Subnet> {
   const n = ++net
-  const called = await admin.call(subnetCreate, { body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: world.datacenterId, ...more } })
+  const called = await admin.call(subnetCreate, {
+    body: {
+      name: `net-${n}`,
+      cidr: `203.0.113.${n * 16}/28`,
+      datacenter_id: world.datacenterId,
+      ...more,
+    },
+  })
   if (!called.answer) throw new Error(called.text)
   return called.answer
 }
 const put = (cluster: Cluster, subnets: readonly Subnet[], force = false) =>
-  admin.call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: subnets.map((s) => s.id), force } })
-async function assign(cluster: Cluster, subnets: readonly Subnet[], force = false): Promise<string> {
+  admin.call(clusterSubnetsAssign, {
+    params: { id: cluster.id },
+    body: { subnet_ids: subnets.map((s) => s.id), force },
+  })
+async function assign(
+  cluster: Cluster,
+  subnets: readonly Subnet[],
+  force = false,
+): Promise<string> {
   const called = await put(cluster, subnets, force)
   if (!called.answer) throw new Error(called.text)
   return called.answer.operation.id
@@ -87,9 +103,14 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
     (x) => x.used === hand.show().services.length,
   )
   const map = (await admin.call(subnetAddresses, { params: { id: s.id } })).answer!
-  expect(map.runs.find((r) => r.first === first!.addresses[0])).toMatchObject({ state: 'used', by: `${first!.namespace}/${first!.name}` })
+  expect(map.runs.find((r) => r.first === first!.addresses[0])).toMatchObject({
+    state: 'used',
+    by: `${first!.namespace}/${first!.name}`,
+  })
 
-  hand.edit('ciliumloadbalancerippools', `subnet-${s.id}`, { spec: { blocks: [{ cidr: '203.0.113.16/28' }] } })
+  hand.edit('ciliumloadbalancerippools', `subnet-${s.id}`, {
+    spec: { blocks: [{ cidr: '203.0.113.16/28' }] },
+  })
   await until(
     lookedAgain(cluster, () => audited('subnet.drift_corrected', s.id)),
     (entries) => entries.length === 1,
@@ -113,8 +134,15 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
   )
 
   const before = hand.show().services.map((x) => [x.name, x.addresses[0]])
-  const change = (await admin.call(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: [] } })).answer!
-  expect(new Set(change.losing.map((l) => l.address))).toEqual(new Set(before.map(([, address]) => address)))
+  const change = (
+    await admin.call(clusterSubnetsPreview, {
+      params: { id: cluster.id },
+      body: { subnet_ids: [] },
+    })
+  ).answer!
+  expect(new Set(change.losing.map((l) => l.address))).toEqual(
+    new Set(before.map(([, address]) => address)),
+  )
   const draining = await assign(cluster, [])
   await until(
     () => look(s),
@@ -122,7 +150,8 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
   )
   expect(hand.show().services.map((x) => [x.name, x.addresses[0]])).toEqual(before)
   hand.addService({ namespace: 'late', name: 'late' })
-  for (const { namespace, name } of hand.show().services.filter((x) => x.name !== 'late')) hand.removeService(namespace, name)
+  for (const { namespace, name } of hand.show().services.filter((x) => x.name !== 'late'))
+    hand.removeService(namespace, name)
   expect((await ended(draining)).status).toBe('done')
   expect(addressOf(cluster, 'late')).toBeNull()
   expect(await look(s)).toMatchObject({ status: 'unassigned', clusters: [] })
@@ -149,8 +178,15 @@ test('subnets of a cluster that is down can be changed, and the change reaches t
       () => look(t),
       (x) => x.reason !== null,
     ),
-  ).toMatchObject({ status: 'applying', reason: expect.stringContaining('The Kubernetes API does not answer'), used: null })
-  expect((await admin.call(subnetUpdate, { params: { id: s.id }, body: { exclude: ['203.0.113.40'] } })).status).toBe(200)
+  ).toMatchObject({
+    status: 'applying',
+    reason: expect.stringContaining('The Kubernetes API does not answer'),
+    used: null,
+  })
+  expect(
+    (await admin.call(subnetUpdate, { params: { id: s.id }, body: { exclude: ['203.0.113.40'] } }))
+      .status,
+  ).toBe(200)
   expect(await look(s)).toMatchObject({ status: 'applying' })
   machine.lifecycle.powerOn()
   expect((await ended(operation)).status).toBe('done')
@@ -165,7 +201,10 @@ test('with MetalLB a subnet is assigned, used and drained', async () => {
   hand.setLoadBalancer('metallb')
   const s = await subnet()
   expect((await ended(await assign(cluster, [s]))).status).toBe('done')
-  expect((await admin.call(clusterSubnets, { params: { id: cluster.id } })).answer).toMatchObject({ provider: 'metallb', items: [{ status: 'active' }] })
+  expect((await admin.call(clusterSubnets, { params: { id: cluster.id } })).answer).toMatchObject({
+    provider: 'metallb',
+    items: [{ status: 'active' }],
+  })
   await until(
     () => Promise.resolve(hand.show().services),
     (services) => services.every((x) => x.addresses.length === 1),
@@ -189,12 +228,18 @@ test('a workload subnet assigned concurrently to two clusters goes to one of the
   const winner = [a, b][won]!
   expect(answers[1 - won]).toMatchObject({
     status: 409,
-    problem: { error: `${s.name} was assigned to ${winner.name} by ${admin.email} a moment ago`, related: { kind: 'cluster', id: winner.id } },
+    problem: {
+      error: `${s.name} was assigned to ${winner.name} by ${admin.email} a moment ago`,
+      related: { kind: 'cluster', id: winner.id },
+    },
   })
   await ended(answers[won]!.answer!.operation.id)
   const shared = await subnet({ purpose: 'management' })
   for (const c of [a, b]) await ended(await assign(c, [shared], true))
-  expect(await look(shared)).toMatchObject({ status: 'active', clusters: [{ name: a.name }, { name: b.name }] })
+  expect(await look(shared)).toMatchObject({
+    status: 'active',
+    clusters: [{ name: a.name }, { name: b.name }],
+  })
 }, 600_000)
 
 test('deleting a cluster frees its subnets', async () => {

@@ -32,14 +32,24 @@ export interface State {
 }
 
 /** Undefined if the cluster doesn't exist or never had a pool. */
-export async function load(parts: PoolParts, on: Db, clusterId: string): Promise<State | undefined> {
+export async function load(
+  parts: PoolParts,
+  on: Db,
+  clusterId: string,
+): Promise<State | undefined> {
   const cluster = await parts.clusters.find(on, clusterId)
   const pool = await store.pool(on, clusterId)
   if (!cluster || !pool) return undefined
   const rows = (await store.assignments(on, clusterId)).filter((r) => r.purpose === 'workload')
   const ids = rows.map((r) => r.subnet_id)
   const subnets = new Map((await parts.subnets.find(on, ids)).map((s) => [s.id, s]))
-  return { cluster, pool, held: rows.flatMap((row) => (subnets.has(row.subnet_id) ? [{ row, subnet: subnets.get(row.subnet_id)! }] : [])) }
+  return {
+    cluster,
+    pool,
+    held: rows.flatMap((row) =>
+      subnets.has(row.subnet_id) ? [{ row, subnet: subnets.get(row.subnet_id)! }] : [],
+    ),
+  }
 }
 
 export const cidrOf = (subnet: Subnet) => parseCidr(subnet.cidr)!
@@ -78,5 +88,8 @@ export interface Look {
   readonly announcementsFound: object | null
 }
 
-/** Prefix of the column `applied` while a change by others is being reverted, so that the audit entry is written even after a crash. */
+/**
+ * Prefix of the column `applied` while a change by others is being reverted, so that the audit
+ * entry is written even after a crash.
+ */
 export const driftMark = 'drift:'

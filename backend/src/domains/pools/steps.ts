@@ -28,10 +28,19 @@ export const waiting = (reason: string): Shown => ({ status: 'waiting', reason }
 export const failed = (reason: string): Shown => ({ status: 'failed', reason })
 export const skipped = (reason: string): Shown => ({ status: 'skipped', reason })
 
-const isEnd = (status: StepStatus) => status === 'done' || status === 'failed' || status === 'skipped'
+const isEnd = (status: StepStatus) =>
+  status === 'done' || status === 'failed' || status === 'skipped'
 
-/** Updates the operation's steps. An ended operation doesn't change; later findings are shown only at the subnet. */
-export async function show(operations: Operations, tx: Tx, id: string, steps: ReadonlyMap<string, Shown>): Promise<void> {
+/**
+ * Updates the operation's steps. An ended operation doesn't change; later findings are shown only
+ * at the subnet.
+ */
+export async function show(
+  operations: Operations,
+  tx: Tx,
+  id: string,
+  steps: ReadonlyMap<string, Shown>,
+): Promise<void> {
   const operation = await operations.read(tx, id)
   if (!operation || hasEnded(operation)) return
   for (const step of operation.steps) {
@@ -42,7 +51,10 @@ export async function show(operations: Operations, tx: Tx, id: string, steps: Re
 }
 
 /** The operation's final status if all steps have ended, else null. */
-export function endOf({ steps, status }: Pick<Operation, 'steps' | 'status'>): { status: 'done' | 'failed' | 'cancelled'; reason: string | null } | null {
+export function endOf({ steps, status }: Pick<Operation, 'steps' | 'status'>): {
+  status: 'done' | 'failed' | 'cancelled'
+  reason: string | null
+} | null {
   if (!steps.every((s) => isEnd(s.status))) return null
   if (status === 'cancelling') return { status: 'cancelled', reason: null }
   const bad = steps.find((s) => s.status === 'failed')

@@ -1,15 +1,39 @@
-/** Writes what was found in a cluster, in one transaction: states, addresses in use, audit entries, events, and the operation's steps. */
+/**
+ * Writes what was found in a cluster, in one transaction: states, addresses in use, audit entries,
+ * events, and the operation's steps.
+ */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { KubernetesError } from '../../kubernetes/client.ts'
-import { driftMark, type Finding, type Held, type Look, type PoolParts, type State } from './state.ts'
-import { done, endOf, failed, running, show, type Shown, skipped, stepKey, todo, waiting } from './steps.ts'
+import {
+  driftMark,
+  type Finding,
+  type Held,
+  type Look,
+  type PoolParts,
+  type State,
+} from './state.ts'
+import {
+  done,
+  endOf,
+  failed,
+  running,
+  show,
+  type Shown,
+  skipped,
+  stepKey,
+  todo,
+  waiting,
+} from './steps.ts'
 import { noProvider } from './preview.ts'
 import * as store from './store.ts'
 
-/** Addresses in use become unknown only after two failures in a row, so one lost packet has no effect. */
+/**
+ * Addresses in use become unknown only after two failures in a row, so one lost packet has no
+ * effect.
+ */
 const missesUntilUnknown = 2
 
 export function writing({ clusters, subnets, operations, record }: PoolParts) {
@@ -17,23 +41,41 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
     const cluster = await clusters.lock(tx, clusterId)
     if (!cluster) return undefined
     const pool = await store.lockPool(tx, clusterId)
-    return { cluster, pool, rows: new Map((await store.lockAssignments(tx, clusterId)).map((r) => [r.subnet_id, r])) }
+    return {
+      cluster,
+      pool,
+      rows: new Map((await store.lockAssignments(tx, clusterId)).map((r) => [r.subnet_id, r])),
+    }
   }
 
-  const finish = async (tx: Tx, operationId: string | null, steps: ReadonlyMap<string, Shown>): Promise<void> => {
+  const finish = async (
+    tx: Tx,
+    operationId: string | null,
+    steps: ReadonlyMap<string, Shown>,
+  ): Promise<void> => {
     if (operationId === null) return
     await show(operations, tx, operationId, steps)
     const operation = await operations.read(tx, operationId)
     if (!operation || hasEnded(operation)) return
     const end = endOf(operation)
     const waits = operation.steps.find((s) => s.status === 'waiting')
-    await operations.set(tx, operationId, end ?? { status: waits ? 'waiting' : 'running', reason: waits?.reason ?? null })
+    await operations.set(
+      tx,
+      operationId,
+      end ?? { status: waits ? 'waiting' : 'running', reason: waits?.reason ?? null },
+    )
   }
 
   /** Whether the row is unchanged since the cluster was read. */
-  const isCurrent = (now: store.AssignmentRow | undefined, { row }: Held) => now !== undefined && now.state === row.state && now.forced === row.forced
+  const isCurrent = (now: store.AssignmentRow | undefined, { row }: Held) =>
+    now !== undefined && now.state === row.state && now.forced === row.forced
 
-  const audit = async (tx: Tx, state: State, f: Finding, before: store.AssignmentRow): Promise<void> => {
+  const audit = async (
+    tx: Tx,
+    state: State,
+    f: Finding,
+    before: store.AssignmentRow,
+  ): Promise<void> => {
     const { id, name, cidr } = f.held.subnet
     const target = { kind: 'subnet', id, name }
     if (f.verdict.is === 'gone')
@@ -44,10 +86,17 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
         after: { cluster: null },
       })
     else if (f.verdict.is === 'active' && before.applied?.startsWith(driftMark))
-      await record(tx, system, { action: 'subnet.drift_corrected', target, after: { cluster: state.cluster.name, cidr, found: f.found } })
+      await record(tx, system, {
+        action: 'subnet.drift_corrected',
+        target,
+        after: { cluster: state.cluster.name, cidr, found: f.found },
+      })
   }
 
-  /** Records findings. Returns false if the wanted state has changed, so that the cluster must be read again. */
+  /**
+   * Records findings. Returns false if the wanted state has changed, so that the cluster must be
+   * read again.
+   */
   const found = (job: Job, state: State, look: Look): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
@@ -70,10 +119,17 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
           continue
         }
         const reason = f.verdict.is === 'active' ? null : f.verdict.reason
-        const change = { state: f.verdict.is, reason, used: f.used, observed_at: now, ...(f.verdict.is === 'active' && { applied: f.verdict.hash }) }
+        const change = {
+          state: f.verdict.is,
+          reason,
+          used: f.used,
+          observed_at: now,
+          ...(f.verdict.is === 'active' && { applied: f.verdict.hash }),
+        }
         await store.putUses(tx, state.cluster.id, id, f.uses)
         await store.updateAssignment(tx, state.cluster.id, id, change)
-        if (before.state !== f.verdict.is || before.reason !== reason || before.used !== f.used) told.push(id)
+        if (before.state !== f.verdict.is || before.reason !== reason || before.used !== f.used)
+          told.push(id)
       }
       if (look.announcementsFound)
         await record(tx, system, {
@@ -81,15 +137,28 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
           target: { kind: 'cluster', id: state.cluster.id, name: state.cluster.name },
           after: { found: look.announcementsFound },
         })
-      await store.updatePool(tx, state.cluster.id, { provider: look.provider, announced: look.announced, checked_at: now, misses: 0 })
+      await store.updatePool(tx, state.cluster.id, {
+        provider: look.provider,
+        announced: look.announced,
+        checked_at: now,
+        misses: 0,
+      })
       await finish(tx, locked.pool.operation_id, new Map(current.flatMap(stepsOf)))
-      if (current.some((f) => f.verdict.is === 'gone')) await clusters.touch(tx, system, state.cluster.id)
+      if (current.some((f) => f.verdict.is === 'gone'))
+        await clusters.touch(tx, system, state.cluster.id)
       await subnets.tellChanged(tx, system, told)
       return current.length === look.findings.length
     })
 
-  /** Records that the cluster doesn't answer, also at waiting steps, and marks addresses in use as unknown. Returns the number of failures in a row. */
-  const unanswered = (job: Job, state: State, { message, status }: KubernetesError): Promise<number> =>
+  /**
+   * Records that the cluster doesn't answer, also at waiting steps, and marks addresses in use as
+   * unknown. Returns the number of failures in a row.
+   */
+  const unanswered = (
+    job: Job,
+    state: State,
+    { message, status }: KubernetesError,
+  ): Promise<number> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
       if (!locked) return 0
@@ -124,14 +193,16 @@ export function writing({ clusters, subnets, operations, record }: PoolParts) {
   const nothing = (job: Job, state: State): Promise<void> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
-      if (locked && [...locked.rows.values()].every((r) => r.purpose !== 'workload')) await finish(tx, locked.pool.operation_id, new Map())
+      if (locked && [...locked.rows.values()].every((r) => r.purpose !== 'workload'))
+        await finish(tx, locked.pool.operation_id, new Map())
     })
 
   return { found, unanswered, nothing, lockAll }
 }
 
 function stepsOf({ held: { row, subnet }, verdict }: Finding): [string, Shown][] {
-  const [one, two] = row.state === 'draining' ? (['drain', 'remove'] as const) : (['apply', 'read-back'] as const)
+  const [one, two] =
+    row.state === 'draining' ? (['drain', 'remove'] as const) : (['apply', 'read-back'] as const)
   const steps = (first: Shown, second: Shown): [string, Shown][] => [
     [stepKey(one, subnet.id), first],
     [stepKey(two, subnet.id), second],
@@ -142,9 +213,13 @@ function stepsOf({ held: { row, subnet }, verdict }: Finding): [string, Shown][]
     case 'gone':
       return steps(row.forced ? skipped('By force') : done, done)
     case 'draining':
-      return row.forced ? steps(skipped('By force'), waiting(verdict.reason)) : steps(waiting(verdict.reason), todo)
+      return row.forced
+        ? steps(skipped('By force'), waiting(verdict.reason))
+        : steps(waiting(verdict.reason), todo)
     case 'error':
-      return verdict.held ? steps(done, failed(verdict.reason)) : steps(failed(verdict.reason), skipped('It could not be applied'))
+      return verdict.held
+        ? steps(done, failed(verdict.reason))
+        : steps(failed(verdict.reason), skipped('It could not be applied'))
     default:
       return verdict.reason === noProvider
         ? steps(skipped(noProvider), skipped(noProvider))

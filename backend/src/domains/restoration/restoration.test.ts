@@ -1,4 +1,5 @@
-// An installation with running operations is backed up, lost and restored while its simulated servers continue. Nothing is sent to them before a user resumes.
+// An installation with running operations is backed up, lost and restored while its simulated
+// servers continue. Nothing is sent to them before a user resumes.
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -58,8 +59,13 @@ afterAll(async () => {
 beforeAll(async () => {
   ready = await world.create(world.take(1))
   if ((await world.ended(ready.operation.id)).status !== 'done') throw new Error('No cluster')
-  const subnet = await world.admin.call(subnetCreate, { body: { name: 'edge', cidr: '203.0.113.0/28', datacenter_id: world.datacenterId } })
-  const assigned = await world.admin.call(clusterSubnetsAssign, { params: { id: ready.cluster.id }, body: { subnet_ids: [subnet.answer!.id], force: false } })
+  const subnet = await world.admin.call(subnetCreate, {
+    body: { name: 'edge', cidr: '203.0.113.0/28', datacenter_id: world.datacenterId },
+  })
+  const assigned = await world.admin.call(clusterSubnetsAssign, {
+    params: { id: ready.cluster.id },
+    body: { subnet_ids: [subnet.answer!.id], force: false },
+  })
   await world.ended(assigned.answer!.operation.id)
   making = await world.create(world.take(3))
   await world.until(
@@ -69,11 +75,18 @@ beforeAll(async () => {
   await world.halt()
   // The reboot is requested but not sent to the server, because the reconcilers are stopped.
   const node = world.nodes[0]!
-  rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } })).answer!.operation.id
+  rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } }))
+    .answer!.operation.id
 
   const file = path.join(folder, 'backup')
-  const from = { STEELYARD_DATA: world.backend.config.dataFolder, DATABASE_URL: urlOf(world.backend.database.connection) }
-  const made = await runCommand((around) => backup([file, '--passphrase-file', passphraseFile], around), from)
+  const from = {
+    STEELYARD_DATA: world.backend.config.dataFolder,
+    DATABASE_URL: urlOf(world.backend.database.connection),
+  }
+  const made = await runCommand(
+    (around) => backup([file, '--passphrase-file', passphraseFile], around),
+    from,
+  )
   if (made.code !== 0) throw new Error(made.err)
   const connection = await freshDatabase({ empty: true })
   const data = path.join(folder, 'data')
@@ -84,7 +97,10 @@ beforeAll(async () => {
     STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
     STEELYARD_SIMULATE_KEYS: world.backend.config.simulatedKeysFile!,
   }
-  const ran = await runCommand((around) => restore([file, '--passphrase-file', passphraseFile], around), environment)
+  const ran = await runCommand(
+    (around) => restore([file, '--passphrase-file', passphraseFile], around),
+    environment,
+  )
   if (ran.code !== 0) throw new Error(ran.err)
   if (!ran.out.includes('2 clusters and 2 open operations are held')) throw new Error(ran.out)
   restored = await startBackend({ environment, connection, clock: world.backend.clock })
@@ -103,17 +119,31 @@ test('a cluster that is held after a restore can be resumed only after its serve
   expect(await held()).toMatchObject({
     restored: { backup_made_at: expect.any(String) as string },
     clusters: [
-      { name: ready.cluster.name, servers: 1, unasked: [expect.any(String) as string], operations: [{ kind: 'serverReboot' }] },
-      { name: making.cluster.name, servers: 3, operations: [{ kind: 'clusterCreate', status: 'waiting' }] },
+      {
+        name: ready.cluster.name,
+        servers: 1,
+        unasked: [expect.any(String) as string],
+        operations: [{ kind: 'serverReboot' }],
+      },
+      {
+        name: making.cluster.name,
+        servers: 3,
+        operations: [{ kind: 'clusterCreate', status: 'waiting' }],
+      },
     ],
     operations: [],
   })
   const refused = await admin.call(clusterResume, { params: { id: ready.cluster.id } })
   expect(refused).toMatchObject({
     status: 409,
-    problem: { code: 'transition_refused', error: expect.stringContaining('has not been contacted since the restore') as string },
+    problem: {
+      code: 'transition_refused',
+      error: expect.stringContaining('has not been contacted since the restore') as string,
+    },
   })
-  expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
+  expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(
+    409,
+  )
 })
 
 test('servers that are held after a restore are only read; nothing is sent to them, even if changes are due or requested', async () => {
@@ -125,39 +155,70 @@ test('servers that are held after a restore are only read; nothing is sent to th
     await domain.start!()
     ends.push(() => domain.stop!())
   }
-  // Somebody deletes the pool. If the cluster weren't held, Steelyard would restore the pool within a minute.
+  // Somebody deletes the pool. If the cluster weren't held, Steelyard would restore the pool within
+  // a minute.
   expect(pools()).toHaveLength(1)
-  handOn(world.simulator.world, ready.cluster.name)!.remove('ciliumloadbalancerippools', pools()[0]!)
+  handOn(world.simulator.world, ready.cluster.name)!.remove(
+    'ciliumloadbalancerippools',
+    pools()[0]!,
+  )
   await world.until(
     async () => (await admin.call(serverList)).answer!.items,
     (items) => items.length === 6 && items.every((s) => s.talos.reachable !== null),
   )
   const before = told()
-  // As if two days had passed since the backup: all time limits are over, and all objects become due several times.
+  // As if two days had passed since the backup: all time limits are over, and all objects become
+  // due several times.
   const { db } = restored.database
   await sql`update cluster_server set at_since = at_since - interval '2 days'`.execute(db)
   for (let times = 0; times < 10; times++) {
     await sql`update wake_up set due_at = ${new Date(restored.clock.now())}`.execute(db)
-    await expect.poll(() => isQuiet(db, new Date(restored.clock.now())), { timeout: 600_000 }).toBe(true)
+    await expect
+      .poll(() => isQuiet(db, new Date(restored.clock.now())), { timeout: 600_000 })
+      .toBe(true)
   }
   expect(told()).toBe(before)
   expect(pools()).toEqual([])
   const paused = (await admin.call(operationList, { query: { status: 'open' } })).answer!.items
-  expect(paused.map((o) => [o.kind, o.status, /^Restored from a backup of .* UTC: check it, then resume it$/.test(o.reason ?? '')])).toEqual([
+  expect(
+    paused.map((o) => [
+      o.kind,
+      o.status,
+      /^Restored from a backup of .* UTC: check it, then resume it$/.test(o.reason ?? ''),
+    ]),
+  ).toEqual([
     ['serverReboot', 'waiting', true],
     ['clusterCreate', 'waiting', true],
   ])
-  expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not checked since$/)
+  expect(
+    (await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason,
+  ).toMatch(/^Restored from a backup of .*, not checked since$/)
 })
 
 test('no operation starts on a held cluster; a cancel is accepted and waits until the cluster is resumed', async () => {
   const before = told()
-  const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
-  expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })
-  expect((await admin.call(operationCancel, { params: { id: rebooting } })).answer).toMatchObject({ status: 'cancelling' })
-  await expect.poll(() => isQuiet(restored.database.db, new Date(restored.clock.now())), { timeout: 600_000 }).toBe(true)
+  const refused = await admin.call(clusterDelete, {
+    params: { id: ready.cluster.id },
+    query: { force: 'true' },
+  })
+  expect(refused).toMatchObject({
+    status: 409,
+    problem: {
+      code: 'operation_running',
+      error: expect.stringContaining('restored from a backup') as string,
+    },
+  })
+  expect((await admin.call(operationCancel, { params: { id: rebooting } })).answer).toMatchObject({
+    status: 'cancelling',
+  })
+  await expect
+    .poll(() => isQuiet(restored.database.db, new Date(restored.clock.now())), { timeout: 600_000 })
+    .toBe(true)
   expect(told()).toBe(before)
-  expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
+  expect(await operation(rebooting)).toMatchObject({
+    status: 'cancelling',
+    reason: expect.stringContaining('Restored') as string,
+  })
 })
 
 test('doctor lists the held clusters and servers, and how to resume them', async () => {
@@ -166,7 +227,9 @@ test('doctor lists the held clusters and servers, and how to resume them', async
   expect(findings.find((f) => f.check === 'restore')).toEqual({
     check: 'restore',
     verdict: 'warning',
-    text: expect.stringMatching(/^2 clusters are held since a restore, and nothing is sent to their servers.* steelyard cluster resume NAME/) as string,
+    text: expect.stringMatching(
+      /^2 clusters are held since a restore, and nothing is sent to their servers.* steelyard cluster resume NAME/,
+    ) as string,
   })
 })
 
@@ -177,25 +240,36 @@ test('a patch of a held server can be previewed without a dry run of Talos, and 
   const preview = await admin.call(patchPreview, { params, body: { weight: 500, body } })
   const sentence = `${node.name} was restored from a backup: nothing is sent to it until somebody has checked and resumed it`
   expect(preview.answer!.verdict).toEqual({ kind: 'unknown', reason: sentence })
-  const refused = await admin.call(patchCreate, { params, body: { name: 'swap', weight: 500, labels: {}, body } })
-  expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: sentence } })
+  const refused = await admin.call(patchCreate, {
+    params,
+    body: { name: 'swap', weight: 500, labels: {}, body },
+  })
+  expect(refused).toMatchObject({
+    status: 409,
+    problem: { code: 'operation_running', error: sentence },
+  })
 })
 
 test('resuming a creation completes its cluster without repeated steps, and the other cluster stays held', async () => {
   const other = () => JSON.stringify(world.machine(world.nodes[0]!).disk.state.counters)
   const before = other()
   const { answer } = await admin.call(operationResume, { params: { id: making.operation.id } })
-  expect(answer!.operations.map((o) => [o.id, o.status])).toEqual([[making.operation.id, 'running']])
+  expect(answer!.operations.map((o) => [o.id, o.status])).toEqual([
+    [making.operation.id, 'running'],
+  ])
   const end = await world.until(
     () => operation(making.operation.id),
     (o) => o.ended_at !== null,
   )
   expect(end).toMatchObject({ status: 'done', reason: null })
   expect(world.etcds(making.cluster.name)).toBe(1)
-  for (const node of world.nodes.slice(1, 4)) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+  for (const node of world.nodes.slice(1, 4))
+    expect(world.machine(node).disk.state.counters.installs).toBe(1)
   expect(other()).toBe(before)
   expect((await held()).clusters.map((c) => c.name)).toEqual([ready.cluster.name])
-  expect((await admin.call(operationResume, { params: { id: making.operation.id } })).problem).toMatchObject({ code: 'transition_refused' })
+  expect(
+    (await admin.call(operationResume, { params: { id: making.operation.id } })).problem,
+  ).toMatchObject({ code: 'transition_refused' })
 })
 
 test('a held cluster without operations can be resumed; its pools are then corrected, and nothing is held any more', async () => {
@@ -220,5 +294,7 @@ test('a held cluster without operations can be resumed; its pools are then corre
   await restored.publish()
   const { items } = (await admin.call(auditList, { query: { q: 'resumed' } })).answer!
   expect(items.map((e) => e.action)).toEqual(['cluster.resumed', 'cluster.resumed'])
-  expect((await admin.call(serverCommands.serverReboot, { params: { id: world.nodes[0]!.id } })).status).toBe(202)
+  expect(
+    (await admin.call(serverCommands.serverReboot, { params: { id: world.nodes[0]!.id } })).status,
+  ).toBe(202)
 })

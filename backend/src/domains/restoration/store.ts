@@ -1,4 +1,6 @@
-/** SQL for held objects. Reads tables of several domains, because a restore concerns all domains. */
+/**
+ * SQL for held objects. Reads tables of several domains, because a restore concerns all domains.
+ */
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 
@@ -20,16 +22,29 @@ export const heldClusters = (on: Db | Tx) =>
     .execute()
 
 export const clusterExists = async (on: Db | Tx, id: string): Promise<boolean> =>
-  (await on.selectFrom('cluster').select('id').where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
+  (await on
+    .selectFrom('cluster')
+    .select('id')
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()) !== undefined
 
 export const serversOf = (on: Db | Tx, clusterId: string) =>
-  on.selectFrom('server').select(['name', 'reachable']).where('cluster_id', '=', clusterId).where('status', '<>', 'deleted').orderBy('name').execute()
+  on
+    .selectFrom('server')
+    .select(['name', 'reachable'])
+    .where('cluster_id', '=', clusterId)
+    .where('status', '<>', 'deleted')
+    .orderBy('name')
+    .execute()
 
 /** The held cluster because of which an operation is held; undefined if there is none. */
 export async function clusterOf(on: Db | Tx, operationId: string): Promise<string | undefined> {
   const row = await on
     .selectFrom('operation')
-    .innerJoin('hold', (join) => join.on(sql<boolean>`hold.subject::text = split_part(operation.queue_key, '/', 1)`))
+    .innerJoin('hold', (join) =>
+      join.on(sql<boolean>`hold.subject::text = split_part(operation.queue_key, '/', 1)`),
+    )
     .select('hold.id')
     .where('operation.id', '=', operationId)
     .where('hold.kind', '=', 'cluster')

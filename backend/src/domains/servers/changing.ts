@@ -1,4 +1,7 @@
-/** Users' changes of a server: each locks the server's row, checks a rule and writes row, audit entry and event in one transaction. */
+/**
+ * Users' changes of a server: each locks the server's row, checks a rule and writes row, audit
+ * entry and event in one transaction.
+ */
 import type { AuditAction } from '#contract/audit.ts'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
@@ -27,16 +30,33 @@ export function demand(verdict: Verdict, code: ErrorCode): void {
 }
 
 /** @returns the datacenter's code. @throws Problem not_found */
-export async function datacenterOf(datacenters: ServerParts['datacenters'], tx: Tx, id: string): Promise<string> {
+export async function datacenterOf(
+  datacenters: ServerParts['datacenters'],
+  tx: Tx,
+  id: string,
+): Promise<string> {
   const found = await datacenters.find(tx, id)
-  if (!found) throw new Problem('not_found', `Datacenter ${id} not found`, { datacenter_id: 'There is no such datacenter' })
+  if (!found)
+    throw new Problem('not_found', `Datacenter ${id} not found`, {
+      datacenter_id: 'There is no such datacenter',
+    })
   return found.code
 }
 
 /** The server of a row, with the time of its last contact. */
-export const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> => present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
+export const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> =>
+  present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
 
-export function changing({ db, clock, record, operations, datacenters, fleet, access, onRemoved }: ServerParts) {
+export function changing({
+  db,
+  clock,
+  record,
+  operations,
+  datacenters,
+  fleet,
+  access,
+  onRemoved,
+}: ServerParts) {
   const now = () => new Date(clock.now())
 
   /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
@@ -58,25 +78,43 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
         target: { kind: 'server', id, name: after.name },
         before: audited(row),
         after: audited(after),
-        event: { name: action === 'server.removed' ? action : 'server.updated', version: after.version },
+        event: {
+          name: action === 'server.removed' ? action : 'server.updated',
+          version: after.version,
+        },
       })
       return shown(tx, after)
     })
 
   return {
-    confirm: (caller: Caller, id: string, said: Input<typeof serverConfirm>['body'], ifMatch?: Versions): Promise<Server> =>
+    confirm: (
+      caller: Caller,
+      id: string,
+      said: Input<typeof serverConfirm>['body'],
+      ifMatch?: Versions,
+    ): Promise<Server> =>
       change(caller, id, ifMatch, 'server.confirmed', async (tx, row, server) => {
         demand(canConfirmServer(server), 'conflict')
         const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
-        const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
-        // Whether the confirmed hardware answers is unknown until the next contact, which this change causes.
+        const trusted = {
+          identity_state: 'confirmed',
+          identity_since: now(),
+          identity_note: null,
+          seen_uuid: null,
+          seen_serial: null,
+        } as const
+        // Whether the confirmed hardware answers is unknown until the next contact, which this
+        // change causes.
         const unasked = { reachable: null, unreachable_since: null, reason: null } as const
         fleet.forget(id)
         if (uuid === row.uuid && serial === (row.serial ?? ''))
           return row.identity_state === 'changed'
             ? { ...trusted, ...(row.reason === otherHardwareReason && unasked) }
             : { ...trusted, identity_note: row.identity_note }
-        const isSeen = row.identity_state === 'changed' && uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
+        const isSeen =
+          row.identity_state === 'changed' &&
+          uuid === row.seen_uuid &&
+          serial === (row.seen_serial ?? '')
         if (!isSeen)
           throw new Problem(
             'identity_changed',
@@ -88,7 +126,8 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
             `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`,
           )
         const other = await store.liveByUuid(tx, uuid)
-        if (other && other.id !== id) throw new Problem('conflict', `This hardware is already registered as ${other.name}`)
+        if (other && other.id !== id)
+          throw new Problem('conflict', `This hardware is already registered as ${other.name}`)
         // From now on this is a different machine, so readings of the old machine are cleared.
         return {
           ...trusted,
@@ -107,24 +146,39 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
         // A concurrent call has registered a server with this UUID.
         if (violatedConstraint(error) !== 'server_uuid') throw error
         const other = await store.liveByUuid(db, said.uuid.toLowerCase())
-        throw new Problem('conflict', `This hardware is already registered as ${other?.name ?? 'another server'}`)
+        throw new Problem(
+          'conflict',
+          `This hardware is already registered as ${other?.name ?? 'another server'}`,
+        )
       }),
 
-    async update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server> {
+    async update(
+      caller: Caller,
+      id: string,
+      body: Input<typeof serverUpdate>['body'],
+      ifMatch?: Versions,
+    ): Promise<Server> {
       try {
-        return await change(caller, id, ifMatch, body.name === undefined ? 'server.moved_to_datacenter' : 'server.renamed', async (tx, row, server) => {
-          const wanted: { name?: string; datacenter_id?: string | null } = {}
-          if (body.name !== undefined && body.name !== row.name) {
-            demand(canRenameServer(server), 'name_fixed')
-            wanted.name = body.name
-          }
-          if (body.datacenter_id !== undefined && body.datacenter_id !== row.datacenter_id) {
-            demand(canMoveServer(server), 'server_in_cluster')
-            if (body.datacenter_id !== null) await datacenterOf(datacenters, tx, body.datacenter_id)
-            wanted.datacenter_id = body.datacenter_id
-          }
-          return wanted
-        })
+        return await change(
+          caller,
+          id,
+          ifMatch,
+          body.name === undefined ? 'server.moved_to_datacenter' : 'server.renamed',
+          async (tx, row, server) => {
+            const wanted: { name?: string; datacenter_id?: string | null } = {}
+            if (body.name !== undefined && body.name !== row.name) {
+              demand(canRenameServer(server), 'name_fixed')
+              wanted.name = body.name
+            }
+            if (body.datacenter_id !== undefined && body.datacenter_id !== row.datacenter_id) {
+              demand(canMoveServer(server), 'server_in_cluster')
+              if (body.datacenter_id !== null)
+                await datacenterOf(datacenters, tx, body.datacenter_id)
+              wanted.datacenter_id = body.datacenter_id
+            }
+            return wanted
+          },
+        )
       } catch (error) {
         // The unique index decides between concurrent renames.
         if (violatedConstraint(error) !== 'server_name') throw error
@@ -137,13 +191,20 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
     async remove(
       caller: Caller,
       id: string,
-      { force = false, ifMatch, signal }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal } = {},
+      {
+        force = false,
+        ifMatch,
+        signal,
+      }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal } = {},
     ): Promise<{ operation: Operation }> {
       const forgotten = force ? await access.forgetServer(caller, id, { ifMatch, signal }) : null
       if (forgotten) return { operation: forgotten }
       let operation: Operation | undefined
       await change(caller, id, ifMatch, 'server.removed', async (tx, row, server) => {
-        demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
+        demand(
+          canRemoveServer(server),
+          row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster',
+        )
         fleet.forget(id)
         operation = await operations.done(tx, caller, 'serverRemove', row)
         await onRemoved(tx, id)

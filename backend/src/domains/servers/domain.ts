@@ -27,23 +27,43 @@ import { pack } from './contact/observe.ts'
 import type { ClusterAccess } from './for-clusters.ts'
 import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
 
-const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
-/** Lifetime of the certificates for contacts, in ms. Certificates are renewed well before they expire. */
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
+/**
+ * Lifetime of the certificates for contacts, in ms. Certificates are renewed well before they
+ * expire.
+ */
 const credentialsLifetimeMs = 3_600_000
 const credentialsKeptMs = credentialsLifetimeMs / 2
 
 export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
-  makeFleet({ policy: dialPolicy({ networks: config.dialNetworks, own: ownAddresses, simulate: config.simulate !== undefined }), budget: budget() })
+  makeFleet({
+    policy: dialPolicy({
+      networks: config.dialNetworks,
+      own: ownAddresses,
+      simulate: config.simulate !== undefined,
+    }),
+    budget: budget(),
+  })
 
 function serverRoutes(app: FastifyInstance, servers: Servers): void {
   const on = serve(app)
-  on(serverList, ({ query }) => servers.list(query).then(({ bytes, etag }) => new Serialised(bytes, etag)))
+  on(serverList, ({ query }) =>
+    servers.list(query).then(({ bytes, etag }) => new Serialised(bytes, etag)),
+  )
   on(serverGet, ({ params }) => servers.get(params.id))
   on(serverAdd, ({ caller, body }) => servers.add(caller, body))
-  on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
-  on(serverConfirm, ({ caller, params, body, ifMatch }) => servers.confirm(caller, params.id, body, ifMatch))
-  on(serverRemove, ({ caller, params, query, ifMatch, signal }) => servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }))
-  for (const kind of machineCommandKinds) on(serverCommands[kind], ({ caller, params }) => servers.command(caller, params.id, kind))
+  on(serverUpdate, ({ caller, params, body, ifMatch }) =>
+    servers.update(caller, params.id, body, ifMatch),
+  )
+  on(serverConfirm, ({ caller, params, body, ifMatch }) =>
+    servers.confirm(caller, params.id, body, ifMatch),
+  )
+  on(serverRemove, ({ caller, params, query, ifMatch, signal }) =>
+    servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }),
+  )
+  for (const kind of machineCommandKinds)
+    on(serverCommands[kind], ({ caller, params }) => servers.command(caller, params.id, kind))
   on(serverServices, ({ params }) => servers.services(params.id))
   on(serverEvents, ({ params }) => servers.events(params.id))
   on(serverTalosconfig, async ({ caller, params, saveAs }) => {
@@ -51,7 +71,9 @@ function serverRoutes(app: FastifyInstance, servers: Servers): void {
     saveAs(name)
     return yaml
   })
-  serveStream(app)(serverLogs, ({ params, query, signal }) => servers.logs(params.id, query, signal))
+  serveStream(app)(serverLogs, ({ params, query, signal }) =>
+    servers.logs(params.id, query, signal),
+  )
 }
 
 export function serverDomain(parts: ServerParts) {
@@ -60,7 +82,8 @@ export function serverDomain(parts: ServerParts) {
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
   // A lost database is logged once elsewhere, not again for each contact that couldn't be written.
-  const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
+  const onError = (error: unknown) =>
+    log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(access, clock)
   const contact = contacts({
@@ -90,12 +113,18 @@ export function serverDomain(parts: ServerParts) {
 }
 
 function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {
-  const kept = new Map<string, { until: number; credentials: ReturnType<ClusterAccess['talosCredentials']> }>()
+  const kept = new Map<
+    string,
+    { until: number; credentials: ReturnType<ClusterAccess['talosCredentials']> }
+  >()
   const of = (clusterId: string): ReturnType<ClusterAccess['talosCredentials']> => {
     const now = clock.now()
     const known = kept.get(clusterId)
     if (known && known.until > now) return known.credentials
-    const credentials = access.talosCredentials(clusterId, { role: 'os:reader', lifetimeMs: credentialsLifetimeMs })
+    const credentials = access.talosCredentials(clusterId, {
+      role: 'os:reader',
+      lifetimeMs: credentialsLifetimeMs,
+    })
     kept.set(clusterId, { until: now + credentialsKeptMs, credentials })
     const forget = () => {
       if (kept.get(clusterId)?.credentials === credentials) kept.delete(clusterId)

@@ -2,12 +2,21 @@
 import { type ClusterRole, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { canKeepInstalled, canRunTalos, type Eligibility, eligibilityChecks, installedElse } from '#contract/servers/servers.ts'
+import {
+  canKeepInstalled,
+  canRunTalos,
+  type Eligibility,
+  eligibilityChecks,
+  installedElse,
+} from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts } from './present.ts'
 
-/** A cluster's requirements for a server. Without them, the checks decide whether the server may join any cluster at all. */
+/**
+ * A cluster's requirements for a server. Without them, the checks decide whether the server may
+ * join any cluster at all.
+ */
 export interface Wanted {
   readonly role: ClusterRole
   /** `v1.13.9` */
@@ -20,7 +29,10 @@ export interface Wanted {
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
-/** All checks, in contract order. Without `wanted`: whether the server may join any cluster with a supported version, at least as a worker. */
+/**
+ * All checks, in contract order. Without `wanted`: whether the server may join any cluster with a
+ * supported version, at least as a worker.
+ */
 export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[] {
   /** Why each check fails; null if it passes. */
   const reasons: Readonly<Record<Eligibility['check'], string | null>> = {
@@ -33,10 +45,15 @@ export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[]
     memory: memory(server, wanted),
     link: link(server, wanted),
     management_address: managementAddress(server),
-    // The database keeps names unique, and invalid names can't be set, so only a missing name fails.
+    // The database keeps names unique, and invalid names can't be set, so only a missing name
+    // fails.
     name: server.name === '' ? 'The server has no name' : null,
   }
-  return eligibilityChecks.map((check) => ({ check, ok: reasons[check] === null, reason: reasons[check] }))
+  return eligibilityChecks.map((check) => ({
+    check,
+    ok: reasons[check] === null,
+    reason: reasons[check],
+  }))
 }
 
 function free({ cluster, operation_id, status }: ServerFacts): string | null {
@@ -48,7 +65,9 @@ function free({ cluster, operation_id, status }: ServerFacts): string | null {
 function reachable({ reachable, reason, stage }: ServerFacts): string | null {
   if (reachable === null) return 'The server has not been contacted yet'
   if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
-  return stage === 'maintenance' || stage === 'unknown' ? null : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
+  return stage === 'maintenance' || stage === 'unknown'
+    ? null
+    : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
 }
 
 function identity({ identity }: ServerFacts): string | null {
@@ -69,10 +88,19 @@ function talosVersion({ talos_version }: ServerFacts, wanted?: Wanted): string |
 
 const reasonOf = (verdict: Verdict): string | null => (verdict.ok ? null : verdict.reason)
 
-function installedVersion({ installed_version, system_disk }: ServerFacts, wanted?: Wanted): string | null {
+function installedVersion(
+  { installed_version, system_disk }: ServerFacts,
+  wanted?: Wanted,
+): string | null {
   if (!installed_version || !system_disk) return null
   if (!wanted) return supportedMinor(installed_version) ? null : installedElse(installed_version)
-  return reasonOf(canKeepInstalled({ version: installed_version, disk: system_disk }, wanted.talosVersion, wanted.installDisk))
+  return reasonOf(
+    canKeepInstalled(
+      { version: installed_version, disk: system_disk },
+      wanted.talosVersion,
+      wanted.installDisk,
+    ),
+  )
 }
 
 function disks({ disks, hardware, system_disk }: ServerFacts, wanted?: Wanted): string | null {
@@ -82,11 +110,14 @@ function disks({ disks, hardware, system_disk }: ServerFacts, wanted?: Wanted): 
   const chosen = disks.find((d) => d.device === device)
   if (!chosen) return `The server has no disk ${device}`
   if (chosen.readonly) return `${chosen.device} is read-only`
-  return (chosen.size ?? 0) >= leastDiskBytes ? null : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
+  return (chosen.size ?? 0) >= leastDiskBytes
+    ? null
+    : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
 }
 
 function memory({ memory_bytes, hardware }: ServerFacts, wanted?: Wanted): string | null {
-  // Some boards don't report their memory. Talos checks the memory at installation, so unknown memory is allowed.
+  // Some boards don't report their memory. Talos checks the memory at installation, so unknown
+  // memory is allowed.
   if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
   return memory_bytes >= least
@@ -105,12 +136,19 @@ function link({ links, hardware }: ServerFacts, wanted?: Wanted): string | null 
   return links.some((l) => l.physical && l.up) ? null : 'No interface has a link: check the cabling'
 }
 
-function managementAddress({ link, links, address, patch_links, hardware }: ServerFacts): string | null {
+function managementAddress({
+  link,
+  links,
+  address,
+  patch_links,
+  hardware,
+}: ServerFacts): string | null {
   if (!hardware) return 'The hardware is not known yet'
   if (!link)
     return links.length === 0
       ? `The server did not report which interface has ${address}`
       : `No interface of the server has ${address}, the address that it is reached on`
-  if (patch_links.length === 0 || patch_links.includes(link) || patch_links.includes(anyLink)) return null
+  if (patch_links.length === 0 || patch_links.includes(link) || patch_links.includes(anyLink))
+    return null
   return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`
 }

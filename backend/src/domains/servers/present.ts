@@ -11,9 +11,16 @@ import { eligibility } from './eligibility.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
 const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
-const none: Resources = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
+const none: Resources = {
+  node_addresses: [],
+  processors: [],
+  memory: [],
+  disks: [],
+  interfaces: [],
+}
 
-const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardware.addresses] : [row.address])
+const addressesOf = (row: ServerRow): string[] =>
+  row.hardware ? [...row.hardware.addresses] : [row.address]
 
 function resourcesOf(row: ServerRow): Resources {
   if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
@@ -23,7 +30,13 @@ function resourcesOf(row: ServerRow): Resources {
     `/dev/${d.id}` === row.system_disk && d.content === talosContent && row.talos_version !== null
       ? { ...d, content: `${talosContent} ${row.talos_version}` }
       : d
-  return { node_addresses: addressesOf(row), processors, memory, disks: row.hardware.disks.map(versioned), interfaces }
+  return {
+    node_addresses: addressesOf(row),
+    processors,
+    memory,
+    disks: row.hardware.disks.map(versioned),
+    interfaces,
+  }
 }
 
 /** The link that has the address, if known. */
@@ -54,7 +67,8 @@ export function factsOf(row: ServerRow, contact: Date | null) {
     version: row.version,
     status: row.status,
     datacenter_id: row.datacenter_id,
-    cluster: row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
+    cluster:
+      row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
     operation_id: row.operation_id,
     uuid: row.uuid,
     serial: row.serial,
@@ -93,7 +107,9 @@ export function factsOf(row: ServerRow, contact: Date | null) {
     stage: row.stage,
     /** Why the last contact failed. */
     reason: row.reason,
-    /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
+    /**
+     * Since when the configuration differs from the one that Steelyard sent; null if it doesn't.
+     */
     drift_since: row.drift_since,
   }
 }
@@ -104,19 +120,28 @@ function reasonOf(row: ListedRow): string | null {
   return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
 }
 
-export const contactOf = (row: ListedRow): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
+export const contactOf = (
+  row: ListedRow,
+): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
   reachable: row.reachable,
   unreachable_since: row.unreachable_since?.toISOString() ?? null,
   reason: reasonOf(row),
 })
 
 export const nodeOf = (row: ListedRow): Server['kubernetes'] =>
-  row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() }
+  row.node_since === null
+    ? null
+    : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() }
 
 const driftOf = (row: ServerRow): Server['drift'] =>
-  row.drift_since === null || row.drift_seen === null ? null : { since: row.drift_since.toISOString(), seen: row.drift_seen }
+  row.drift_since === null || row.drift_seen === null
+    ? null
+    : { since: row.drift_since.toISOString(), seen: row.drift_seen }
 
-/** The fields are in this order because the list with `fields=list` is cut from this JSON (`list/kept.ts`). */
+/**
+ * The fields are in this order because the list with `fields=list` is cut from this JSON
+ * (`list/kept.ts`).
+ */
 export function present(row: ServerRow, contact: Date | null): Server {
   const { hardware } = row
   const { cores, memory_bytes, disk_bytes } = hardware ? capacityOf(hardware) : unknownCapacity
@@ -128,11 +153,24 @@ export function present(row: ServerRow, contact: Date | null): Server {
     status: row.status,
     type: row.type,
     nodeAddresses: addressesOf(row),
-    datacenter: row.datacenter_id && row.datacenter_code ? { id: row.datacenter_id, code: row.datacenter_code } : null,
-    cluster: row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
-    capacity_commitment: row.commitment_id && row.commitment_status ? { id: row.commitment_id, status: row.commitment_status } : null,
+    datacenter:
+      row.datacenter_id && row.datacenter_code
+        ? { id: row.datacenter_id, code: row.datacenter_code }
+        : null,
+    cluster:
+      row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
+    capacity_commitment:
+      row.commitment_id && row.commitment_status
+        ? { id: row.commitment_id, status: row.commitment_status }
+        : null,
     kubernetes: nodeOf(row),
-    hardware: { maker: row.manufacturer || null, model: row.product || null, cores, memory_bytes, disk_bytes },
+    hardware: {
+      maker: row.manufacturer || null,
+      model: row.product || null,
+      cores,
+      memory_bytes,
+      disk_bytes,
+    },
     ineligible: failed ? (failed.reason ?? `The check ${failed.check} failed`) : null,
     drift: driftOf(row),
     operation_id: row.operation_id,
@@ -143,13 +181,19 @@ export function present(row: ServerRow, contact: Date | null): Server {
       last_contact_at: contact?.toISOString() ?? null,
       ...contactOf(row),
       schematic: row.schematic,
-      installed: row.system_disk !== null && row.talos_version !== null ? { version: row.talos_version, disk: row.system_disk } : null,
+      installed:
+        row.system_disk !== null && row.talos_version !== null
+          ? { version: row.talos_version, disk: row.system_disk }
+          : null,
     },
     identity: {
       state: row.identity_state,
       uuid: row.uuid,
       serial: row.serial,
-      seen: row.identity_state === 'changed' && row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
+      seen:
+        row.identity_state === 'changed' && row.seen_uuid !== null
+          ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' }
+          : null,
       fingerprint: row.fingerprint,
       since: row.identity_since.toISOString(),
       note: row.identity_note,
@@ -182,7 +226,9 @@ export interface Entry {
 
 /** v1.9.0 comes before v1.13.0. */
 const versionKey = (version: string | null): number | null =>
-  version === null ? null : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
+  version === null
+    ? null
+    : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
 /** Sort key of an address: numerical order, IPv4 before IPv6. */
 function addressKey(text: string | undefined): string | null {
   const address = text === undefined ? null : parseAddress(text)
@@ -218,7 +264,11 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   nodeType: ({ row }, type) => row.type === type,
   datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
   cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
-  reachable: ({ row }, wanted) => contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now) === contactStates[wanted],
+  reachable: ({ row }, wanted) =>
+    contactStateOf(
+      { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
+      now,
+    ) === contactStates[wanted],
   confirmed: ({ row }, wanted) => String(row.identity_state === 'confirmed') === wanted,
   cc: ({ row }, wanted) => (row.commitment_status ?? 'none') === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
@@ -234,6 +284,11 @@ export function audited(row: ServerRow): object {
     datacenter: row.datacenter_code,
     cluster: row.cluster_name,
     address: row.address,
-    identity: { state: row.identity_state, uuid: row.uuid, serial: row.serial, note: row.identity_note },
+    identity: {
+      state: row.identity_state,
+      uuid: row.uuid,
+      serial: row.serial,
+      note: row.identity_note,
+    },
   }
 }

@@ -1,10 +1,18 @@
-/** Use cases of servers. Each change is one transaction with rows, audit entry and event. Machines are contacted outside of transactions. */
+/**
+ * Use cases of servers. Each change is one transaction with rows, audit entry and event. Machines
+ * are contacted outside of transactions.
+ */
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { MachineCommand } from '#contract/servers/machine-commands.ts'
-import { canControlServer, type Server, type serverAdd, type serverList } from '#contract/servers/servers.ts'
+import {
+  canControlServer,
+  type Server,
+  type serverAdd,
+  type serverList,
+} from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { talosconfig } from '#talos/access/access.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
@@ -47,11 +55,20 @@ export type Servers = ReturnType<typeof servers>
 const talosconfigLifetimeMs = 24 * 3_600_000
 
 export function servers(parts: ServerParts) {
-  const { db, clock, record, tell, engine, operations, datacenters, fleet, access, clusterUse } = parts
+  const { db, clock, record, tell, engine, operations, datacenters, fleet, access, clusterUse } =
+    parts
   const listed = catalogue(parts)
   const rosterOf = rosters()
   const registration = registering(parts)
-  engine.register({ queue: addingQueue, reconcile: adding({ ...parts, registration, atAddress: (address) => listed.atAddress(address) }), concurrency: 2 })
+  engine.register({
+    queue: addingQueue,
+    reconcile: adding({
+      ...parts,
+      registration,
+      atAddress: (address) => listed.atAddress(address),
+    }),
+    concurrency: 2,
+  })
   engine.register({ queue: commandQueue, reconcile: commanding(parts), concurrency: 8 })
 
   return {
@@ -71,11 +88,17 @@ export function servers(parts: ServerParts) {
       return server
     },
 
-    async add(caller: Caller, { addresses, cidr, datacenter_id = null }: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }> {
+    async add(
+      caller: Caller,
+      { addresses, cidr, datacenter_id = null }: Input<typeof serverAdd>['body'],
+    ): Promise<{ operation: Operation }> {
       const wanted = fleet.policy.read({ addresses, cidr })
       return inTransaction(db, async (tx) => {
-        const code = datacenter_id === null ? null : await datacenterOf(datacenters, tx, datacenter_id)
-        const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
+        const code =
+          datacenter_id === null ? null : await datacenterOf(datacenters, tx, datacenter_id)
+        const name =
+          cidr ??
+          (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
         const operation = await operations.create(tx, caller, {
           kind: 'serverAdd',
           target: { id: datacenter_id, name: code ? `${name} to ${code}` : name },
@@ -89,27 +112,56 @@ export function servers(parts: ServerParts) {
       })
     },
 
-    command: (caller: Caller, id: string, kind: MachineCommand): Promise<{ operation: Operation }> =>
+    command: (
+      caller: Caller,
+      id: string,
+      kind: MachineCommand,
+    ): Promise<{ operation: Operation }> =>
       inTransaction(db, async (tx) => {
         const row = store.existing(await store.lockOne(tx, id), id)
         demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
-        if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
-        const operation = await operations.create(tx, caller, { kind, target: row, steps: commandSteps(kind, row), queue: commandQueue })
+        if (row.operation_id)
+          throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+        const operation = await operations.create(tx, caller, {
+          kind,
+          target: row,
+          steps: commandSteps(kind, row),
+          queue: commandQueue,
+        })
         await clusterUse.hold(tx, id, operation.id)
         return { operation }
       }),
 
-    /** A talosconfig for the server, issued for one download by one user. @throws Problem not_found, server_not_in_cluster */
+    /**
+     * A talosconfig for the server, issued for one download by one user. @throws Problem not_found,
+     * server_not_in_cluster
+     */
     async talosconfig(caller: Caller, id: string): Promise<{ name: string; yaml: string }> {
       const row = store.existing(await store.byId(db, id), id)
       demand(canControlServer(present(row, null)), 'server_not_in_cluster')
-      const role = caller.kind === 'user' && caller.scopes.includes('users:manage') ? 'os:admin' : 'os:operator'
-      const keys = await access.talosCredentials(row.cluster_id!, { role, lifetimeMs: talosconfigLifetimeMs })
-      if (!keys) throw new Problem('server_not_in_cluster', `The cluster ${row.cluster_name} is gone`)
+      const role =
+        caller.kind === 'user' && caller.scopes.includes('users:manage')
+          ? 'os:admin'
+          : 'os:operator'
+      const keys = await access.talosCredentials(row.cluster_id!, {
+        role,
+        lifetimeMs: talosconfigLifetimeMs,
+      })
+      if (!keys)
+        throw new Problem('server_not_in_cluster', `The cluster ${row.cluster_name} is gone`)
       const endpoints = await access.controlPlaneAddresses(row.cluster_id!)
       const after = { cluster: row.cluster_name, hours: talosconfigLifetimeMs / 3_600_000 }
-      await inTransaction(db, (tx) => record(tx, caller, { action: 'server.talosconfig_minted', target: { kind: 'server', id, name: row.name }, after }))
-      return { name: `talosconfig-${row.name}.yaml`, yaml: talosconfig({ context: row.cluster_name!, endpoints, nodes: [row.address], ...keys }) }
+      await inTransaction(db, (tx) =>
+        record(tx, caller, {
+          action: 'server.talosconfig_minted',
+          target: { kind: 'server', id, name: row.name },
+          after,
+        }),
+      )
+      return {
+        name: `talosconfig-${row.name}.yaml`,
+        yaml: talosconfig({ context: row.cluster_name!, endpoints, nodes: [row.address], ...keys }),
+      }
     },
 
     /** For the overview and the datacenters. */
@@ -118,13 +170,27 @@ export function servers(parts: ServerParts) {
     addresses: async () => addressesOf(await listed.entries()),
 
     /** For the patches domain: records the number of patches and the links they configure. */
-    async patched(tx: Tx, caller: Caller, id: string, { count, links }: { count: number; links: readonly string[] }): Promise<void> {
-      const { version } = await store.update(tx, id, { patch_count: count, patch_links: [...links] }, new Date(clock.now()))
+    async patched(
+      tx: Tx,
+      caller: Caller,
+      id: string,
+      { count, links }: { count: number; links: readonly string[] },
+    ): Promise<void> {
+      const { version } = await store.update(
+        tx,
+        id,
+        { patch_count: count, patch_links: [...links] },
+        new Date(clock.now()),
+      )
       await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
     },
 
-    /** Locks the row of a server until the transaction ends. @throws Problem not_found, also if removed */
-    locked: async (tx: Tx, id: string): Promise<store.ServerRow> => store.live(await store.lockOne(tx, id), id),
+    /**
+     * Locks the row of a server until the transaction ends. @throws Problem not_found, also if
+     * removed
+     */
+    locked: async (tx: Tx, id: string): Promise<store.ServerRow> =>
+      store.live(await store.lockOne(tx, id), id),
 
     /** Servers for the contact loop of a process. */
     async roster(shards: ReadonlySet<number>): Promise<Watched[]> {

@@ -8,17 +8,27 @@ import type { Tables } from '../../db/tables.gen.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
 /** A row as it is kept in memory: without its hardware, and without times that no list shows. */
-export type ListedRow = Omit<ServerRow, 'hardware' | 'hardware_at' | 'identity_since' | 'updated_at'>
+export type ListedRow = Omit<
+  ServerRow,
+  'hardware' | 'hardware_at' | 'identity_since' | 'updated_at'
+>
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
 /** Adds the datacenter's code to the rows that an insert or update returns. */
-const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
+const datacenterCode = sql<
+  string | null
+>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
 
 const servers = (on: Db | Tx) =>
-  on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').selectAll('server').select('datacenter.code as datacenter_code')
+  on
+    .selectFrom('server')
+    .leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+    .selectAll('server')
+    .select('datacenter.code as datacenter_code')
 
-export const byId = (on: Db | Tx, id: string): Promise<ServerRow | undefined> => servers(on).where('server.id', '=', id).executeTakeFirst()
+export const byId = (on: Db | Tx, id: string): Promise<ServerRow | undefined> =>
+  servers(on).where('server.id', '=', id).executeTakeFirst()
 
 export const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
 /** @throws Problem not_found */
@@ -27,15 +37,20 @@ export function existing(row: ServerRow | undefined, id: string): ServerRow {
   return row
 }
 /** @throws Problem not_found, also if it was removed */
-export const live = (row: ServerRow | undefined, id: string): ServerRow => existing(row?.status === 'deleted' ? undefined : row, id)
+export const live = (row: ServerRow | undefined, id: string): ServerRow =>
+  existing(row?.status === 'deleted' ? undefined : row, id)
 
-const withIds = (on: Db | Tx, ids: readonly string[]) => servers(on).where('server.id', '=', sql<string>`any(${ids}::uuid[])`)
-export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> => withIds(on, ids).execute()
+const withIds = (on: Db | Tx, ids: readonly string[]) =>
+  servers(on).where('server.id', '=', sql<string>`any(${ids}::uuid[])`)
+export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> =>
+  withIds(on, ids).execute()
 
 /** Locks in id order, so that concurrent calls wait instead of dead-locking. */
-export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> => withIds(tx, ids).orderBy('server.id').forUpdate('server').execute()
+export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> =>
+  withIds(tx, ids).orderBy('server.id').forUpdate('server').execute()
 
-export const lockOne = async (tx: Tx, id: string): Promise<ServerRow | undefined> => (await lock(tx, [id]))[0]
+export const lockOne = async (tx: Tx, id: string): Promise<ServerRow | undefined> =>
+  (await lock(tx, [id]))[0]
 
 const liveServers = (on: Db | Tx) => servers(on).where('server.status', '<>', 'deleted')
 
@@ -62,10 +77,18 @@ export const knownAmong = (on: Db | Tx, uuids: readonly string[], addresses: rea
     .selectFrom('server')
     .select(['uuid', 'address'])
     .where('status', '<>', 'deleted')
-    .where((e) => e.or([e('uuid', '=', sql<string>`any(${uuids}::text[])`), e('address', '=', sql<string>`any(${addresses}::text[])`)]))
+    .where((e) =>
+      e.or([
+        e('uuid', '=', sql<string>`any(${uuids}::text[])`),
+        e('address', '=', sql<string>`any(${addresses}::text[])`),
+      ]),
+    )
     .execute()
 
-/** Inserts servers and returns the new rows. A server whose name or UUID is taken is not inserted and is missing in the result. */
+/**
+ * Inserts servers and returns the new rows. A server whose name or UUID is taken is not inserted
+ * and is missing in the result.
+ */
 export function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
   return tx
     .insertInto('server')
@@ -88,49 +111,68 @@ export function update(tx: Tx, id: string, change: ServerChange, at: Date): Prom
 }
 
 /** Writes contacts that are newer than the stored ones. */
-export async function writeContacts(on: Db | Tx, contacts: readonly { id: string; at: Date }[]): Promise<void> {
+export async function writeContacts(
+  on: Db | Tx,
+  contacts: readonly { id: string; at: Date }[],
+): Promise<void> {
   if (contacts.length === 0) return
   // Sorted, so that concurrent batches lock rows in the same order.
   const sorted = contacts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await sql`insert into server_contact (server_id, at)
     select c.id, c.at from unnest(${sorted.map((c) => c.id)}::uuid[], ${sorted.map((c) => c.at)}::timestamptz[]) as c (id, at)
     where exists (select from server where server.id = c.id)
-    on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(on)
+    on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(
+    on,
+  )
 }
 
-export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => liveServers(on).where('server.uuid', '=', uuid).executeTakeFirst()
+export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> =>
+  liveServers(on).where('server.uuid', '=', uuid).executeTakeFirst()
 
 export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> =>
   liveServers(on).where('server.datacenter_id', '=', datacenterId).execute()
 
 /** Servers with these UUIDs or names. */
-export const among = (on: Db | Tx, { uuids, names }: { uuids: readonly string[]; names: readonly string[] }): Promise<ServerRow[]> =>
+export const among = (
+  on: Db | Tx,
+  { uuids, names }: { uuids: readonly string[]; names: readonly string[] },
+): Promise<ServerRow[]> =>
   liveServers(on)
-    .where((e) => e.or([e('server.uuid', '=', sql<string>`any(${uuids}::text[])`), e('server.name', '=', sql<string>`any(${names}::text[])`)]))
+    .where((e) =>
+      e.or([
+        e('server.uuid', '=', sql<string>`any(${uuids}::text[])`),
+        e('server.name', '=', sql<string>`any(${names}::text[])`),
+      ]),
+    )
     .execute()
 
 /** The last contacts of these servers, or of all. */
 export async function contactsOf(on: Db | Tx, ids?: readonly string[]): Promise<Map<string, Date>> {
   const all = on.selectFrom('server_contact').select(['server_id', 'at'])
-  const rows = await (ids ? all.where('server_id', '=', sql<string>`any(${ids}::uuid[])`) : all).execute()
+  const rows = await (
+    ids ? all.where('server_id', '=', sql<string>`any(${ids}::uuid[])`) : all
+  ).execute()
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
 const askSnapshot = valueStatement('snapshot', 'select pg_current_snapshot()::text')
 /**
- * The database's current snapshot. As long as it stays the same, no transaction that wrote something has ended.
- * Asked without Kysely, which costs as much as the query itself: every list asks.
+ * The database's current snapshot. As long as it stays the same, no transaction that wrote
+ * something has ended. Asked without Kysely, which costs as much as the query itself: every list
+ * asks.
  */
 export const snapshot = (pool: Pool): Promise<string> => oneValue(pool, askSnapshot)
 
 const changed = (table: string): string =>
   `${table}.change >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(${table}.change, $1::pg_snapshot)`
-const allServers = 'select server.*, datacenter.code as datacenter_code from server left join datacenter on datacenter.id = server.datacenter_id'
+const allServers =
+  'select server.*, datacenter.code as datacenter_code from server left join datacenter on datacenter.id = server.datacenter_id'
 const askServers = `${allServers} where ${changed('server')}`
 const askContacts = `select server_id, at from server_contact where ${changed('server_contact')}`
 /**
- * Servers and contacts written by transactions that the snapshot `seen` doesn't include, in any order of commits. Read the next snapshot before calling
- * this function: a commit in between is then reported twice instead of never.
+ * Servers and contacts written by transactions that the snapshot `seen` doesn't include, in any
+ * order of commits. Read the next snapshot before calling this function: a commit in between is
+ * then reported twice instead of never.
  */
 export async function changesSince(db: Db, seen: string) {
   const [{ rows }, { rows: contacts }] = await Promise.all([
@@ -141,6 +183,9 @@ export async function changesSince(db: Db, seen: string) {
 }
 
 const askNext = `${allServers} where server.id > $1 order by server.id limit $2`
-/** The next servers by id, for reading all of them in small portions. Asked without Kysely, which would build the same query hundreds of times. */
+/**
+ * The next servers by id, for reading all of them in small portions. Asked without Kysely, which
+ * would build the same query hundreds of times.
+ */
 export const after = async (db: Db, id: string, most: number): Promise<ServerRow[]> =>
   (await db.executeQuery<ServerRow>(CompiledQuery.raw(askNext, [id, most]))).rows

@@ -1,4 +1,7 @@
-/** Turns the machines of a cluster that is taken over into ready servers. Nothing is sent to the machines. */
+/**
+ * Turns the machines of a cluster that is taken over into ready servers. Nothing is sent to the
+ * machines.
+ */
 import { Problem } from '#contract/errors.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Identity } from '#talos/client/inventory.ts'
@@ -23,8 +26,15 @@ interface TakenMachine {
   readonly reading: Reading
 }
 
-export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'record'> & { fleet: Fleet }) {
-  const columnsOf = ({ cluster, datacenterId, name, address, role, identity, reading }: TakenMachine, at: Date) =>
+export function takingOver({
+  clock,
+  record,
+  fleet,
+}: Pick<Platform, 'clock' | 'record'> & { fleet: Fleet }) {
+  const columnsOf = (
+    { cluster, datacenterId, name, address, role, identity, reading }: TakenMachine,
+    at: Date,
+  ) =>
     ({
       name,
       status: 'ready',
@@ -46,32 +56,58 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
     }) as const
 
   return {
-    /** A connection to an unknown machine with its own cluster's credentials, without an identity check. */
-    connectionAt: (address: string): ServerConnection => fleet.connection({ id: `address ${address}`, name: address, address, uuid: null, serial: null }),
+    /**
+     * A connection to an unknown machine with its own cluster's credentials, without an identity
+     * check.
+     */
+    connectionAt: (address: string): ServerConnection =>
+      fleet.connection({
+        id: `address ${address}`,
+        name: address,
+        address,
+        uuid: null,
+        serial: null,
+      }),
 
     /** Servers with these UUIDs or names that aren't removed, for a takeover. */
-    among: async (on: Db | Tx, what: { readonly uuids: readonly string[]; readonly names: readonly string[] }): Promise<ServerFacts[]> =>
-      (await store.among(on, what)).map((row) => factsOf(row, null)),
+    among: async (
+      on: Db | Tx,
+      what: { readonly uuids: readonly string[]; readonly names: readonly string[] },
+    ): Promise<ServerFacts[]> => (await store.among(on, what)).map((row) => factsOf(row, null)),
 
     /**
-     * Makes a running machine a ready server of a cluster that is taken over: a known server or a new one. The server is confirmed, and nothing
-     * is sent to the machine. Returns the server's id. @throws Problem `server_taken`, `name_taken`
+     * Makes a running machine a ready server of a cluster that is taken over: a known server or a
+     * new one. The server is confirmed, and nothing is sent to the machine. Returns the server's
+     * id. @throws Problem `server_taken`, `name_taken`
      */
     async takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string> {
       const at = new Date(clock.now())
       const known = await store.liveByUuid(tx, machine.identity.uuid)
       const before = known && (await store.lockOne(tx, known.id))
-      if (before?.cluster_id) throw new Problem('server_taken', `${before.name} is already in the cluster ${before.cluster_name}`)
+      if (before?.cluster_id)
+        throw new Problem(
+          'server_taken',
+          `${before.name} is already in the cluster ${before.cluster_name}`,
+        )
       const columns = columnsOf(machine, at)
-      const taken = (name: string) => new Problem('name_taken', `Another server is called ${name}: rename it first`)
+      const taken = (name: string) =>
+        new Problem('name_taken', `Another server is called ${name}: rename it first`)
       if (before) {
         // Checked before the write, because a unique violation would abort the transaction.
-        if (before.name !== machine.name && (await store.among(tx, { uuids: [], names: [machine.name] })).length > 0) throw taken(machine.name)
+        if (
+          before.name !== machine.name &&
+          (await store.among(tx, { uuids: [], names: [machine.name] })).length > 0
+        )
+          throw taken(machine.name)
         fleet.forget(before.id)
       }
       const after = before
         ? await store.update(tx, before.id, columns, at)
-        : (await store.insert(tx, [{ ...columns, predecessor_id: null, created_at: at, updated_at: at }]))[0]
+        : (
+            await store.insert(tx, [
+              { ...columns, predecessor_id: null, created_at: at, updated_at: at },
+            ])
+          )[0]
       if (!after) throw taken(machine.name)
       await store.writeContacts(tx, [{ id: after.id, at }])
       await record(tx, caller, {

@@ -4,7 +4,10 @@ import { sql } from 'kysely'
 import type { Backend } from '../../testing/backend.ts'
 import type { NewServer } from './store.ts'
 
-export async function buildServer({ platform, clock }: Backend, columns: Partial<NewServer> = {}): Promise<string> {
+export async function buildServer(
+  { platform, clock }: Backend,
+  columns: Partial<NewServer> = {},
+): Promise<string> {
   const at = new Date(clock.now())
   const id = randomUUID()
   const server: NewServer = {
@@ -41,7 +44,11 @@ export async function buildServer({ platform, clock }: Backend, columns: Partial
 }
 
 /** Inserts only the row of a cluster, for tests of servers in a cluster. */
-export async function buildCluster({ platform, clock }: Backend, id: string, name: string): Promise<void> {
+export async function buildCluster(
+  { platform, clock }: Backend,
+  id: string,
+  name: string,
+): Promise<void> {
   const at = new Date(clock.now())
   const datacenter = await platform.db
     .insertInto('datacenter')

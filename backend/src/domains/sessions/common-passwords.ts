@@ -1,6 +1,7 @@
 /**
- * Looks passwords up among the 49,000 most common ones, on a worker thread that ends when it is idle. Passwords are rarely set. If the main thread loaded the
- * list, it would stop for a moment and keep 3 MB.
+ * Looks passwords up among the 49,000 most common ones, on a worker thread that ends when it is
+ * idle. Passwords are rarely set. If the main thread loaded the list, it would stop for a moment
+ * and keep 3 MB.
  */
 import { Worker } from 'node:worker_threads'
 import type { Answered, Asked } from './common-thread.ts'
@@ -31,7 +32,10 @@ function end(worker: Worker, error?: unknown): void {
 }
 
 function start(): Worker {
-  const worker = new Worker(new URL('./common-thread.ts', import.meta.url), { resourceLimits, name: 'passwords' })
+  const worker = new Worker(new URL('./common-thread.ts', import.meta.url), {
+    resourceLimits,
+    name: 'passwords',
+  })
   worker.on('error', (error) => end(worker, error))
   worker.on('exit', () => end(worker, new Error('The worker thread for common passwords ended')))
   worker.on('message', ({ id, isCommon }: Answered) => {

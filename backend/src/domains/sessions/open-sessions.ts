@@ -1,4 +1,7 @@
-/** Looks up, caches (for seconds), ends and lists open sessions. All processes are notified when a session ends. */
+/**
+ * Looks up, caches (for seconds), ends and lists open sessions. All processes are notified when a
+ * session ends.
+ */
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -9,7 +12,10 @@ import { type Caller, demandAccess, mayManageAccess, type UserCaller } from '../
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
-/** Channel for notifications: the id of an ended session, or `person` and an id after a change of the person's rights. Every process then drops what it has cached. */
+/**
+ * Channel for notifications: the id of an ended session, or `person` and an id after a change of
+ * the person's rights. Every process then drops what it has cached.
+ */
 export const revokedChannel = 'steelyard_session_revoked'
 /** A cached session is read again after this time, in case a notification was lost. */
 const cachedMs = 4_000
@@ -17,17 +23,30 @@ const mostCached = 10_000
 /** Minimum interval between writes of a session's last use. */
 const usedEveryMs = 60_000
 
-export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'removed' | 'password_changed' | 'password_reset' | 'second_factor_reset'
+export type EndReason =
+  | 'logout'
+  | 'refresh_reuse'
+  | 'ended'
+  | 'disabled'
+  | 'removed'
+  | 'password_changed'
+  | 'password_reset'
+  | 'second_factor_reset'
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
 /** What the scopes of a session depend on. */
 export type Rights = Pick<Row, 'role' | 'has_second_factor'>
 
 /** Whether the session lacks the second factor that its user's role requires. */
-export const lacksSecondFactor = (config: Platform['config'], { role, has_second_factor }: Rights): boolean =>
-  config.secondFactorRoles.includes(role) && !has_second_factor
+export const lacksSecondFactor = (
+  config: Platform['config'],
+  { role, has_second_factor }: Rights,
+): boolean => config.secondFactorRoles.includes(role) && !has_second_factor
 
-/** The scopes of a session: those of its user's role, or none while a required second factor is missing. */
+/**
+ * The scopes of a session: those of its user's role, or none while a required second factor is
+ * missing.
+ */
 export const scopesOfSession = (config: Platform['config'], session: Rights): readonly Scope[] =>
   lacksSecondFactor(config, session) ? [] : scopesOf[session.role]
 
@@ -40,10 +59,15 @@ export interface OpenSessionParts {
 
 export type OpenSessions = ReturnType<typeof openSessions>
 
-export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | 'record' | 'listener'> & OpenSessionParts) {
+export function openSessions(
+  parts: Pick<Platform, 'db' | 'clock' | 'config' | 'record' | 'listener'> & OpenSessionParts,
+) {
   const { db, clock, config, record, listener, idleMs, onRevoked } = parts
   const cache = new Map<string, { at: number; session: Row }>()
-  /** Number of received notifications. A session isn't cached if a notification arrived while it was read, because the read data may be outdated. */
+  /**
+   * Number of received notifications. A session isn't cached if a notification arrived while it was
+   * read, because the read data may be outdated.
+   */
   let ends = 0
   const forget = (id: string) => {
     ends++
@@ -53,20 +77,30 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
   listener.on(revokedChannel, (text) => {
     const [word, personId] = text.split(' ')
     if (text !== '' && personId === undefined) return forget(text)
-    // Rights have changed, or the text is empty: the connection was lost, so notifications may have been missed.
+    // Rights have changed, or the text is empty: the connection was lost, so notifications may have
+    // been missed.
     ends++
-    if (word === 'person') for (const [id, { session }] of cache) if (session.person_id === personId) cache.delete(id)
+    if (word === 'person')
+      for (const [id, { session }] of cache) if (session.person_id === personId) cache.delete(id)
     if (text === '') cache.clear()
   })
 
-  const isOver = (session: Pick<Row, 'revoked_at' | 'disabled_at' | 'expires_at' | 'last_used_at'>): boolean =>
+  const isOver = (
+    session: Pick<Row, 'revoked_at' | 'disabled_at' | 'expires_at' | 'last_used_at'>,
+  ): boolean =>
     session.revoked_at !== null ||
     session.disabled_at !== null ||
     session.expires_at.getTime() <= clock.now() ||
     clock.now() - session.last_used_at.getTime() >= idleMs
   const at = () => new Date(clock.now())
 
-  const end = async (tx: Tx, caller: Caller, id: string, reason: EndReason, person: { id: string; email: string }): Promise<void> => {
+  const end = async (
+    tx: Tx,
+    caller: Caller,
+    id: string,
+    reason: EndReason,
+    person: { id: string; email: string },
+  ): Promise<void> => {
     if (!(await store.revoke(tx, id, at(), reason))) return
     await notify(tx, revokedChannel, id)
     await record(tx, caller, {
@@ -77,7 +111,13 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
   }
 
   /** Ends all of a person's sessions except one. Returns their ids. */
-  const endAll = async (tx: Tx, caller: Caller, person: { id: string; email: string }, reason: EndReason, but?: string): Promise<string[]> => {
+  const endAll = async (
+    tx: Tx,
+    caller: Caller,
+    person: { id: string; email: string },
+    reason: EndReason,
+    but?: string,
+  ): Promise<string[]> => {
     const ids = await store.revokeAll(tx, person.id, at(), reason, but)
     for (const id of ids) await notify(tx, revokedChannel, id)
     if (ids.length > 0)
@@ -97,14 +137,16 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
     /** Marks the session as used and returns it; undefined if it has ended. */
     async standing(id: string): Promise<Row | undefined> {
       const cached = cache.get(id)
-      if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now()) return cached.session
+      if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now())
+        return cached.session
       const before = ends
       const session = await store.session(db, id)
       if (!session || isOver(session)) {
         cache.delete(id)
         return undefined
       }
-      if (clock.now() - session.last_used_at.getTime() >= usedEveryMs) await store.touch(db, id, at())
+      if (clock.now() - session.last_used_at.getTime() >= usedEveryMs)
+        await store.touch(db, id, at())
       if (cache.size >= mostCached) cache.clear()
       if (ends === before) cache.set(id, { at: clock.now(), session })
       return session
@@ -117,7 +159,10 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
       await notify(tx, revokedChannel, `person ${personId}`)
     },
 
-    /** When the session's user last proved their identity, in ms since 1970, from the database. 0: there is no such session. */
+    /**
+     * When the session's user last proved their identity, in ms since 1970, from the database. 0:
+     * there is no such session.
+     */
     async lastProof(id: string): Promise<number> {
       cache.delete(id)
       return (await store.session(db, id))?.proved_at.getTime() ?? 0
@@ -142,7 +187,9 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
       await notify(tx, revokedChannel, `person ${personId}`)
     },
 
-    /** The callers whose session has ended or has lost permissions since their stream was opened. */
+    /**
+     * The callers whose session has ended or has lost permissions since their stream was opened.
+     */
     async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
       if (callers.length === 0) return []
       const ids = callers.map(({ sessionId }) => sessionId)
@@ -150,12 +197,19 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
       const byId = new Map(rows.map((row) => [row.id, row]))
       return callers.filter(({ sessionId, scopes }) => {
         const session = byId.get(sessionId)
-        return !session || isOver(session) || !scopes.every((scope) => scopesOfSession(config, session).includes(scope))
+        return (
+          !session ||
+          isOver(session) ||
+          !scopes.every((scope) => scopesOfSession(config, session).includes(scope))
+        )
       })
     },
 
     /** @throws Problem forbidden for others' sessions without `users:manage` */
-    async list(caller: UserCaller, query: Input<typeof sessionList>['query']): Promise<Page<Session>> {
+    async list(
+      caller: UserCaller,
+      query: Input<typeof sessionList>['query'],
+    ): Promise<Page<Session>> {
       const { user_id: asked = caller.userId } = query
       demandAccess(caller, asked)
       const { rows, total } = await store.openPage(db, query, {
@@ -177,7 +231,10 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
       return { items, page: query.page, per_page: query.per_page, total }
     },
 
-    /** Ends all sessions of a person except the caller's own. Returns their number. @throws Problem forbidden for others' sessions without `users:manage` */
+    /**
+     * Ends all sessions of a person except the caller's own. Returns their number. @throws Problem
+     * forbidden for others' sessions without `users:manage`
+     */
     async endAllOf(caller: UserCaller, userId: string = caller.userId): Promise<{ ended: number }> {
       demandAccess(caller, userId)
       const ids = await inTransaction(db, async (tx) => {
@@ -189,7 +246,10 @@ export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'config' | '
       return { ended: ids.length }
     },
 
-    /** @throws Problem not_found if the session has ended, or belongs to somebody else and the caller lacks `users:manage` */
+    /**
+     * @throws Problem not_found if the session has ended, or belongs to somebody else and the
+     * caller lacks `users:manage`
+     */
     async endOne(caller: UserCaller, id: string): Promise<void> {
       await inTransaction(db, async (tx) => {
         const session = await store.session(tx, id)

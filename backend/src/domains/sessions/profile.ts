@@ -2,9 +2,26 @@
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
-import { passkeyAdd, passkeyBegin, passkeyRemove, passkeyRename } from '#contract/people/passkeys.ts'
-import { profileGet, profileUpdate, proofMinutes, sessionProve, sessionProvePasskey, sessionProveProvider } from '#contract/people/profile.ts'
-import { recoveryCodesRenew, totpBegin, totpConfirm, totpRemove } from '#contract/people/second-factor.ts'
+import {
+  passkeyAdd,
+  passkeyBegin,
+  passkeyRemove,
+  passkeyRename,
+} from '#contract/people/passkeys.ts'
+import {
+  profileGet,
+  profileUpdate,
+  proofMinutes,
+  sessionProve,
+  sessionProvePasskey,
+  sessionProveProvider,
+} from '#contract/people/profile.ts'
+import {
+  recoveryCodesRenew,
+  totpBegin,
+  totpConfirm,
+  totpRemove,
+} from '#contract/people/second-factor.ts'
 import type { User } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
@@ -49,7 +66,11 @@ const mostAdministrators = 10
 export function profileRoutes(
   app: FastifyInstance,
   profile: Profile,
-  { secondFactors, passkeys, provider }: Pick<ProfileParts, 'secondFactors' | 'passkeys' | 'provider'>,
+  {
+    secondFactors,
+    passkeys,
+    provider,
+  }: Pick<ProfileParts, 'secondFactors' | 'passkeys' | 'provider'>,
 ): void {
   const on = serve(app)
   app.addHook('onClose', () => profile.close())
@@ -57,18 +78,37 @@ export function profileRoutes(
   on(profileUpdate, ({ caller, body }) => profile.rename(signedIn(caller), body.name))
   on(sessionProve, ({ caller, body }) => profile.prove(signedIn(caller), body))
   on(sessionProvePasskey, ({ caller }) => passkeys.beginProof(signedIn(caller)))
-  on(sessionProveProvider, ({ caller, body }) => provider.beginProof(signedIn(caller), body.return_to))
+  on(sessionProveProvider, ({ caller, body }) =>
+    provider.beginProof(signedIn(caller), body.return_to),
+  )
   on(totpBegin, ({ caller }) => secondFactors.begin(signedIn(caller)))
   on(totpConfirm, ({ caller, body }) => secondFactors.confirm(signedIn(caller), body.code))
   on(totpRemove, ({ caller }) => secondFactors.removeTotp(signedIn(caller)).then(() => undefined))
   on(recoveryCodesRenew, ({ caller }) => secondFactors.renewCodes(signedIn(caller)))
   on(passkeyBegin, ({ caller }) => passkeys.beginNew(signedIn(caller)))
   on(passkeyAdd, ({ caller, body }) => passkeys.add(signedIn(caller), body))
-  on(passkeyRename, ({ caller, params, body }) => passkeys.rename(signedIn(caller), params.id, body.name))
-  on(passkeyRemove, ({ caller, params }) => passkeys.remove(signedIn(caller), params.id).then(() => undefined))
+  on(passkeyRename, ({ caller, params, body }) =>
+    passkeys.rename(signedIn(caller), params.id, body.name),
+  )
+  on(passkeyRemove, ({ caller, params }) =>
+    passkeys.remove(signedIn(caller), params.id).then(() => undefined),
+  )
 }
 
-export function profile({ db, record, config, clock, log, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
+export function profile({
+  db,
+  record,
+  config,
+  clock,
+  log,
+  users,
+  identities,
+  open,
+  throttle,
+  secondFactors,
+  passkeys,
+  provider,
+}: ProfileParts) {
   const refused = repeated<RefusedProof>(
     {
       db,
@@ -78,7 +118,12 @@ export function profile({ db, record, config, clock, log, users, identities, ope
         for (const { item, several } of batch) {
           const { caller, method, result } = item
           const target = { kind: 'user', id: caller.userId, name: caller.email } as const
-          await record(tx, caller, { action: 'session.proof_refused', target, after: { method, ...several }, result })
+          await record(tx, caller, {
+            action: 'session.proof_refused',
+            target,
+            after: { method, ...several },
+            result,
+          })
         }
       },
       merged: (item) => item,
@@ -94,18 +139,32 @@ export function profile({ db, record, config, clock, log, users, identities, ope
     return person
   }
 
-  /** Returns the path of the console that was given at the beginning of a proof at the provider. @throws Problem as `prove` */
-  const check = async (caller: UserCaller, { password, passkey, provider: answer }: Input<typeof sessionProve>['body']): Promise<string | null> => {
-    const refuse = (field: 'password' | 'passkey', reason: string) => new Problem('invalid', reason, { [field]: reason })
+  /**
+   * Returns the path of the console that was given at the beginning of a proof at the provider.
+   * @throws Problem as `prove`
+   */
+  const check = async (
+    caller: UserCaller,
+    { password, passkey, provider: answer }: Input<typeof sessionProve>['body'],
+  ): Promise<string | null> => {
+    const refuse = (field: 'password' | 'passkey', reason: string) =>
+      new Problem('invalid', reason, { [field]: reason })
     if (answer) {
       const { identity, returnTo } = await provider.finishProof(caller, answer)
-      if (!(await identities.isOf(identity, caller.userId))) throw new Problem('provider_refused', `You signed in at ${provider.name} as somebody else.`)
+      if (!(await identities.isOf(identity, caller.userId)))
+        throw new Problem('provider_refused', `You signed in at ${provider.name} as somebody else.`)
       return returnTo
     }
-    if (!config.localSignIn) throw new Problem('conflict', `Passwords and passkeys are switched off here. Confirm with ${provider.name}.`)
+    if (!config.localSignIn)
+      throw new Problem(
+        'conflict',
+        `Passwords and passkeys are switched off here. Confirm with ${provider.name}.`,
+      )
     if (passkey) {
-      if ((await passkeys.check(passkey, caller)) !== caller.userId) throw refuse('passkey', 'This passkey is not one of yours, or its answer is not valid')
-    } else if (!(await isOwnPassword(throttle, caller, await own(caller), password!))) throw refuse('password', 'This is not your password')
+      if ((await passkeys.check(passkey, caller)) !== caller.userId)
+        throw refuse('passkey', 'This passkey is not one of yours, or its answer is not valid')
+    } else if (!(await isOwnPassword(throttle, caller, await own(caller), password!)))
+      throw refuse('password', 'This is not your password')
     return null
   }
 
@@ -142,17 +201,27 @@ export function profile({ db, record, config, clock, log, users, identities, ope
 
     /**
      * Accepts a proof of the caller's identity, which holds for `proofMinutes`.
-     * @throws Problem invalid, throttled, conflict, challenge_over, provider_refused, provider_unreachable
+     * @throws Problem invalid, throttled, conflict, challenge_over, provider_refused,
+     * provider_unreachable
      */
-    async prove(caller: UserCaller, proof: Input<typeof sessionProve>['body']): Promise<Answer<typeof sessionProve>> {
+    async prove(
+      caller: UserCaller,
+      proof: Input<typeof sessionProve>['body'],
+    ): Promise<Answer<typeof sessionProve>> {
       const target = { kind: 'user', id: caller.userId, name: caller.email } as const
-      const after = { method: proof.password !== undefined ? 'password' : proof.passkey ? 'passkey' : 'provider' }
+      const after = {
+        method: proof.password !== undefined ? 'password' : proof.passkey ? 'passkey' : 'provider',
+      }
       let return_to: string | null
       try {
         return_to = await check(caller, proof)
       } catch (error) {
         if (error instanceof Problem && refusals.has(error.code))
-          await refused.note(caller.sessionId, { caller, method: after.method, result: error.code }, { ip: caller.ip, listed: 10 })
+          await refused.note(
+            caller.sessionId,
+            { caller, method: after.method, result: error.code },
+            { ip: caller.ip, listed: 10 },
+          )
         throw error
       }
       const at = await inTransaction(db, async (tx) => {

@@ -1,4 +1,7 @@
-/** Counts by key of the last one to two periods, for a bounded number of keys. The older half is dropped as a whole, as in `bucket` (`http/limits.ts`). */
+/**
+ * Counts by key of the last one to two periods, for a bounded number of keys. The older half is
+ * dropped as a whole, as in `bucket` (`http/limits.ts`).
+ */
 import { performance } from 'node:perf_hooks'
 
 /** @param limits `most`: keys in each half. `ms`: length of a period. */

@@ -15,7 +15,8 @@ import { tokens } from './tokens.ts'
 const backend = await startBackend()
 
 /** Calls the session validation with any token. */
-const validate = (token: string, on: Backend = backend) => on.call(sessionGet, {}, { headers: { authorization: `Bearer ${token}` } })
+const validate = (token: string, on: Backend = backend) =>
+  on.call(sessionGet, {}, { headers: { authorization: `Bearer ${token}` } })
 const refresh = (refresh_token: string, rotate?: boolean, on: Backend = backend) =>
   on.call(authorizeRefresh, { body: { refresh_token, ...(rotate !== undefined && { rotate }) } })
 
@@ -51,19 +52,34 @@ test('a sign-in returns the user with id, email and name, and both tokens', asyn
 test('an unknown email and a wrong password are refused with the same message', async () => {
   const { email } = await backend.signIn()
   const wrong = await backend.call(authorize, { body: { email, password: 'not the password' } })
-  const unknown = await backend.call(authorize, { body: { email: 'nobody@example.com', password: 'not the password' } })
+  const unknown = await backend.call(authorize, {
+    body: { email: 'nobody@example.com', password: 'not the password' },
+  })
   for (const refused of [wrong, unknown]) {
     expect(refused.status).toBe(401)
-    expect(refused.problem).toMatchObject({ error: 'Invalid email or password', code: 'invalid_credentials' })
+    expect(refused.problem).toMatchObject({
+      error: 'Invalid email or password',
+      code: 'invalid_credentials',
+    })
   }
 })
 
 test('the email is trimmed at sign-in, the password is not', async () => {
   const admin = await backend.signIn()
   const password = '  blanks around me  '
-  await admin.call(userCreate, { body: { email: 'Spaces@Example.com', name: 'S', role: 'viewer', password } })
-  expect((await backend.call(authorize, { body: { email: ' spaces@example.com ', password } })).status).toBe(200)
-  expect((await backend.call(authorize, { body: { email: 'spaces@example.com', password: password.trim() } })).status).toBe(401)
+  await admin.call(userCreate, {
+    body: { email: 'Spaces@Example.com', name: 'S', role: 'viewer', password },
+  })
+  expect(
+    (await backend.call(authorize, { body: { email: ' spaces@example.com ', password } })).status,
+  ).toBe(200)
+  expect(
+    (
+      await backend.call(authorize, {
+        body: { email: 'spaces@example.com', password: password.trim() },
+      })
+    ).status,
+  ).toBe(401)
 })
 
 test('the access token expires after ten minutes, to the second', async () => {
@@ -123,7 +139,9 @@ test('using a replaced refresh token after the grace period revokes all tokens o
   expect((await validate(owner.answer!.access_token)).status).toBe(401)
   expect((await refresh(owner.answer!.refresh_token!, true)).status).toBe(401)
   await backend.publish()
-  const { answer } = await admin.call(auditList, { query: { action: 'session.refresh_reuse', target: userId } })
+  const { answer } = await admin.call(auditList, {
+    query: { action: 'session.refresh_reuse', target: userId },
+  })
   expect(answer!.total).toBe(1)
 })
 
@@ -136,33 +154,46 @@ test('logging out ends the session and its access token at once, and can be repe
   }
   expect((await validate(accessToken)).status).toBe(401)
   expect((await refresh(refreshToken)).status).toBe(401)
-  expect((await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status).toBe(204)
+  expect(
+    (await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status,
+  ).toBe(204)
 })
 
-test.each(['at the same time as', 'right before'])('a refresh %s a sign-out gives no tokens that are valid after it', async (when) => {
-  for (let round = 0; round < 10; round++) {
-    const { refreshToken } = await backend.signIn()
-    const refreshed = refresh(refreshToken, true)
-    if (when === 'right before') await refreshed
-    await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
-    const { answer } = await refreshed
-    const [access, next] = [answer?.access_token ?? '', answer?.refresh_token ?? 'none']
-    expect([(await validate(access)).status, (await refresh(next, true)).status]).toEqual([401, 401])
-  }
-})
+test.each(['at the same time as', 'right before'])(
+  'a refresh %s a sign-out gives no tokens that are valid after it',
+  async (when) => {
+    for (let round = 0; round < 10; round++) {
+      const { refreshToken } = await backend.signIn()
+      const refreshed = refresh(refreshToken, true)
+      if (when === 'right before') await refreshed
+      await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
+      const { answer } = await refreshed
+      const [access, next] = [answer?.access_token ?? '', answer?.refresh_token ?? 'none']
+      expect([(await validate(access)).status, (await refresh(next, true)).status]).toEqual([
+        401, 401,
+      ])
+    }
+  },
+)
 
 test('a session ended in one process ends in every process at once', async () => {
   const beside = await startBackend({ beside: backend, clock: backend.clock })
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken, beside)).status).toBe(200)
   await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
-  await expect.poll(async () => (await validate(accessToken, beside)).status, { interval: 20 }).toBe(401)
+  await expect
+    .poll(async () => (await validate(accessToken, beside)).status, { interval: 20 })
+    .toBe(401)
 })
 
 test('a disabled user loses access within five seconds', async () => {
   const { accessToken, refreshToken, userId } = await backend.signIn()
   expect((await validate(accessToken)).status).toBe(200)
-  await backend.platform.db.updateTable('person').set({ disabled_at: new Date() }).where('id', '=', userId).execute()
+  await backend.platform.db
+    .updateTable('person')
+    .set({ disabled_at: new Date() })
+    .where('id', '=', userId)
+    .execute()
   backend.clock.advance(4_900)
   expect((await validate(accessToken)).status).toBe(401)
   expect((await refresh(refreshToken)).status).toBe(401)
@@ -171,7 +202,11 @@ test('a disabled user loses access within five seconds', async () => {
 test('when a user loses a role, existing tokens lose its scopes', async () => {
   const { call, userId } = await backend.signIn({ role: 'admin' })
   expect((await call(userList)).status).toBe(200)
-  await backend.platform.db.updateTable('person').set({ role: 'viewer' }).where('id', '=', userId).execute()
+  await backend.platform.db
+    .updateTable('person')
+    .set({ role: 'viewer' })
+    .where('id', '=', userId)
+    .execute()
   backend.clock.advance(5_000)
   expect((await call(userList)).status).toBe(403)
 })
@@ -180,35 +215,75 @@ test('preferences are stored per user', async () => {
   const [a, b] = [await backend.signIn(), await backend.signIn()]
   expect((await a.call(preferencesGet)).answer).toEqual({})
   await a.call(preferencesPut, { body: { theme: 'light', columns: { servers: ['name'] } } })
-  expect((await a.call(preferencesGet)).answer).toEqual({ theme: 'light', columns: { servers: ['name'] } })
+  expect((await a.call(preferencesGet)).answer).toEqual({
+    theme: 'light',
+    columns: { servers: ['name'] },
+  })
   expect((await b.call(preferencesGet)).answer).toEqual({})
 })
 
 /** Names of the tokens that were not refused. */
 async function accepted(tokens: Record<string, string>): Promise<string[]> {
-  const answers = await Promise.all(Object.entries(tokens).map(async ([name, token]) => [name, (await validate(token)).status] as const))
+  const answers = await Promise.all(
+    Object.entries(tokens).map(
+      async ([name, token]) => [name, (await validate(token)).status] as const,
+    ),
+  )
   return answers.filter(([, status]) => status !== 401).map(([name]) => name)
 }
 
 const claimsOf = (user: SignedIn) => decodeJwt(user.accessToken)
-const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['setProtectedHeader']>[0], claims: Record<string, unknown>) =>
-  new SignJWT(claims).setProtectedHeader(header).sign(key)
+const sign = (
+  key: Parameters<SignJWT['sign']>[0],
+  header: Parameters<SignJWT['setProtectedHeader']>[0],
+  claims: Record<string, unknown>,
+) => new SignJWT(claims).setProtectedHeader(header).sign(key)
 const foreign = generateKeyPairSync('ed25519')
 
 test('a forged token is refused', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
-  const jwk = (await backend.platform.db.selectFrom('signing_key').select('public_jwk').where('id', '=', kid).executeTakeFirstOrThrow()).public_jwk
+  const jwk = (
+    await backend.platform.db
+      .selectFrom('signing_key')
+      .select('public_jwk')
+      .where('id', '=', kid)
+      .executeTakeFirstOrThrow()
+  ).public_jwk
   const claims = claimsOf(user)
   const [head, body, signature] = user.accessToken.split('.') as [string, string, string]
   const forged: Record<string, string> = {
     'alg none': new UnsecuredJWT(claims).encode(),
-    'HMAC with the public key': await sign(Buffer.from(JSON.stringify(jwk)), { alg: 'HS256', kid, typ: 'JWT' }, claims),
-    'HMAC with the raw public key': await sign(Buffer.from(String(jwk['x']), 'base64url'), { alg: 'HS256', kid, typ: 'JWT' }, claims),
-    'another key under our id': await sign(foreign.privateKey, { alg: 'EdDSA', kid, typ: 'JWT' }, claims),
-    'a key of its own': await sign(foreign.privateKey, { alg: 'EdDSA', kid: randomUUID(), typ: 'JWT' }, claims),
-    'a key in its header': await sign(foreign.privateKey, { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }), typ: 'JWT' }, claims),
-    'a key at a URL': await sign(foreign.privateKey, { alg: 'EdDSA', kid, jku: 'https://evil.example/keys', typ: 'JWT' }, claims),
+    'HMAC with the public key': await sign(
+      Buffer.from(JSON.stringify(jwk)),
+      { alg: 'HS256', kid, typ: 'JWT' },
+      claims,
+    ),
+    'HMAC with the raw public key': await sign(
+      Buffer.from(String(jwk['x']), 'base64url'),
+      { alg: 'HS256', kid, typ: 'JWT' },
+      claims,
+    ),
+    'another key under our id': await sign(
+      foreign.privateKey,
+      { alg: 'EdDSA', kid, typ: 'JWT' },
+      claims,
+    ),
+    'a key of its own': await sign(
+      foreign.privateKey,
+      { alg: 'EdDSA', kid: randomUUID(), typ: 'JWT' },
+      claims,
+    ),
+    'a key in its header': await sign(
+      foreign.privateKey,
+      { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }), typ: 'JWT' },
+      claims,
+    ),
+    'a key at a URL': await sign(
+      foreign.privateKey,
+      { alg: 'EdDSA', kid, jku: 'https://evil.example/keys', typ: 'JWT' },
+      claims,
+    ),
     'no key id': await sign(foreign.privateKey, { alg: 'EdDSA', typ: 'JWT' }, claims),
     'another body': `${head}.${Buffer.from(JSON.stringify({ ...claims, scopes: ['users:manage'] })).toString('base64url')}.${signature}`,
     'no signature': `${head}.${body}.`,
@@ -223,7 +298,11 @@ test('a forged token is refused', async () => {
 test('a token signed with the right key but wrong claims is refused', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
-  const { private_sealed } = await backend.platform.db.selectFrom('signing_key').select('private_sealed').where('id', '=', kid).executeTakeFirstOrThrow()
+  const { private_sealed } = await backend.platform.db
+    .selectFrom('signing_key')
+    .select('private_sealed')
+    .where('id', '=', kid)
+    .executeTakeFirstOrThrow()
   const { createPrivateKey } = await import('node:crypto')
   const pem = await backend.platform.vault.open(backend.platform.db, {
     table: 'signing_key',
@@ -306,7 +385,15 @@ test('a session that ends while it is being read is not cached', async () => {
     ...backend.domains.sessionParts,
     db: slow,
     log: silent,
-    open: openSessions({ db: slow, clock, config: backend.config, record, listener, idleMs: 3600_000, onRevoked: (id) => heard.push(id) }),
+    open: openSessions({
+      db: slow,
+      clock,
+      config: backend.config,
+      record,
+      listener,
+      idleMs: 3600_000,
+      onRevoked: (id) => heard.push(id),
+    }),
   })
   const from = { ip: '127.0.0.1', requestId: 'r' }
   const first = there.authenticate(accessToken, from)
@@ -316,7 +403,9 @@ test('a session that ends while it is being read is not cached', async () => {
   isHeld = false
   answered.resolve()
   await first
-  await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({ code: 'session_expired' })
+  await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({
+    code: 'session_expired',
+  })
 })
 
 test('a token whose session id is not a UUID is refused with 401', async () => {
@@ -324,7 +413,16 @@ test('a token whose session id is not a UUID is refused with 401', async () => {
   const own = tokens(backend.platform)
   const sessionEndsAt = backend.clock.now() + 3600_000
   for (const sessionId of ['x', '', "'", '1'.repeat(36)]) {
-    const token = await (await own.issuer())({ userId, sessionId, email, scopes: [], sessionEndsAt })
-    expect((await backend.app.inject({ url: '/v1/session', headers: { authorization: `Bearer ${token}` } })).statusCode).toBe(401)
+    const token = await (
+      await own.issuer()
+    )({ userId, sessionId, email, scopes: [], sessionEndsAt })
+    expect(
+      (
+        await backend.app.inject({
+          url: '/v1/session',
+          headers: { authorization: `Bearer ${token}` },
+        })
+      ).statusCode,
+    ).toBe(401)
   }
 })

@@ -1,37 +1,62 @@
 /**
- * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier if it isn't used. Its refresh token is opaque and stored as a
- * hash. With `rotate` the token is replaced; if a replaced token is used after the grace period, it counts as stolen, and the session ends.
+ * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier if it
+ * isn't used. Its refresh token is opaque and stored as a hash. With `rotate` the token is
+ * replaced; if a replaced token is used after the grace period, it counts as stolen, and the
+ * session ends.
  */
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import { authorizePasskeyBegin } from '#contract/people/passkeys.ts'
-import { authorizePasskey, authorizeProvider, authorizeProviderFinish } from '#contract/people/sign-in.ts'
+import {
+  authorizePasskey,
+  authorizeProvider,
+  authorizeProviderFinish,
+} from '#contract/people/sign-in.ts'
 import { type Preferences, preferencesGet, preferencesPut } from '#contract/people/preferences.ts'
 import type { Scope } from '#contract/permissions.ts'
-import { authorize, authorizeLogout, authorizeRefresh, sessionEnd, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
+import {
+  authorize,
+  authorizeLogout,
+  authorizeRefresh,
+  sessionEnd,
+  sessionEndAll,
+  sessionGet,
+  sessionList,
+} from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { type StrangerLimits, strangers } from '../../http/load/strangers.ts'
 import { type CallContext, serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
 import type { Platform } from '../../platform.ts'
-import { lacksSecondFactor, type OpenSessions, type Rights, scopesOfSession } from './open-sessions.ts'
+import {
+  lacksSecondFactor,
+  type OpenSessions,
+  type Rights,
+  scopesOfSession,
+} from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
 import { type IssueFor, type SessionParts, signingIn, type Started } from './sign-in.ts'
 import * as store from './store.ts'
 import { hashOf } from './token-hash.ts'
 import type { AccessToken } from './tokens.ts'
 
-/** Grace period in which a replaced refresh token gets its successor again, because the response may have been lost, or two tabs may refresh at once. */
+/**
+ * Grace period in which a replaced refresh token gets its successor again, because the response may
+ * have been lost, or two tabs may refresh at once.
+ */
 const graceMs = 10_000
 
 export type Sessions = ReturnType<typeof sessions>
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 
-/** Sign-ins that may be begun with a passkey or at the provider: each stores a challenge for some minutes, so anybody could fill the database. */
+/**
+ * Sign-ins that may be begun with a passkey or at the provider: each stores a challenge for some
+ * minutes, so anybody could fill the database.
+ */
 const beginnings: StrangerLimits = {
   ofSource: { perSecond: 1 / 2, burst: 20 },
   inAll: { perSecond: 5, burst: 500 },
@@ -44,36 +69,54 @@ interface SessionRouteParts extends Pick<Platform, 'clock'> {
   readonly provider: Provider
 }
 
-export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, clock }: SessionRouteParts): void {
+export function sessionRoutes(
+  app: FastifyInstance,
+  { sessions, open, provider, clock }: SessionRouteParts,
+): void {
   const on = serve(app)
   const pace = strangers({ ...beginnings, clock })
   /** @throws Problem throttled */
   const demandPace = async ({ caller, ip }: CallContext): Promise<void> => {
     const { waitMs, isOfAll } = pace(ip)
     if (waitMs === 0) return
-    const problem = new Problem('throttled', 'Too many sign-ins were begun. Please wait a moment.', undefined, waitMs / 1000)
+    const problem = new Problem(
+      'throttled',
+      'Too many sign-ins were begun. Please wait a moment.',
+      undefined,
+      waitMs / 1000,
+    )
     throw isOfAll ? await sessions.refused(caller, problem, { person: undefined, ip }) : problem
   }
-  const answerOf = <T extends Started>({ deviceCookie, ...answer }: T, header: (name: string, value: string) => void) => {
+  const answerOf = <T extends Started>(
+    { deviceCookie, ...answer }: T,
+    header: (name: string, value: string) => void,
+  ) => {
     header('set-cookie', deviceCookie)
     return answer
   }
-  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent requests.
-  serve(app, { hasOwnQueue: true })(authorize, async (call) => answerOf(await sessions.signIn(call.caller, call.body, call, call.signal), call.header))
+  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent
+  // requests.
+  serve(app, { hasOwnQueue: true })(authorize, async (call) =>
+    answerOf(await sessions.signIn(call.caller, call.body, call, call.signal), call.header),
+  )
   app.addHook('preClose', async () => sessions.release())
   app.addHook('onClose', () => sessions.close())
   on(authorizePasskeyBegin, async (call) => {
     await demandPace(call)
     return sessions.beginPasskey()
   })
-  on(authorizePasskey, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithPasskey(caller, body, from), header))
+  on(authorizePasskey, async ({ caller, body, header, ...from }) =>
+    answerOf(await sessions.signInWithPasskey(caller, body, from), header),
+  )
   on(authorizeProvider, async (call) => {
     await demandPace(call)
     const { url, cookie } = await provider.begin(call, call.body.return_to)
     call.header('set-cookie', cookie)
     return { url }
   })
-  on(authorizeProviderFinish, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithProvider(caller, body, from), header))
+  on(authorizeProviderFinish, async ({ caller, body, header, ...from }) =>
+    answerOf(await sessions.signInWithProvider(caller, body, from), header),
+  )
   on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
   on(authorizeLogout, async ({ caller, body, header }) => {
     await sessions.logout(caller, body.refresh_token)
@@ -84,7 +127,9 @@ export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, 
   on(sessionGet, ({ caller, tokenEndsAt }) => sessions.current(signedIn(caller), tokenEndsAt!))
   on(sessionList, ({ caller, query }) => open.list(signedIn(caller), query))
   on(sessionEndAll, ({ caller, query }) => open.endAllOf(signedIn(caller), query.user_id))
-  on(sessionEnd, ({ caller, params }) => open.endOne(signedIn(caller), params.id).then(() => undefined))
+  on(sessionEnd, ({ caller, params }) =>
+    open.endOne(signedIn(caller), params.id).then(() => undefined),
+  )
   on(preferencesGet, ({ caller }) => sessions.preferences(signedIn(caller)))
   on(preferencesPut, ({ caller, body }) => sessions.putPreferences(signedIn(caller), body))
 }
@@ -107,13 +152,21 @@ export function sessions(parts: SessionParts) {
     const held = scopesOfSession(config, session)
     return scopes.filter((scope) => held.includes(scope))
   }
-  /** The scopes of a token, kept until its session is read again: comparing two lists of scopes takes longer than finding the session. */
-  const granted = new WeakMap<AccessToken, { readonly session: Rights; readonly scopes: readonly Scope[] }>()
+  /**
+   * The scopes of a token, kept until its session is read again: comparing two lists of scopes
+   * takes longer than finding the session.
+   */
+  const granted = new WeakMap<
+    AccessToken,
+    { readonly session: Rights; readonly scopes: readonly Scope[] }
+  >()
 
   return {
     ...signingIn(parts, async (session) => (await issuer())(session)),
 
-    /** @throws Problem session_expired for any invalid token; a reused token also ends its session */
+    /**
+     * @throws Problem session_expired for any invalid token; a reused token also ends its session
+     */
     async refresh(
       caller: Caller,
       { refresh_token, rotate = false }: { refresh_token: string; rotate?: boolean | undefined },
@@ -127,27 +180,41 @@ export function sessions(parts: SessionParts) {
         if (!token || !session || open.isOver(session)) return undefined
         const at = new Date(clock.now())
         if (token.used_at && at.getTime() - token.used_at.getTime() >= graceMs) {
-          await open.end(tx, caller, session.id, 'refresh_reuse', { id: session.person_id, email: session.email })
+          await open.end(tx, caller, session.id, 'refresh_reuse', {
+            id: session.person_id,
+            email: session.email,
+          })
           return { reused: session.id } as const
         }
         await store.touch(tx, session.id, at)
         if (!rotate && !token.used_at) return { session } as const
-        // The successor is derived from the token and the rotation key, so a repeated refresh within the grace period gets the same successor.
+        // The successor is derived from the token and the rotation key, so a repeated refresh
+        // within the grace period gets the same successor.
         const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
         if (!token.used_at) {
           await store.markUsed(tx, hash, at)
-          await store.insertToken(tx, { hash: hashOf(successor), session_id: session.id, parent_hash: hash, created_at: at })
+          await store.insertToken(tx, {
+            hash: hashOf(successor),
+            session_id: session.id,
+            parent_hash: hash,
+            created_at: at,
+          })
         }
         return rotate ? ({ session, successor } as const) : ({ session } as const)
       })
       if (!outcome) throw expired()
       if ('reused' in outcome) {
         open.forget(outcome.reused)
-        log.warn('session.refresh_reuse', { session_id: outcome.reused, ip: caller.kind === 'system' ? null : caller.ip })
+        log.warn('session.refresh_reuse', {
+          session_id: outcome.reused,
+          ip: caller.kind === 'system' ? null : caller.ip,
+        })
         throw expired()
       }
       const access_token = await issue(outcome.session)
-      return 'successor' in outcome ? { access_token, refresh_token: outcome.successor } : { access_token }
+      return 'successor' in outcome
+        ? { access_token, refresh_token: outcome.successor }
+        : { access_token }
     },
 
     /** Ends the session of a refresh token. Does nothing for an unknown token. */
@@ -155,7 +222,11 @@ export function sessions(parts: SessionParts) {
       const id = await inTransaction(db, async (tx) => {
         const sessionId = await store.sessionOfToken(tx, hashOf(refreshToken))
         const session = sessionId === undefined ? undefined : await store.session(tx, sessionId)
-        if (session) await open.end(tx, caller, session.id, 'logout', { id: session.person_id, email: session.email })
+        if (session)
+          await open.end(tx, caller, session.id, 'logout', {
+            id: session.person_id,
+            email: session.email,
+          })
         return session?.id
       })
       if (id !== undefined) open.forget(id)
@@ -204,7 +275,9 @@ export function sessions(parts: SessionParts) {
       return value
     },
 
-    /** Removes old sessions and failed sign-in attempts that no longer count; audit entries stay. */
+    /**
+     * Removes old sessions and failed sign-in attempts that no longer count; audit entries stay.
+     */
     async removeOld(): Promise<void> {
       await store.removeOld(db, new Date(clock.now() - 7 * 86_400_000))
       await throttle.removeOld()

@@ -1,6 +1,7 @@
 /**
- * Sign-in with a password, a passkey or the identity provider. A password is checked when it is the source's turn, and throttled after many failures. An
- * account with a second factor also needs a code; a passkey is both factors, and a provider vouches for its users.
+ * Sign-in with a password, a passkey or the identity provider. A password is checked when it is the
+ * source's turn, and throttled after many failures. An account with a second factor also needs a
+ * code; a passkey is both factors, and a provider vouches for its users.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
@@ -8,7 +9,12 @@ import type { Input } from '#contract/operation.ts'
 import type { PasskeyAnswer } from '#contract/people/passkeys.ts'
 import type { ProviderAnswer } from '#contract/people/sign-in.ts'
 import { type Role, scopesOf } from '#contract/permissions.ts'
-import { type authorize, sessionLifetimeSeconds, type SignInMethod, type User } from '#contract/sessions.ts'
+import {
+  type authorize,
+  sessionLifetimeSeconds,
+  type SignInMethod,
+  type User,
+} from '#contract/sessions.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { CallContext } from '../../http/serve.ts'
@@ -37,7 +43,10 @@ export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'r
   readonly secondFactors: SecondFactors
   readonly passkeys: Passkeys
   readonly provider: Provider
-  /** 32 bytes from which successors of refresh tokens are derived, so that no token has to be stored in plaintext. */
+  /**
+   * 32 bytes from which successors of refresh tokens are derived, so that no token has to be stored
+   * in plaintext.
+   */
   readonly rotationKey: () => Promise<Uint8Array>
   readonly open: OpenSessions
 }
@@ -57,17 +66,45 @@ export interface Started {
 
 const wrongCode = 'This code is wrong, or was used already'
 const unknownPasskey = 'This passkey is not known here, or its answer is not valid'
-const tooManyTries = (waitMs: number) => new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
+const tooManyTries = (waitMs: number) =>
+  new Problem(
+    'throttled',
+    'Too many tries. Please wait before you try again.',
+    undefined,
+    waitMs / 1000,
+  )
 
 export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Promise<string>) {
-  const { db, clock, log, record, config, users, identities, throttle, devices, secondFactors, passkeys, provider } = parts
+  const {
+    db,
+    clock,
+    log,
+    record,
+    config,
+    users,
+    identities,
+    throttle,
+    devices,
+    secondFactors,
+    passkeys,
+    provider,
+  } = parts
   const tries = passwordTries(parts)
   const refusals = refusedSignIns(parts)
 
   /** Audits a refusal and returns the Problem to throw. */
-  const refused = async (caller: Caller, problem: Problem, about: Omit<Refused, 'caller' | 'result'>): Promise<Problem> => {
+  const refused = async (
+    caller: Caller,
+    problem: Problem,
+    about: Omit<Refused, 'caller' | 'result'>,
+  ): Promise<Problem> => {
     const { code } = problem
-    if (code !== 'throttled') log.info('session.refused', { ip: about.ip, code, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
+    if (code !== 'throttled')
+      log.info('session.refused', {
+        ip: about.ip,
+        code,
+        request_id: caller.kind === 'anonymous' ? caller.requestId : undefined,
+      })
     await refusals.note({ caller, result: code, ...about })
     return problem
   }
@@ -80,7 +117,12 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     /** Called in the transaction of the sign-in, with the caller that it makes. */
     readonly inside?: (tx: Tx, me: Caller) => Promise<void>
   }
-  const start = async (caller: Caller, person: Somebody, from: From, how: How): Promise<Started> => {
+  const start = async (
+    caller: Caller,
+    person: Somebody,
+    from: From,
+    how: How,
+  ): Promise<Started> => {
     const { ip, userAgent } = from
     const at = new Date(clock.now())
     const session = {
@@ -91,7 +133,8 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       has_second_factor: how.hasSecondFactor,
     }
     const refreshToken = randomBytes(32).toString('base64url')
-    // Made before the commit, because it reads keys: a sign-in that is refused must not have used up a code.
+    // Made before the commit, because it reads keys: a sign-in that is refused must not have used
+    // up a code.
     const answer: Started = {
       userData: { id: person.id, email: person.email, name: person.name },
       accessToken: await issue({ ...session, email: person.email, role: person.role }),
@@ -110,10 +153,19 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       }
       await how.inside?.(tx, me)
       await store.insertSession(tx, { ...session, at, ip, user_agent: userAgent.slice(0, 300) })
-      await store.insertToken(tx, { hash: hashOf(refreshToken), session_id: session.id, parent_hash: null, created_at: at })
+      await store.insertToken(tx, {
+        hash: hashOf(refreshToken),
+        session_id: session.id,
+        parent_hash: null,
+        created_at: at,
+      })
       await users.signedIn(tx, person.id, at, how.rehashed)
       const target = { kind: 'user', id: person.id, name: person.email }
-      await record(tx, me, { action: 'session.started', target, after: { session_id: session.id, method: how.method, second_factor: how.hasSecondFactor } })
+      await record(tx, me, {
+        action: 'session.started',
+        target,
+        after: { session_id: session.id, method: how.method, second_factor: how.hasSecondFactor },
+      })
     })
     return answer
   }
@@ -121,7 +173,10 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
   const demandLocal = (): void => {
     if (config.localSignIn) return
     const name = provider.name ?? 'the identity provider'
-    throw new Problem('forbidden', `Signing in with a password or a passkey is switched off here. Sign in with ${name}, or use an API token.`)
+    throw new Problem(
+      'forbidden',
+      `Signing in with a password or a passkey is switched off here. Sign in with ${name}, or use an API token.`,
+    )
   }
 
   return {
@@ -133,32 +188,49 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
 
     /**
      * @param signal ends the wait for a turn, because the client has disconnected
-     * @throws Problem invalid_credentials, with the same response and timing for an unknown email and a wrong password; second_factor_needed; throttled,
-     * with the time to wait
+     * @throws Problem invalid_credentials, with the same response and timing for an unknown email
+     * and a wrong password; second_factor_needed; throttled, with the time to wait
      */
-    async signIn(caller: Caller, { email, password, code }: Input<typeof authorize>['body'], from: From, signal: AbortSignal): Promise<Started> {
+    async signIn(
+      caller: Caller,
+      { email, password, code }: Input<typeof authorize>['body'],
+      from: From,
+      signal: AbortSignal,
+    ): Promise<Started> {
       demandLocal()
       const { ip } = from
       const device = await devices.known(from, email)
       const source = device === undefined ? sourceOf(ip) : `device ${device}`
-      const { person, waitMs, verdict, rehashed, hold } = await tries.take({ email, password, source, isKnown: device !== undefined, signal })
+      const { person, waitMs, verdict, rehashed, hold } = await tries.take({
+        email,
+        password,
+        source,
+        isKnown: device !== undefined,
+        signal,
+      })
       const refuse = async (problem: Problem): Promise<Problem> => {
         await refused(caller, problem, { person, ip, device })
         await hold()
         return problem
       }
       if (!verdict) throw await refuse(tooManyTries(waitMs))
-      if (!person || !verdict.right || person.disabled_at) throw await refuse(new Problem('invalid_credentials', 'Invalid email or password'))
+      if (!person || !verdict.right || person.disabled_at)
+        throw await refuse(new Problem('invalid_credentials', 'Invalid email or password'))
       await throttle.succeed(email, source)
       await tries.holdRight(person.id, hold)
       const factors = await secondFactors.of(person.id)
-      if (!hasFactor(factors)) return start(caller, person, from, { method: 'password', hasSecondFactor: false, rehashed })
+      if (!hasFactor(factors))
+        return start(caller, person, from, { method: 'password', hasSecondFactor: false, rehashed })
       if (code === undefined) {
-        const ways = factors.totp_since ? 'Enter the code of your authenticator app' : 'Sign in with your passkey'
+        const ways = factors.totp_since
+          ? 'Enter the code of your authenticator app'
+          : 'Sign in with your passkey'
         throw new Problem('second_factor_needed', `${ways}, or enter a recovery code.`)
       }
-      // Guesses of codes slow down the account, whatever their source: only somebody who knows the password gets here, so no stranger can lock the user out.
-      const guesser = device === undefined ? `second factor of ${person.id}` : `second factor on device ${device}`
+      // Guesses of codes slow down the account, whatever their source: only somebody who knows the
+      // password gets here, so no stranger can lock the user out.
+      const guesser =
+        device === undefined ? `second factor of ${person.id}` : `second factor on device ${device}`
       const tried = await throttle.begin(email, guesser)
       if (tried.attempt === undefined) throw await refuse(tooManyTries(tried.waitMs))
       try {
@@ -166,9 +238,15 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
           await secondFactors.spend(tx, me, person, code)
           await throttle.succeed(email, guesser, tx)
         }
-        return await start(caller, person, from, { method: 'password', hasSecondFactor: true, rehashed, inside })
+        return await start(caller, person, from, {
+          method: 'password',
+          hasSecondFactor: true,
+          rehashed,
+          inside,
+        })
       } catch (error) {
-        if (error instanceof WrongCode) throw await refuse(new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
+        if (error instanceof WrongCode)
+          throw await refuse(new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
         await throttle.forget(tried.attempt)
         throw error
       }
@@ -179,7 +257,11 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       demandLocal()
       const personId = await passkeys.check(answer)
       const person = personId === undefined ? undefined : await users.byId(personId)
-      if (!person || person.disabled_at) throw await refused(caller, new Problem('invalid_credentials', unknownPasskey), { person, ip: from.ip })
+      if (!person || person.disabled_at)
+        throw await refused(caller, new Problem('invalid_credentials', unknownPasskey), {
+          person,
+          ip: from.ip,
+        })
       return start(caller, person, from, { method: 'passkey', hasSecondFactor: true })
     },
 
@@ -190,13 +272,21 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     },
 
     /** @throws Problem challenge_over, provider_refused, provider_unreachable */
-    async signInWithProvider(caller: Caller, answer: ProviderAnswer, from: From): Promise<Started & { return_to: string | null }> {
+    async signInWithProvider(
+      caller: Caller,
+      answer: ProviderAnswer,
+      from: From,
+    ): Promise<Started & { return_to: string | null }> {
       try {
         const { identity, returnTo } = await provider.finish(answer, from)
         const person = await identities.resolve(caller, identity)
-        return { ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })), return_to: returnTo }
+        return {
+          ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })),
+          return_to: returnTo,
+        }
       } catch (error) {
-        // Anybody can send answers to sign-ins that nobody began, and must not fill the audit log with them.
+        // Anybody can send answers to sign-ins that nobody began, and must not fill the audit log
+        // with them.
         if (!(error instanceof Problem) || error.code === 'challenge_over') throw error
         throw await refused(caller, error, { person: undefined, ip: from.ip })
       }

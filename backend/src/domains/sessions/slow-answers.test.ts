@@ -7,7 +7,8 @@ const limits = { share: 1 / 4, burstMs: 0, longestMs: 600_000, most: 100 }
 function holding(more: Partial<typeof limits> = {}) {
   const slow = slowAnswers({ ...limits, ...more })
   const answered: string[] = []
-  const hold = (name: string, costMs: number, account = name) => slow.hold(account, costMs).then(() => void answered.push(name))
+  const hold = (name: string, costMs: number, account = name) =>
+    slow.hold(account, costMs).then(() => void answered.push(name))
   return { slow, answered, hold }
 }
 
@@ -37,7 +38,11 @@ test('refusals are answered at the pace of their cost', async () => {
 test('of many refusals, the newest and one of the least attacked account are answered first', async () => {
   const { answered, hold } = holding()
   await hold('first', 5)
-  const all = [...Array.from({ length: 5 }, (_, n) => hold(`guess ${n}`, 5, 'attacked')), hold('mistake', 5, 'other'), hold('newest', 5, 'attacked')]
+  const all = [
+    ...Array.from({ length: 5 }, (_, n) => hold(`guess ${n}`, 5, 'attacked')),
+    hold('mistake', 5, 'other'),
+    hold('newest', 5, 'attacked'),
+  ]
   await Promise.all(all)
   expect(answered.slice(1, 3).toSorted()).toEqual(['mistake', 'newest'])
 })

@@ -1,6 +1,8 @@
 /**
- * Holds back refusals, so that clients which wait for the answer to one guess before they send the next use only a share of the processor. Without a crowd
- * nobody waits: a refusal is held back only if those before it used up the share. The measured cost of each refused try decides, so the pace follows the machine.
+ * Holds back refusals, so that clients which wait for the answer to one guess before they send the
+ * next use only a share of the processor. Without a crowd nobody waits: a refusal is held back only
+ * if those before it used up the share. The measured cost of each refused try decides, so the pace
+ * follows the machine.
  */
 import { performance } from 'node:perf_hooks'
 import { crowded } from './crowded.ts'
@@ -49,8 +51,10 @@ export function slowAnswers({ share, burstMs, longestMs, most }: SlowAnswerLimit
   }
   return {
     /**
-     * Resolves when a refusal may be answered. @param costMs how long its try held a place in the queue
-     * @param signal ends the wait, because the client has disconnected; then others don't wait for this refusal
+     * Resolves when a refusal may be answered. @param costMs how long its try held a place in the
+     * queue
+     * @param signal ends the wait, because the client has disconnected; then others don't wait for
+     * this refusal
      */
     hold: (account: string, costMs: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
- * Remembers which sources came back: a source that waited for a refusal at an account and tries this account again isn't one of the fresh addresses of an attack. Kept
- * in memory only: it decides who waits less (`turns.ts`), not who may try (`throttle.ts`).
+ * Remembers which sources came back: a source that waited for a refusal at an account and tries
+ * this account again isn't one of the fresh addresses of an attack. Kept in memory only: it decides
+ * who waits less (`turns.ts`), not who may try (`throttle.ts`).
  */
 import { recent } from './recent.ts'
 import { freeFailures } from './throttle.ts'

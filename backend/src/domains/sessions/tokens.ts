@@ -1,5 +1,14 @@
-/** Access tokens: JWTs signed with EdDSA (RFC 8037). The keys are stored encrypted in the database and change every 30 days. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
+/**
+ * Access tokens: JWTs signed with EdDSA (RFC 8037). The keys are stored encrypted in the database
+ * and change every 30 days.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+} from 'node:crypto'
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import * as z from 'zod/mini'
 import { type Scope, scopes as allScopes } from '#contract/permissions.ts'
@@ -24,10 +33,18 @@ const keyLifeMs = 30 * 86_400_000
 const toleranceSeconds = 30
 const lookAgainMs = 60_000
 const lookForUnknownMs = 2_000
-/** Cache size of verified tokens: verifying costs more than most calls. The session is checked each time. */
+/**
+ * Cache size of verified tokens: verifying costs more than most calls. The session is checked each
+ * time.
+ */
 const mostRemembered = 5_000
 
-type Key = { readonly id: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject; readonly createdAt: number }
+type Key = {
+  readonly id: string
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+  readonly createdAt: number
+}
 
 /** Ids are validated first, because the database answers an invalid id with an error. */
 const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
@@ -36,7 +53,11 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   let known = new Map<string, Key>()
   let readAt = -Infinity
   const verified = new Map<string, AccessToken & { from: number }>()
-  const place = (id: string) => ({ table: 'signing_key', column: `private_sealed|${id}`, owner: 'installation' })
+  const place = (id: string) => ({
+    table: 'signing_key',
+    column: `private_sealed|${id}`,
+    owner: 'installation',
+  })
 
   const readKeys = async (): Promise<void> => {
     const rows = await db.selectFrom('signing_key').selectAll().execute()
@@ -58,7 +79,8 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   }
 
   const newest = () => [...known.values()].toSorted((a, b) => b.createdAt - a.createdAt)[0]
-  const fresh = (key: Key | undefined): key is Key => key !== undefined && clock.now() - key.createdAt < keyLifeMs
+  const fresh = (key: Key | undefined): key is Key =>
+    key !== undefined && clock.now() - key.createdAt < keyLifeMs
 
   /** One process generates a new key; the other processes read that key. */
   const signingKey = async (): Promise<Key> => {
@@ -66,14 +88,27 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
     if (!fresh(newest())) {
       await inTransaction(db, async (tx) => {
         await tx.selectFrom('installation').select('id').forUpdate().execute()
-        const last = await tx.selectFrom('signing_key').select('created_at').orderBy('created_at', 'desc').limit(1).executeTakeFirst()
+        const last = await tx
+          .selectFrom('signing_key')
+          .select('created_at')
+          .orderBy('created_at', 'desc')
+          .limit(1)
+          .executeTakeFirst()
         if (last && clock.now() - last.created_at.getTime() < keyLifeMs) return
         const { publicKey, privateKey } = generateKeyPairSync('ed25519')
         const id = randomUUID()
-        const private_sealed = await vault.seal(tx, { ...place(id), bytes: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })) })
+        const private_sealed = await vault.seal(tx, {
+          ...place(id),
+          bytes: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+        })
         await tx
           .insertInto('signing_key')
-          .values({ id, public_jwk: JSON.stringify(publicKey.export({ format: 'jwk' })), private_sealed, created_at: new Date(clock.now()) })
+          .values({
+            id,
+            public_jwk: JSON.stringify(publicKey.export({ format: 'jwk' })),
+            private_sealed,
+            created_at: new Date(clock.now()),
+          })
           .execute()
         // The previous key stays, because tokens signed with it are still valid for minutes.
         await tx
@@ -87,7 +122,8 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   }
 
   const verifyingKey = async (id: string | undefined): Promise<KeyObject> => {
-    if (id !== undefined && !known.has(id) && clock.monotonic() - readAt > lookForUnknownMs) await readKeys()
+    if (id !== undefined && !known.has(id) && clock.monotonic() - readAt > lookForUnknownMs)
+      await readKeys()
     if (clock.monotonic() - readAt > lookAgainMs) await readKeys()
     const key = id === undefined ? undefined : known.get(id)
     if (!key) throw new joseErrors.JWKSNoMatchingKey()
@@ -95,8 +131,13 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   }
 
   return {
-    /** Reads the key, and returns the function that issues tokens with it, which needs no database: it may be called after a commit. */
-    async issuer(): Promise<(token: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }) => Promise<string>> {
+    /**
+     * Reads the key, and returns the function that issues tokens with it, which needs no database:
+     * it may be called after a commit.
+     */
+    async issuer(): Promise<
+      (token: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }) => Promise<string>
+    > {
       const key = await signingKey()
       return ({ userId, sessionId, email, scopes, sessionEndsAt }) => {
         const now = Math.floor(clock.now() / 1000)
@@ -115,7 +156,10 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
       }
     },
 
-    /** Undefined for an invalid token: forged, changed, expired or from another issuer. Doesn't check whether the session is still open. */
+    /**
+     * Undefined for an invalid token: forged, changed, expired or from another issuer. Doesn't
+     * check whether the session is still open.
+     */
     async verify(token: string): Promise<AccessToken | undefined> {
       const known = verified.get(token)
       if (known && known.endsAt > clock.now() && known.from <= clock.now()) return known
@@ -131,7 +175,8 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
           requiredClaims: ['sub', 'sid', 'email', 'scopes', 'iat', 'nbf', 'exp', 'jti'],
         })
         const { sub, sid, email, scopes, exp } = payload
-        if (!isUuid(sub) || !isUuid(sid) || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
+        if (!isUuid(sub) || !isUuid(sid) || typeof email !== 'string' || !Array.isArray(scopes))
+          return undefined
         // The tolerance is for clocks that are ahead; it must not extend a token's life.
         if (exp! * 1000 <= clock.now()) return undefined
         const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))

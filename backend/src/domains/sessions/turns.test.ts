@@ -1,18 +1,35 @@
 import { expect, test } from 'vitest'
 import { type Lane, PasswordsBusy, type Source, turns, vouched } from './turns.ts'
 
-const roomy = { atOnce: 1, atOnceOfStrangers: 1, mostWaiting: 100, mostOfSource: 100, mostOfPair: 100, longestWaitMs: 60_000 }
+const roomy = {
+  atOnce: 1,
+  atOnceOfStrangers: 1,
+  mostWaiting: 100,
+  mostOfSource: 100,
+  mostOfPair: 100,
+  longestWaitMs: 60_000,
+}
 
-const from = (lane: Lane, source: string, account = `account of ${source}`): Source => ({ lane, source, account })
+const from = (lane: Lane, source: string, account = `account of ${source}`): Source => ({
+  lane,
+  source,
+  account,
+})
 const stranger = (source: string, account?: string): Source => from('stranger', source, account)
 
-/** A queue that serves one request at a time, and is busy until `open` is called. `order` lists the served sources. */
+/**
+ * A queue that serves one request at a time, and is busy until `open` is called. `order` lists the
+ * served sources.
+ */
 function held(limits: Partial<typeof roomy> = {}) {
   const queue = turns({ ...roomy, ...limits })
   const gate = Promise.withResolvers<void>()
   const order: string[] = []
   const first = queue.take(vouched('first'), () => gate.promise)
-  const come = (who: Source, { name = who.source, signal }: { name?: string; signal?: AbortSignal } = {}) =>
+  const come = (
+    who: Source,
+    { name = who.source, signal }: { name?: string; signal?: AbortSignal } = {},
+  ) =>
     queue
       .take(who, async () => void order.push(name), signal)
       .then(
@@ -36,13 +53,18 @@ function held(limits: Partial<typeof roomy> = {}) {
 
 test('a source that came back after a refusal is served before fresh sources, however many there are', async () => {
   const { come, open, order } = held()
-  await open([...Array.from({ length: 50 }, (_, n) => come(stranger(`fresh ${n}`))), come(from('returning', 'mistaken'))])
+  await open([
+    ...Array.from({ length: 50 }, (_, n) => come(stranger(`fresh ${n}`))),
+    come(from('returning', 'mistaken')),
+  ])
   expect(order[0]).toBe('mistaken')
 })
 
 test('known devices are served first, then sources that came back, then strangers, then slowed sources', async () => {
   const { come, open, order } = held()
-  await open((['slowed', 'stranger', 'returning', 'known'] as const).map((lane) => come(from(lane, lane))))
+  await open(
+    (['slowed', 'stranger', 'returning', 'known'] as const).map((lane) => come(from(lane, lane))),
+  )
   expect(order).toEqual(['known', 'returning', 'stranger', 'slowed'])
 })
 
@@ -52,7 +74,8 @@ test('no lane waits without end: of four turns, one goes to a lower lane', async
     Array.from({ length: 20 }, (_, n) => come(from(lane, `${lane} ${n}`), { name: lane })),
   )
   await open(many)
-  for (const lane of ['returning', 'stranger', 'slowed']) expect(order.indexOf(lane)).toBeLessThan(8)
+  for (const lane of ['returning', 'stranger', 'slowed'])
+    expect(order.indexOf(lane)).toBeLessThan(8)
   expect(order.slice(0, 12).filter((lane) => lane === 'known').length).toBeGreaterThanOrEqual(4)
 })
 
@@ -83,7 +106,11 @@ test('of many new sources that wait, the oldest and the newest are served before
 test('guesses at one account only delay that account', async () => {
   const { come, open, order } = held()
   const guess = (n: number) => come(stranger(`fresh ${n}`, 'attacked'))
-  await open([...Array.from({ length: 20 }, (_, n) => guess(n)), come(stranger('user', 'other')), ...Array.from({ length: 20 }, (_, n) => guess(20 + n))])
+  await open([
+    ...Array.from({ length: 20 }, (_, n) => guess(n)),
+    come(stranger('user', 'other')),
+    ...Array.from({ length: 20 }, (_, n) => guess(20 + n)),
+  ])
   expect(order.indexOf('user')).toBeLessThan(2)
 })
 
@@ -100,7 +127,15 @@ test('neither one source nor one source at one account can fill the queue', asyn
     ...Array.from({ length: 4 }, () => come(stranger('a', 'one'))),
     ...['two', 'three', 'four'].map((account) => come(stranger('a', account))),
   ])
-  expect(all).toEqual(['served', 'served', 'busy by itself', 'busy by itself', 'served', 'served', 'busy by itself'])
+  expect(all).toEqual([
+    'served',
+    'served',
+    'busy by itself',
+    'busy by itself',
+    'served',
+    'served',
+    'busy by itself',
+  ])
 })
 
 test('a full lane refuses a request of the account that most requests name, and no request of another lane', async () => {
@@ -117,7 +152,9 @@ test('a request whose client disconnects leaves the queue', async () => {
   const gone = new AbortController()
   const leaving = come(stranger('gone'), { signal: gone.signal })
   gone.abort()
-  expect(await open([leaving, come(stranger('late'), { signal: gone.signal }), come(stranger('user'))])).toEqual(['busy', 'busy', 'served'])
+  expect(
+    await open([leaving, come(stranger('late'), { signal: gone.signal }), come(stranger('user'))]),
+  ).toEqual(['busy', 'busy', 'served'])
   expect(order).toEqual(['user'])
 })
 
@@ -128,6 +165,8 @@ test('a request that waits too long is refused, and a failed request frees its p
   await expect(queue.take(stranger('b'), async () => 1)).rejects.toBeInstanceOf(PasswordsBusy)
   gate.resolve()
   await first
-  await expect(queue.take(stranger('a'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await expect(queue.take(stranger('a'), () => Promise.reject(new Error('no')))).rejects.toThrow(
+    'no',
+  )
   expect(await queue.take(stranger('a'), async () => 'yes')).toBe('yes')
 })

@@ -23,10 +23,17 @@ const passphraseFile = path.join(folder, 'passphrase')
 const stores = path.join(folder, 'stores')
 mkdirSync(stores)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const backend = await startBackend({ environment: { STEELYARD_STORE_FOLDERS: stores, STEELYARD_BACKUP_PASSPHRASE_FILE: passphraseFile } })
+const backend = await startBackend({
+  environment: {
+    STEELYARD_STORE_FOLDERS: stores,
+    STEELYARD_BACKUP_PASSPHRASE_FILE: passphraseFile,
+  },
+})
 const admin = await backend.signIn()
 const disk = path.join(stores, 'disk')
-const { answer: store } = await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: disk } })
+const { answer: store } = await admin.call(storeCreate, {
+  body: { name: 'disk', kind: 'folder', folder: disk },
+})
 const body = { store_id: store!.id }
 const list = async () => (await admin.call(backupList)).answer!.items
 
@@ -45,17 +52,27 @@ test('a backup is written to the store and read back, restore can read it, and i
   expect(begun).toMatchObject({ status: 'taking', store: { name: 'disk' } })
   await backend.engine.settle()
   const { answer: ready } = await admin.call(backupGet, { params: { id: begun!.id } })
-  expect(ready).toMatchObject({ status: 'ready', verified_at: expect.any(String) as string, size_bytes: readFileSync(path.join(disk, ready!.key)).length })
+  expect(ready).toMatchObject({
+    status: 'ready',
+    verified_at: expect.any(String) as string,
+    size_bytes: readFileSync(path.join(disk, ready!.key)).length,
+  })
   const contents = await check(path.join(disk, ready!.key), 'twelve or more characters')
   expect(contents.files.map((f) => f.kind)).toEqual(['key'])
   const verify = () => admin.call(backupVerify, { params: { id: ready!.id } })
   expect((await verify()).answer).toMatchObject({ status: 'ready' })
   writeFileSync(passphraseFile, 'another passphrase of today\n', { mode: 0o600 })
-  expect((await verify()).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has changed since this backup') as string })
+  expect((await verify()).problem).toMatchObject({
+    code: 'transition_refused',
+    error: expect.stringContaining('has changed since this backup') as string,
+  })
   writeFileSync(passphraseFile, 'twelve or more characters\n', { mode: 0o600 })
   const whole = readFileSync(path.join(disk, ready!.key))
   writeFileSync(path.join(disk, ready!.key), whole.subarray(0, -1))
-  expect((await verify()).answer).toMatchObject({ status: 'failed', reason: expect.stringContaining('The backup is cut off') as string })
+  expect((await verify()).answer).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('The backup is cut off') as string,
+  })
   expect((await verify()).problem?.code).toBe('transition_refused')
   expect((await admin.call(snapshotList)).answer!.items).toEqual([])
   const operator = await backend.signIn({ role: 'operator' })
@@ -67,15 +84,25 @@ test('a backup is written to the store and read back, restore can read it, and i
 
 test('the schedule takes one backup for all missed times, and removes the backups that it no longer keeps', async () => {
   const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 1, keep_days: null }
-  expect((await admin.call(backupScheduleSet, { body: wish })).answer).toMatchObject({ every_hours: 24, keep_count: 1, problem: null })
+  expect((await admin.call(backupScheduleSet, { body: wish })).answer).toMatchObject({
+    every_hours: 24,
+    keep_count: 1,
+    problem: null,
+  })
   for (let day = 0; day < 2; day++) {
-    await backend.platform.pool.query(`update snapshot_schedule set begun_for = begun_for - interval '3 days'`)
+    await backend.platform.pool.query(
+      `update snapshot_schedule set begun_for = begun_for - interval '3 days'`,
+    )
     backend.clock.advance(1_000)
-    await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, 'snapshot-schedule', 'installation'))
+    await inTransaction(backend.platform.db, (tx) =>
+      backend.platform.engine.wake(tx, 'snapshot-schedule', 'installation'),
+    )
     await backend.engine.settle()
   }
   const [only, ...more] = await list()
   expect([only!.status, only!.made_by, more.length]).toEqual(['ready', 'schedule', 0])
-  expect((await admin.call(backupScheduleGet)).answer!.schedule).toMatchObject({ last_ready_at: only!.taken_at })
+  expect((await admin.call(backupScheduleGet)).answer!.schedule).toMatchObject({
+    last_ready_at: only!.taken_at,
+  })
   expect((await admin.call(backupScheduleRemove)).status).toBe(204)
 }, 60_000)

@@ -1,4 +1,7 @@
-/** Use cases of Steelyard's own backups in stores, and of their schedule. The work is done by the reconcilers of snapshots. */
+/**
+ * Use cases of Steelyard's own backups in stores, and of their schedule. The work is done by the
+ * reconcilers of snapshots.
+ */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import {
@@ -24,7 +27,15 @@ import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { StoreError } from '../stores/object-store.ts'
 import { backupPassphrase, readBackup } from './own-backup.ts'
-import { begin, installation, nowOf, scheduleQueue, scopeOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import {
+  begin,
+  installation,
+  nowOf,
+  scheduleQueue,
+  scopeOf,
+  type SnapshotParts,
+  wakeSnapshot,
+} from './parts.ts'
 import { presentBackup, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
 import * as store from './store.ts'
@@ -35,11 +46,15 @@ export function backupRoutes(app: FastifyInstance, backups: Backups): void {
   on(backupList, ({ query }) => backups.list(query))
   on(backupGet, ({ params }) => backups.get(params.id))
   on(backupCreate, ({ caller, body }) => backups.create(caller, body.store_id))
-  on(backupRemove, ({ caller, params, ifMatch }) => backups.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(backupRemove, ({ caller, params, ifMatch }) =>
+    backups.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
   heavy(backupVerify, ({ caller, params, signal }) => backups.verify(caller, params.id, signal))
   on(backupScheduleGet, async () => ({ schedule: await backups.schedule() }))
   on(backupScheduleSet, ({ caller, body, ifMatch }) => backups.setSchedule(caller, body, ifMatch))
-  on(backupScheduleRemove, ({ caller, ifMatch }) => backups.removeSchedule(caller, ifMatch).then(() => undefined))
+  on(backupScheduleRemove, ({ caller, ifMatch }) =>
+    backups.removeSchedule(caller, ifMatch).then(() => undefined),
+  )
 }
 
 export type Backups = ReturnType<typeof backups>
@@ -47,15 +62,23 @@ export type Backups = ReturnType<typeof backups>
 export function backups(parts: SnapshotParts) {
   const { db, clock, record, engine, stores } = parts
   const target = { kind: 'installation', id: installation }
-  const own = (row: store.SnapshotRow | undefined, ifMatch?: Versions) => existing(row?.cluster_id === null ? row : undefined, 'backup', ifMatch)
+  const own = (row: store.SnapshotRow | undefined, ifMatch?: Versions) =>
+    existing(row?.cluster_id === null ? row : undefined, 'backup', ifMatch)
   const shownSchedule = async (on: Db | Tx): Promise<SnapshotSchedule | null> => {
     const row = await store.schedule(on, null)
-    return row ? presentSchedule(row, clock.now(), { newest: await store.newestReady(on, null), last: await store.lastScheduled(on, null) }) : null
+    return row
+      ? presentSchedule(row, clock.now(), {
+          newest: await store.newestReady(on, null),
+          last: await store.lastScheduled(on, null),
+        })
+      : null
   }
   /** @throws Problem transition_refused without a usable passphrase */
   const demandPassphrase = async (): Promise<string> =>
     backupPassphrase(parts).catch((error: unknown) => {
-      throw error instanceof BackupRefused ? new Problem('transition_refused', error.message) : error
+      throw error instanceof BackupRefused
+        ? new Problem('transition_refused', error.message)
+        : error
     })
 
   return {
@@ -72,7 +95,11 @@ export function backups(parts: SnapshotParts) {
       await demandPassphrase()
       return inTransaction(db, async (tx) => {
         const row = await begin(parts, tx, caller, { cluster: null, storeId, madeBy: 'request' })
-        await record(tx, caller, { action: 'installation.backup_requested', target, after: { store: row.store_name } })
+        await record(tx, caller, {
+          action: 'installation.backup_requested',
+          target,
+          after: { store: row.store_name },
+        })
         return presentBackup(row)
       })
     },
@@ -82,14 +109,29 @@ export function backups(parts: SnapshotParts) {
       inTransaction(db, async (tx) => {
         const row = own(await store.lock(tx, id), ifMatch)
         if (row.status === 'removing') return
-        const { version } = await store.update(tx, id, { status: 'removing', reason: null, updated_at: nowOf(parts) })
-        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf(row) } as const
-        await record(tx, caller, { action: 'installation.backup_removed', target, after: { key: row.object_key }, event })
+        const { version } = await store.update(tx, id, {
+          status: 'removing',
+          reason: null,
+          updated_at: nowOf(parts),
+        })
+        const event = {
+          name: 'snapshot.updated',
+          object: { kind: 'snapshot', id },
+          version,
+          ...scopeOf(row),
+        } as const
+        await record(tx, caller, {
+          action: 'installation.backup_removed',
+          target,
+          after: { key: row.object_key },
+          event,
+        })
         await wakeSnapshot(engine, tx, row)
       }),
 
     /**
-     * Reads the file from its store, opens it and checks it. A damaged file makes the backup failed; a passphrase that has changed since does not.
+     * Reads the file from its store, opens it and checks it. A damaged file makes the backup
+     * failed; a passphrase that has changed since does not.
      * @throws Problem not_found, transition_refused, store_refused
      */
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Backup> {
@@ -99,26 +141,49 @@ export function backups(parts: SnapshotParts) {
       const passphrase = await demandPassphrase()
       let damage: string | null = null
       try {
-        const file = await readBackup(passphrase, { from: await stores.open(row.store_id), key: row.object_key, signal })
-        if (file.sha256 !== row.sha256) damage = 'The file in the store is not the one that was written'
+        const file = await readBackup(passphrase, {
+          from: await stores.open(row.store_id),
+          key: row.object_key,
+          signal,
+        })
+        if (file.sha256 !== row.sha256)
+          damage = 'The file in the store is not the one that was written'
       } catch (error) {
         if (error instanceof WrongPassphrase)
           throw new Problem(
             'transition_refused',
             'The passphrase of Steelyard has changed since this backup. Only the former passphrase opens it: keep that one as long as you keep the backup',
           )
-        if (error instanceof BackupRefused || (error instanceof StoreError && error.kind === 'missing')) damage = error.message
+        if (
+          error instanceof BackupRefused ||
+          (error instanceof StoreError && error.kind === 'missing')
+        )
+          damage = error.message
         else if (error instanceof StoreError) throw new Problem('store_refused', error.message)
         else throw error
       }
       return inTransaction(db, async (tx) => {
         const now = own(await store.lock(tx, id))
         if (now.status !== 'ready') return presentBackup(now)
-        const change = damage === null ? { verified_at: nowOf(parts) } : ({ status: 'failed', reason: damage } as const)
+        const change =
+          damage === null
+            ? { verified_at: nowOf(parts) }
+            : ({ status: 'failed', reason: damage } as const)
         const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
-        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf(row) } as const
+        const event = {
+          name: 'snapshot.updated',
+          object: { kind: 'snapshot', id },
+          version,
+          ...scopeOf(row),
+        } as const
         if (damage === null) await parts.tell(tx, caller, event)
-        else await record(tx, caller, { action: 'installation.backup_failed', target, after: { key: row.object_key, reason: damage }, event })
+        else
+          await record(tx, caller, {
+            action: 'installation.backup_failed',
+            target,
+            after: { key: row.object_key, reason: damage },
+            event,
+          })
         return presentBackup(own(await store.find(tx, id)))
       })
     },
@@ -126,7 +191,11 @@ export function backups(parts: SnapshotParts) {
     schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(db),
 
     /** @throws Problem not_found for the store; transition_refused without a passphrase; stale */
-    async setSchedule(caller: Caller, wish: NewSnapshotSchedule, ifMatch: Versions): Promise<SnapshotSchedule> {
+    async setSchedule(
+      caller: Caller,
+      wish: NewSnapshotSchedule,
+      ifMatch: Versions,
+    ): Promise<SnapshotSchedule> {
       await demandPassphrase()
       return inTransaction(db, async (tx) => {
         await stores.hold(tx, wish.store_id)
@@ -136,9 +205,21 @@ export function backups(parts: SnapshotParts) {
         const at = nowOf(parts)
         const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
         if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
-        else await store.insertSchedule(tx, { id: randomUUID(), cluster_id: null, ...wish, ...times, created_at: at })
+        else
+          await store.insertSchedule(tx, {
+            id: randomUUID(),
+            cluster_id: null,
+            ...wish,
+            ...times,
+            created_at: at,
+          })
         const after = (await shownSchedule(tx))!
-        await record(tx, caller, { action: 'installation.backup_schedule_set', target, before: shown, after })
+        await record(tx, caller, {
+          action: 'installation.backup_schedule_set',
+          target,
+          before: shown,
+          after,
+        })
         await engine.wake(tx, scheduleQueue, installation)
         return after
       })

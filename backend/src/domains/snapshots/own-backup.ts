@@ -1,4 +1,7 @@
-/** Writes a backup of Steelyard to a store and reads it back. The format is that of `steelyard backup`, so `steelyard restore` can read the file. */
+/**
+ * Writes a backup of Steelyard to a store and reads it back. The format is that of `steelyard
+ * backup`, so `steelyard restore` can read the file.
+ */
 import { createHash } from 'node:crypto'
 import { dump, type DumpCount } from '../../backup/dump.ts'
 import { visit } from '../../backup/load.ts'
@@ -22,7 +25,10 @@ export async function backupPassphrase({ config }: Pick<SnapshotParts, 'config'>
 }
 
 /** Passes the bytes on, and counts and hashes them. */
-async function* measured(source: AsyncIterable<Uint8Array>, found: (file: Measured) => void): AsyncGenerator<Uint8Array> {
+async function* measured(
+  source: AsyncIterable<Uint8Array>,
+  found: (file: Measured) => void,
+): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const piece of source) {
@@ -41,7 +47,12 @@ interface Measured {
 /** Reads a stored backup as a whole and opens it. @throws BackupRefused, StoreError */
 export async function readBackup(
   passphrase: string,
-  { from, key, signal, known = new Map() }: { from: Pick<ObjectStore, 'get'>; key: string; signal: AbortSignal; known?: KnownKeys },
+  {
+    from,
+    key,
+    signal,
+    known = new Map(),
+  }: { from: Pick<ObjectStore, 'get'>; key: string; signal: AbortSignal; known?: KnownKeys },
 ): Promise<Measured> {
   let read: Measured | undefined
   const bytes = measured(from.get(key, signal), (file) => (read = file))
@@ -50,7 +61,13 @@ export async function readBackup(
 }
 
 /** @throws BackupRefused, StoreError */
-export async function makeBackup(parts: SnapshotParts, job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) {
+export async function makeBackup(
+  parts: SnapshotParts,
+  job: Job,
+  row: store.SnapshotRow,
+  to: ObjectStore,
+  key: string,
+) {
   const { config, pool, version } = parts
   const passphrase = await backupPassphrase(parts)
   const known: KnownKeys = new Map()
@@ -62,7 +79,10 @@ export async function makeBackup(parts: SnapshotParts, job: Job, row: store.Snap
     try {
       await to.put(
         key,
-        measured(seal(passphrase, dump({ client, config, version }, count), known), (file) => (written = file)),
+        measured(
+          seal(passphrase, dump({ client, config, version }, count), known),
+          (file) => (written = file),
+        ),
         job.signal,
       )
     } finally {
@@ -70,7 +90,8 @@ export async function makeBackup(parts: SnapshotParts, job: Job, row: store.Snap
     }
   })
   const again = await readBackup(passphrase, { from: to, key, signal: job.signal, known })
-  if (again.sha256 !== written!.sha256) throw new StoreError('The file in the store is not the one that was written')
+  if (again.sha256 !== written!.sha256)
+    throw new StoreError('The file in the store is not the one that was written')
   const { bytes, sha256 } = written!
   return { taken_at: at, size_bytes: bytes, stored_bytes: bytes, sha256, verified_at: nowOf(parts) }
 }

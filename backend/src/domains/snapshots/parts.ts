@@ -13,7 +13,10 @@ export interface SnapshotParts extends Platform {
   readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'someIds' | 'named'>
 }
 
-/** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that pausing a cluster's work after a restore of Steelyard also pauses its snapshots. */
+/**
+ * Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that pausing a cluster's work
+ * after a restore of Steelyard also pauses its snapshots.
+ */
 export const snapshotQueue = 'snapshot'
 /** Used instead of a cluster's id in the keys of Steelyard's own backups. */
 export const installation = 'installation'
@@ -22,11 +25,15 @@ export const scheduleQueue = 'snapshot-schedule'
 
 export const nowOf = ({ clock }: Pick<Platform, 'clock'>): Date => new Date(clock.now())
 
-export const wakeSnapshot = (engine: Pick<Engine, 'wake'>, tx: Tx, { id, cluster_id }: { id: string; cluster_id: string | null }): Promise<void> =>
-  engine.wake(tx, snapshotQueue, `${cluster_id ?? installation}/${id}`)
+export const wakeSnapshot = (
+  engine: Pick<Engine, 'wake'>,
+  tx: Tx,
+  { id, cluster_id }: { id: string; cluster_id: string | null },
+): Promise<void> => engine.wake(tx, snapshotQueue, `${cluster_id ?? installation}/${id}`)
 
 /** Events of backups go to admins only. */
-export const scopeOf = ({ cluster_id }: { cluster_id: string | null }) => (cluster_id === null ? { scope: 'users:manage' } : {})
+export const scopeOf = ({ cluster_id }: { cluster_id: string | null }) =>
+  cluster_id === null ? { scope: 'users:manage' } : {}
 
 interface Beginning {
   /** Default: a new id. */
@@ -60,7 +67,12 @@ export async function begin(
     created_at: at,
     updated_at: at,
   })
-  await parts.tell(tx, caller, { name: 'snapshot.created', object: { kind: 'snapshot', id }, version: row.version, ...scopeOf(row) })
+  await parts.tell(tx, caller, {
+    name: 'snapshot.created',
+    object: { kind: 'snapshot', id },
+    version: row.version,
+    ...scopeOf(row),
+  })
   await wakeSnapshot(parts.engine, tx, row)
   return row
 }

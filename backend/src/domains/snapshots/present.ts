@@ -33,7 +33,10 @@ export const present = (row: SnapshotRow): Snapshot => ({
   sha256: row.sha256,
 })
 
-export const presentBackup = (row: SnapshotRow): Backup => ({ ...file(row), size_bytes: row.stored_bytes })
+export const presentBackup = (row: SnapshotRow): Backup => ({
+  ...file(row),
+  size_bytes: row.stored_bytes,
+})
 
 export const presentSchedule = (
   row: ScheduleRow,
@@ -46,7 +49,9 @@ export const presentSchedule = (
   keep_count: row.keep_count,
   keep_days: row.keep_days,
   paused: row.paused,
-  next_at: row.paused ? null : new Date(nextTime(row, Math.max(now, row.begun_for?.getTime() ?? 0))).toISOString(),
+  next_at: row.paused
+    ? null
+    : new Date(nextTime(row, Math.max(now, row.begun_for?.getTime() ?? 0))).toISOString(),
   last_ready_at: iso(newest?.taken_at ?? null),
   problem: last?.status === 'failed' ? last.reason : null,
   version: row.version,

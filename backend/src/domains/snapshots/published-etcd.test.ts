@@ -1,7 +1,9 @@
 /**
- * Exchange of snapshots between Steelyard and the published etcd, which has saved `conformance/etcd/etcd.snapshot`. `npm run conformance` runs this file with
- * another snapshot of the published etcd, `saved.snapshot` in the folder `CONFORMANCE_ETCD`. The tests leave two files there, which the published etcd then
- * checks: `taken.snapshot`, a snapshot that Steelyard has taken, and `taken.json`, the uids that it must contain.
+ * Exchange of snapshots between Steelyard and the published etcd, which has saved
+ * `conformance/etcd/etcd.snapshot`. `npm run conformance` runs this file with another snapshot of
+ * the published etcd, `saved.snapshot` in the folder `CONFORMANCE_ETCD`. The tests leave two files
+ * there, which the published etcd then checks: `taken.snapshot`, a snapshot that Steelyard has
+ * taken, and `taken.json`, the uids that it must contain.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,9 +16,19 @@ import { clusterWorld } from '../clusters/testing/world.ts'
 
 const handedOver = process.env.CONFORMANCE_ETCD
 const published =
-  handedOver === undefined ? path.join(import.meta.dirname, '../../../../conformance/etcd/etcd.snapshot') : path.join(handedOver, 'saved.snapshot')
+  handedOver === undefined
+    ? path.join(import.meta.dirname, '../../../../conformance/etcd/etcd.snapshot')
+    : path.join(handedOver, 'saved.snapshot')
 /** Kinds whose objects don't change in an idle cluster. */
-const steadyKinds = new Set(['Namespace', 'Node', 'Service', 'ServiceAccount', 'ConfigMap', 'ClusterRole', 'ClusterRoleBinding'])
+const steadyKinds = new Set([
+  'Namespace',
+  'Node',
+  'Service',
+  'ServiceAccount',
+  'ConfigMap',
+  'ClusterRole',
+  'ClusterRoleBinding',
+])
 
 const world = await clusterWorld({ servers: 1 })
 const { admin, backend } = world
@@ -26,7 +38,8 @@ let cluster: Cluster
 let store_id: string
 beforeAll(async () => {
   const created = await world.create([node!])
-  store_id = (await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })).answer!.id
+  store_id = (await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } }))
+    .answer!.id
   cluster = created.cluster
   await world.until(
     () => world.cluster(cluster.id),
@@ -43,11 +56,20 @@ const ready = async (id: string) => {
   return snapshot
 }
 const download = async (id: string): Promise<Buffer> =>
-  (await backend.app.inject({ method: 'GET', url: `/v1/snapshots/${id}/file`, headers: { authorization: `Bearer ${admin.accessToken}` } })).rawPayload
+  (
+    await backend.app.inject({
+      method: 'GET',
+      url: `/v1/snapshots/${id}/file`,
+      headers: { authorization: `Bearer ${admin.accessToken}` },
+    })
+  ).rawPayload
 const importPublished = async () => {
   mkdirSync(folder, { recursive: true })
   copyFileSync(published, path.join(folder, 'published.db'))
-  const { answer } = await admin.call(snapshotImport, { params: { id: cluster.id }, body: { store_id, file: 'published.db' } })
+  const { answer } = await admin.call(snapshotImport, {
+    params: { id: cluster.id },
+    body: { store_id, file: 'published.db' },
+  })
   return ready(answer!.id)
 }
 /** The uids of a cluster's objects, sorted. */
@@ -67,7 +89,9 @@ test('a snapshot of the published etcd is imported with its revision and cluster
 })
 
 test('a snapshot that Steelyard has taken contains every object of the cluster', async () => {
-  const { id, status } = await world.ended((await world.change(cluster.id, { kind: 'snapshot', store_id })).id)
+  const { id, status } = await world.ended(
+    (await world.change(cluster.id, { kind: 'snapshot', store_id })).id,
+  )
   expect(status).toBe('done')
   const taken = await ready(id)
   const file = await download(taken.id)
@@ -76,22 +100,38 @@ test('a snapshot that Steelyard has taken contains every object of the cluster',
   expect(uidsOf(recoveredState(file, false))).toEqual(uids)
   if (handedOver === undefined) return
   writeFileSync(path.join(handedOver, 'taken.snapshot'), file)
-  writeFileSync(path.join(handedOver, 'taken.json'), JSON.stringify({ revision: taken.revision, uids }))
+  writeFileSync(
+    path.join(handedOver, 'taken.json'),
+    JSON.stringify({ revision: taken.revision, uids }),
+  )
 })
 
 test('a cluster is restored from a snapshot of the published etcd and serves its objects', async () => {
   const snapshot = await importPublished()
   const before = running()
-  const asked = { kind: 'restore' as const, snapshot_id: snapshot.id, reset: [node!.id], of: cluster.name }
+  const asked = {
+    kind: 'restore' as const,
+    snapshot_id: snapshot.id,
+    reset: [node!.id],
+    of: cluster.name,
+  }
   const operation = await world.ended((await world.change(cluster.id, asked)).id)
   expect(operation).toMatchObject({ status: 'done' })
   const after = running()
   expect(after).not.toBe(before)
-  for (const [key, { body }] of Object.entries(recoveredState(readFileSync(published), false).objects)) {
+  for (const [key, { body }] of Object.entries(
+    recoveredState(readFileSync(published), false).objects,
+  )) {
     const { uid } = body.metadata as { uid: string }
-    expect(after.objects[key]?.body).toMatchObject({ kind: body.kind, metadata: { uid }, ...(body.data !== undefined && { data: body.data }) })
+    expect(after.objects[key]?.body).toMatchObject({
+      kind: body.kind,
+      metadata: { uid },
+      ...(body.data !== undefined && { data: body.data }),
+    })
   }
   expect(after.objects['/configmaps/shop/ledger']!.body.data).toMatchObject({ orders: '3' })
   expect(after.objects['/configmaps/shop/forgotten']).toBeUndefined()
-  expect(Object.keys(after.objects).filter((key) => key.startsWith('/nodes/'))).toEqual([`/nodes/${world.machine(node!).hostname}`])
+  expect(Object.keys(after.objects).filter((key) => key.startsWith('/nodes/'))).toEqual([
+    `/nodes/${world.machine(node!).hostname}`,
+  ])
 }, 600_000)

@@ -1,4 +1,7 @@
-/** Use cases of snapshots and their schedules. The work is done by reconcilers (`taking.ts`, `scheduling.ts`). */
+/**
+ * Use cases of snapshots and their schedules. The work is done by reconcilers (`taking.ts`,
+ * `scheduling.ts`).
+ */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import {
@@ -28,7 +31,14 @@ import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { StoreError } from '../stores/object-store.ts'
 import { forChanges } from './for-changes.ts'
-import { begin, installation, nowOf, scheduleQueue, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import {
+  begin,
+  installation,
+  nowOf,
+  scheduleQueue,
+  type SnapshotParts,
+  wakeSnapshot,
+} from './parts.ts'
 import { present, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
 import { scheduling } from './scheduling.ts'
@@ -42,13 +52,21 @@ export function snapshotRoutes(app: FastifyInstance, snapshots: Snapshots): void
   const heavy = serve(app, { heavy: true })
   on(snapshotList, ({ query }) => snapshots.list(query))
   on(snapshotGet, ({ params }) => snapshots.get(params.id))
-  on(snapshotRemove, ({ caller, params, ifMatch }) => snapshots.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(snapshotRemove, ({ caller, params, ifMatch }) =>
+    snapshots.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
   heavy(snapshotVerify, ({ caller, params, signal }) => snapshots.verify(caller, params.id, signal))
   on(snapshotImport, ({ caller, params, body }) => snapshots.importFile(caller, params.id, body))
   on(snapshotScheduleGet, async ({ params }) => ({ schedule: await snapshots.schedule(params.id) }))
-  on(snapshotScheduleSet, ({ caller, params, body, ifMatch }) => snapshots.setSchedule(caller, params.id, body, ifMatch))
-  on(snapshotScheduleRemove, ({ caller, params, ifMatch }) => snapshots.removeSchedule(caller, params.id, ifMatch).then(() => undefined))
-  serveStream(app, { isWhole: true })(snapshotDownload, ({ caller, params, signal, saveAs }) => snapshots.download(caller, params.id, { signal, saveAs }))
+  on(snapshotScheduleSet, ({ caller, params, body, ifMatch }) =>
+    snapshots.setSchedule(caller, params.id, body, ifMatch),
+  )
+  on(snapshotScheduleRemove, ({ caller, params, ifMatch }) =>
+    snapshots.removeSchedule(caller, params.id, ifMatch).then(() => undefined),
+  )
+  serveStream(app, { isWhole: true })(snapshotDownload, ({ caller, params, signal, saveAs }) =>
+    snapshots.download(caller, params.id, { signal, saveAs }),
+  )
 }
 
 export type Snapshots = ReturnType<typeof snapshots>
@@ -58,7 +76,11 @@ const forgetMs = 30 * 24 * 3_600_000
 
 export function snapshots(parts: SnapshotParts) {
   const { db, clock, record, engine, clusters, stores, vault } = parts
-  const targetOf = (row: store.SnapshotRow) => ({ kind: 'cluster', id: row.cluster_id!, name: row.cluster_name! })
+  const targetOf = (row: store.SnapshotRow) => ({
+    kind: 'cluster',
+    id: row.cluster_id!,
+    name: row.cluster_name!,
+  })
   const found = async (on: Db | Tx, id: string, ifMatch?: Versions): Promise<store.SnapshotRow> => {
     const row = existing(await store.find(on, id), 'snapshot', ifMatch)
     if (row.cluster_id === null) throw new Problem('not_found', 'There is no such snapshot')
@@ -75,10 +97,16 @@ export function snapshots(parts: SnapshotParts) {
     if (!cluster) throw new Problem('not_found', `Cluster ${id} not found`)
     return cluster
   }
-  const shownSchedule = async (on: Db | Tx, clusterId: string): Promise<SnapshotSchedule | null> => {
+  const shownSchedule = async (
+    on: Db | Tx,
+    clusterId: string,
+  ): Promise<SnapshotSchedule | null> => {
     const row = await store.schedule(on, clusterId)
     if (!row) return null
-    return presentSchedule(row, clock.now(), { newest: await store.newestReady(on, clusterId), last: await store.lastScheduled(on, clusterId) })
+    return presentSchedule(row, clock.now(), {
+      newest: await store.newestReady(on, clusterId),
+      last: await store.lastScheduled(on, clusterId),
+    })
   }
 
   return {
@@ -92,15 +120,24 @@ export function snapshots(parts: SnapshotParts) {
     /** @throws Problem not_found */
     get: async (id: string): Promise<Snapshot> => present(await found(db, id)),
 
-    /** @throws Problem not_found, stale; operation_running if a cluster is being restored from it */
+    /**
+     * @throws Problem not_found, stale; operation_running if a cluster is being restored from it
+     */
     remove: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
         const row = existing(await store.lock(tx, id), 'snapshot', ifMatch)
         if (row.cluster_id === null) throw new Problem('not_found', 'There is no such snapshot')
         if (await store.isRestored(tx, id))
-          throw new Problem('operation_running', 'A cluster is being restored from this snapshot: wait until the restore has ended')
+          throw new Problem(
+            'operation_running',
+            'A cluster is being restored from this snapshot: wait until the restore has ended',
+          )
         if (row.status === 'removing') return
-        const { version } = await store.update(tx, id, { status: 'removing', reason: null, updated_at: nowOf(parts) })
+        const { version } = await store.update(tx, id, {
+          status: 'removing',
+          reason: null,
+          updated_at: nowOf(parts),
+        })
         await record(tx, caller, {
           action: 'cluster.snapshot_removed',
           target: targetOf(row),
@@ -111,46 +148,81 @@ export function snapshots(parts: SnapshotParts) {
         await wakeSnapshot(engine, tx, row)
       }),
 
-    /** Reads the file from its store and checks it. If the file is damaged, the snapshot becomes `failed`. @throws Problem not_found, transition_refused, store_refused */
+    /**
+     * Reads the file from its store and checks it. If the file is damaged, the snapshot becomes
+     * `failed`. @throws Problem not_found, transition_refused, store_refused
+     */
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Snapshot> {
       const row = await usable(id)
       let damage: string | null = null
       try {
         const file = await readWhole(parts, await stores.open(row.store_id), row, signal)
-        if (file.sha256 !== row.sha256) damage = 'The file in the store is not the one that was written'
+        if (file.sha256 !== row.sha256)
+          damage = 'The file in the store is not the one that was written'
       } catch (error) {
         const isMissing = error instanceof StoreError && error.kind === 'missing'
         if (error instanceof BackupRefused || isMissing) damage = error.message
-        else if (error instanceof StoreError || error instanceof SealBroken) throw new Problem('store_refused', error.message)
+        else if (error instanceof StoreError || error instanceof SealBroken)
+          throw new Problem('store_refused', error.message)
         else throw error
       }
       return inTransaction(db, async (tx) => {
         const now = await store.lock(tx, id)
         if (now?.status !== 'ready') return present(await found(tx, id))
-        const change = damage === null ? { verified_at: nowOf(parts) } : ({ status: 'failed', reason: damage } as const)
+        const change =
+          damage === null
+            ? { verified_at: nowOf(parts) }
+            : ({ status: 'failed', reason: damage } as const)
         const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
-        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version } as const
+        const event = {
+          name: 'snapshot.updated',
+          object: { kind: 'snapshot', id },
+          version,
+        } as const
         if (damage === null) await parts.tell(tx, caller, event)
-        else await record(tx, caller, { action: 'cluster.snapshot_damaged', target: targetOf(row), after: { reason: damage, snapshot: id }, event })
+        else
+          await record(tx, caller, {
+            action: 'cluster.snapshot_damaged',
+            target: targetOf(row),
+            after: { reason: damage, snapshot: id },
+            event,
+          })
         return present(await found(tx, id))
       })
     },
 
-    /** The decrypted bytes of the snapshot. @throws Problem not_found, transition_refused, store_refused */
+    /**
+     * The decrypted bytes of the snapshot. @throws Problem not_found, transition_refused,
+     * store_refused
+     */
     async download(
       caller: Caller,
       id: string,
       { signal, saveAs }: { signal: AbortSignal; saveAs: (name: string) => void },
     ): Promise<AsyncIterable<Uint8Array>> {
       const row = await usable(id)
-      const bytes = unsealWithKey(vault, row.id, (await stores.open(row.store_id)).get(row.object_key, signal))
+      const bytes = unsealWithKey(
+        vault,
+        row.id,
+        (await stores.open(row.store_id)).get(row.object_key, signal),
+      )
       const first = await bytes.next().catch((error: unknown) => {
-        throw error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken ? new Problem('store_refused', error.message) : error
+        throw error instanceof StoreError ||
+          error instanceof BackupRefused ||
+          error instanceof SealBroken
+          ? new Problem('store_refused', error.message)
+          : error
       })
       await inTransaction(db, (tx) =>
-        record(tx, caller, { action: 'cluster.snapshot_downloaded', target: targetOf(row), after: { key: row.object_key, snapshot: id } }),
+        record(tx, caller, {
+          action: 'cluster.snapshot_downloaded',
+          target: targetOf(row),
+          after: { key: row.object_key, snapshot: id },
+        }),
       )
-      saveAs(`${row.cluster_name}-${row.taken_at!.toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}.etcd`)
+      saveAs(
+        `${row.cluster_name}-${row.taken_at!.toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}.etcd`,
+      )
       return (async function* () {
         if (!first.done) yield first.value
         yield* bytes
@@ -158,10 +230,19 @@ export function snapshots(parts: SnapshotParts) {
     },
 
     /** @throws Problem not_found for the cluster or the store */
-    importFile: (caller: Caller, clusterId: string, { store_id, file }: Input<typeof snapshotImport>['body']): Promise<Snapshot> =>
+    importFile: (
+      caller: Caller,
+      clusterId: string,
+      { store_id, file }: Input<typeof snapshotImport>['body'],
+    ): Promise<Snapshot> =>
       inTransaction(db, async (tx) => {
         const cluster = await demandCluster(tx, clusterId)
-        const row = await begin(parts, tx, caller, { cluster, storeId: store_id, madeBy: 'import', source: file })
+        const row = await begin(parts, tx, caller, {
+          cluster,
+          storeId: store_id,
+          madeBy: 'import',
+          source: file,
+        })
         await record(tx, caller, {
           action: 'cluster.snapshot_import_requested',
           target: { kind: 'cluster', id: clusterId, name: cluster.name },
@@ -177,13 +258,20 @@ export function snapshots(parts: SnapshotParts) {
     },
 
     /** The newest snapshot that can be restored, and the schedule. */
-    async last(clusterId: string): Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }> {
+    async last(
+      clusterId: string,
+    ): Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }> {
       const row = await store.newestReady(db, clusterId)
       return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
     },
 
     /** @throws Problem not_found for the cluster or the store; stale */
-    setSchedule: (caller: Caller, clusterId: string, wish: NewSnapshotSchedule, ifMatch: Versions): Promise<SnapshotSchedule> =>
+    setSchedule: (
+      caller: Caller,
+      clusterId: string,
+      wish: NewSnapshotSchedule,
+      ifMatch: Versions,
+    ): Promise<SnapshotSchedule> =>
       inTransaction(db, async (tx) => {
         const cluster = await clusters.lock(tx, clusterId)
         if (!cluster) throw new Problem('not_found', `Cluster ${clusterId} not found`)
@@ -192,14 +280,28 @@ export function snapshots(parts: SnapshotParts) {
         const shown = before ? await shownSchedule(tx, clusterId) : null
         if (before) checkVersion(ifMatch, before.version)
         const at = nowOf(parts)
-        // Times before the change count as done, so a change of the schedule never takes a snapshot at once.
+        // Times before the change count as done, so a change of the schedule never takes a snapshot
+        // at once.
         const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
         if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
-        else await store.insertSchedule(tx, { id: randomUUID(), cluster_id: clusterId, ...wish, ...times, created_at: at })
+        else
+          await store.insertSchedule(tx, {
+            id: randomUUID(),
+            cluster_id: clusterId,
+            ...wish,
+            ...times,
+            created_at: at,
+          })
         const after = (await shownSchedule(tx, clusterId))!
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster.name }
-        await record(tx, caller, { action: 'cluster.snapshot_schedule_set', target, before: shown, after, event: { name: 'cluster.updated', version } })
+        await record(tx, caller, {
+          action: 'cluster.snapshot_schedule_set',
+          target,
+          before: shown,
+          after,
+          event: { name: 'cluster.updated', version },
+        })
         await engine.wake(tx, scheduleQueue, clusterId)
         return after
       }),
@@ -208,11 +310,19 @@ export function snapshots(parts: SnapshotParts) {
     removeSchedule: (caller: Caller, clusterId: string, ifMatch: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
         const cluster = await clusters.lock(tx, clusterId)
-        const row = existing(cluster && (await store.lockSchedule(tx, clusterId)), 'schedule', ifMatch)
+        const row = existing(
+          cluster && (await store.lockSchedule(tx, clusterId)),
+          'schedule',
+          ifMatch,
+        )
         await store.removeSchedule(tx, row.id)
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster!.name }
-        await record(tx, caller, { action: 'cluster.snapshot_schedule_removed', target, event: { name: 'cluster.updated', version } })
+        await record(tx, caller, {
+          action: 'cluster.snapshot_schedule_removed',
+          target,
+          event: { name: 'cluster.updated', version },
+        })
       }),
 
     /** The interface for changes of clusters. */
@@ -227,13 +337,18 @@ export function snapshots(parts: SnapshotParts) {
     /** Why the last scheduled snapshots of clusters failed, by cluster id. */
     problems: (on: Db | Tx): Promise<ReadonlyMap<string, string>> => store.problems(on),
 
-    /** Called at start: wakes every schedule and every snapshot with work to do, because scheduled runs may have been lost. */
+    /**
+     * Called at start: wakes every schedule and every snapshot with work to do, because scheduled
+     * runs may have been lost.
+     */
     resume: (): Promise<void> =>
       inTransaction(db, async (tx) => {
         for (const row of await store.open(tx)) await wakeSnapshot(engine, tx, row)
-        for (const row of await store.allSchedules(tx)) await engine.wake(tx, scheduleQueue, row.cluster_id ?? installation)
+        for (const row of await store.allSchedules(tx))
+          await engine.wake(tx, scheduleQueue, row.cluster_id ?? installation)
       }),
 
-    removeOld: async (): Promise<void> => void (await store.forget(db, new Date(clock.now() - forgetMs))),
+    removeOld: async (): Promise<void> =>
+      void (await store.forget(db, new Date(clock.now() - forgetMs))),
   }
 }

@@ -1,4 +1,6 @@
-/** SQL for snapshots and their schedules. Names of stores and clusters are joined from their tables. */
+/**
+ * SQL for snapshots and their schedules. Names of stores and clusters are joined from their tables.
+ */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { backupList } from '#contract/storage/backups.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
@@ -10,7 +12,11 @@ import type { Tables } from '../../db/tables.gen.ts'
 type On = Db | Tx
 type Row = Selectable<Tables['snapshot']>
 /** A snapshot that isn't removed. */
-export type SnapshotRow = Omit<Row, 'status' | 'store_id'> & { status: Exclude<Row['status'], 'removed'>; store_id: string; store_name: string }
+export type SnapshotRow = Omit<Row, 'status' | 'store_id'> & {
+  status: Exclude<Row['status'], 'removed'>
+  store_id: string
+  store_name: string
+}
 export type ScheduleRow = Selectable<Tables['snapshot_schedule']> & { store_name: string }
 
 /** Snapshots that aren't removed. */
@@ -32,7 +38,8 @@ const readers: SqlReaders<typeof snapshotList.list> = {
     created_at: sql`snapshot.created_at`,
   },
   filters: {
-    cluster: (wanted) => sql`(snapshot.cluster_name = ${wanted} or snapshot.cluster_id::text = ${wanted})`,
+    cluster: (wanted) =>
+      sql`(snapshot.cluster_name = ${wanted} or snapshot.cluster_id::text = ${wanted})`,
     status: (status) => sql`snapshot.status = ${status}`,
     store: (wanted) => sql`(store.name = ${wanted} or store.id::text = ${wanted})`,
   },
@@ -42,10 +49,20 @@ const readers: SqlReaders<typeof snapshotList.list> = {
 }
 
 export const page = (db: Db, query: Input<typeof snapshotList>['query']) =>
-  readPage(snapshots(db).where('snapshot.cluster_id', 'is not', null), snapshotList.list, readers, query)
+  readPage(
+    snapshots(db).where('snapshot.cluster_id', 'is not', null),
+    snapshotList.list,
+    readers,
+    query,
+  )
 
 const backupReaders: SqlReaders<typeof backupList.list> = {
-  sort: { taken_at: readers.sort.taken_at, status: readers.sort.status, size: sql`snapshot.stored_bytes`, created_at: readers.sort.created_at },
+  sort: {
+    taken_at: readers.sort.taken_at,
+    status: readers.sort.status,
+    size: sql`snapshot.stored_bytes`,
+    created_at: readers.sort.created_at,
+  },
   filters: { status: readers.filters.status },
   search: containing('store.name', 'snapshot.object_key', 'snapshot.reason'),
   tie: sql`snapshot.id`,
@@ -54,19 +71,33 @@ const backupReaders: SqlReaders<typeof backupList.list> = {
 
 /** A page of Steelyard's own backups. */
 export const backupPage = (db: Db, query: Input<typeof backupList>['query']) =>
-  readPage(snapshots(db).where('snapshot.cluster_id', 'is', null), backupList.list, backupReaders, query)
+  readPage(
+    snapshots(db).where('snapshot.cluster_id', 'is', null),
+    backupList.list,
+    backupReaders,
+    query,
+  )
 
-export const find = (on: On, id: string): Promise<SnapshotRow | undefined> => snapshots(on).where('snapshot.id', '=', id).executeTakeFirst()
+export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>
+  snapshots(on).where('snapshot.id', '=', id).executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
   snapshots(tx).where('snapshot.id', '=', id).forUpdate('snapshot').executeTakeFirst()
 
 export const insert = async (tx: Tx, row: Insertable<Tables['snapshot']>): Promise<SnapshotRow> => {
-  const { id } = await tx.insertInto('snapshot').values(row).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('snapshot')
+    .values(row)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return (await find(tx, id))!
 }
 
 /** Every change that users see increments the version. */
-export const update = (tx: Tx, id: string, change: Updateable<Tables['snapshot']>): Promise<{ version: number }> =>
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['snapshot']>,
+): Promise<{ version: number }> =>
   tx
     .updateTable('snapshot')
     .set({ ...change, version: sql<number>`version + 1` })
@@ -78,8 +109,12 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['snapshot']
 export const uses = (on: On, storeId: string): Promise<{ snapshots: number; schedules: number }> =>
   on
     .selectNoFrom([
-      sql<number>`(select count(*)::int from snapshot where store_id = ${storeId} and status <> 'removed')`.as('snapshots'),
-      sql<number>`(select count(*)::int from snapshot_schedule where store_id = ${storeId})`.as('schedules'),
+      sql<number>`(select count(*)::int from snapshot where store_id = ${storeId} and status <> 'removed')`.as(
+        'snapshots',
+      ),
+      sql<number>`(select count(*)::int from snapshot_schedule where store_id = ${storeId})`.as(
+        'schedules',
+      ),
     ])
     .executeTakeFirstOrThrow()
 
@@ -96,23 +131,40 @@ export const newestFile = async (on: On, storeId: string): Promise<string | unde
 
 /** Whether a file is being written to a store or removed from it. */
 export const isBusy = async (on: On, storeId: string): Promise<boolean> =>
-  (await snapshots(on).where('snapshot.store_id', '=', storeId).where('snapshot.status', 'in', ['taking', 'removing']).limit(1).executeTakeFirst()) !==
-  undefined
+  (await snapshots(on)
+    .where('snapshot.store_id', '=', storeId)
+    .where('snapshot.status', 'in', ['taking', 'removing'])
+    .limit(1)
+    .executeTakeFirst()) !== undefined
 
 const ofCluster = (on: On, clusterId: string | null) =>
-  snapshots(on).where((e) => (clusterId === null ? e('snapshot.cluster_id', 'is', null) : e('snapshot.cluster_id', '=', clusterId)))
+  snapshots(on).where((e) =>
+    clusterId === null
+      ? e('snapshot.cluster_id', 'is', null)
+      : e('snapshot.cluster_id', '=', clusterId),
+  )
 
 /** Whether a snapshot of the schedule is in progress. */
 export const isTaking = async (on: On, clusterId: string | null): Promise<boolean> =>
-  (await ofCluster(on, clusterId).where('snapshot.status', '=', 'taking').where('snapshot.made_by', '=', 'schedule').executeTakeFirst()) !== undefined
+  (await ofCluster(on, clusterId)
+    .where('snapshot.status', '=', 'taking')
+    .where('snapshot.made_by', '=', 'schedule')
+    .executeTakeFirst()) !== undefined
 
 /** The ready snapshots that the schedule has taken. */
 export const scheduled = (on: On, clusterId: string | null): Promise<SnapshotRow[]> =>
-  ofCluster(on, clusterId).where('snapshot.status', '=', 'ready').where('snapshot.made_by', '=', 'schedule').execute()
+  ofCluster(on, clusterId)
+    .where('snapshot.status', '=', 'ready')
+    .where('snapshot.made_by', '=', 'schedule')
+    .execute()
 
 /** The newest ready snapshot. */
 export const newestReady = (on: On, clusterId: string | null): Promise<SnapshotRow | undefined> =>
-  ofCluster(on, clusterId).where('snapshot.status', '=', 'ready').orderBy('snapshot.taken_at', 'desc').limit(1).executeTakeFirst()
+  ofCluster(on, clusterId)
+    .where('snapshot.status', '=', 'ready')
+    .orderBy('snapshot.taken_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
 
 /** The last ended snapshot of the schedule. */
 export const lastScheduled = (on: On, clusterId: string | null): Promise<SnapshotRow | undefined> =>
@@ -123,7 +175,10 @@ export const lastScheduled = (on: On, clusterId: string | null): Promise<Snapsho
     .limit(1)
     .executeTakeFirst()
 
-/** The UID of the cluster's namespace kube-system, as the newest snapshot that Steelyard has taken itself says. A removed one counts too. */
+/**
+ * The UID of the cluster's namespace kube-system, as the newest snapshot that Steelyard has taken
+ * itself says. A removed one counts too.
+ */
 export const identityOf = async (on: On, clusterId: string): Promise<string | null> =>
   (
     await on
@@ -139,7 +194,11 @@ export const identityOf = async (on: On, clusterId: string): Promise<string | nu
 
 /** Snapshots with unfinished work, which are woken at the start. */
 export const open = (on: On): Promise<{ id: string; cluster_id: string | null }[]> =>
-  on.selectFrom('snapshot').select(['id', 'cluster_id']).where('status', 'in', ['taking', 'removing']).execute()
+  on
+    .selectFrom('snapshot')
+    .select(['id', 'cluster_id'])
+    .where('status', 'in', ['taking', 'removing'])
+    .execute()
 
 /** Deletes failed and removed snapshots from before this time. */
 export const forget = (db: Db, before: Date) =>
@@ -158,30 +217,52 @@ const schedules = (on: On) =>
     .select('store.name as store_name')
 
 const scheduleOf = (on: On, clusterId: string | null) =>
-  schedules(on).where((e) => (clusterId === null ? e('snapshot_schedule.cluster_id', 'is', null) : e('snapshot_schedule.cluster_id', '=', clusterId)))
+  schedules(on).where((e) =>
+    clusterId === null
+      ? e('snapshot_schedule.cluster_id', 'is', null)
+      : e('snapshot_schedule.cluster_id', '=', clusterId),
+  )
 
-export const schedule = (on: On, clusterId: string | null): Promise<ScheduleRow | undefined> => scheduleOf(on, clusterId).executeTakeFirst()
+export const schedule = (on: On, clusterId: string | null): Promise<ScheduleRow | undefined> =>
+  scheduleOf(on, clusterId).executeTakeFirst()
 export const lockSchedule = (tx: Tx, clusterId: string | null): Promise<ScheduleRow | undefined> =>
   scheduleOf(tx, clusterId).forUpdate('snapshot_schedule').executeTakeFirst()
 export const allSchedules = (on: On): Promise<ScheduleRow[]> => schedules(on).execute()
 
-export const insertSchedule = (tx: Tx, row: Insertable<Tables['snapshot_schedule']>) => tx.insertInto('snapshot_schedule').values(row).execute()
-export const changeSchedule = (tx: Tx, id: string, change: Updateable<Tables['snapshot_schedule']>) =>
+export const insertSchedule = (tx: Tx, row: Insertable<Tables['snapshot_schedule']>) =>
+  tx.insertInto('snapshot_schedule').values(row).execute()
+export const changeSchedule = (
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['snapshot_schedule']>,
+) =>
   tx
     .updateTable('snapshot_schedule')
     .set({ ...change, version: sql<number>`version + 1` })
     .where('id', '=', id)
     .execute()
-/** Records for which scheduled time a snapshot was begun. The version stays, because this is not a change by a user. */
-export const noteBegun = (tx: Tx, id: string, begunFor: Date) => tx.updateTable('snapshot_schedule').set({ begun_for: begunFor }).where('id', '=', id).execute()
-export const removeSchedule = (tx: Tx, id: string) => tx.deleteFrom('snapshot_schedule').where('id', '=', id).execute()
+/**
+ * Records for which scheduled time a snapshot was begun. The version stays, because this is not a
+ * change by a user.
+ */
+export const noteBegun = (tx: Tx, id: string, begunFor: Date) =>
+  tx.updateTable('snapshot_schedule').set({ begun_for: begunFor }).where('id', '=', id).execute()
+export const removeSchedule = (tx: Tx, id: string) =>
+  tx.deleteFrom('snapshot_schedule').where('id', '=', id).execute()
 
 /** Whether a cluster is being restored from the snapshot. */
 export const isRestored = async (on: On, id: string): Promise<boolean> =>
-  (await on.selectFrom('cluster_recovery').select('cluster_id').where('snapshot_id', '=', id).where('confirmed_at', 'is', null).executeTakeFirst()) !==
-  undefined
+  (await on
+    .selectFrom('cluster_recovery')
+    .select('cluster_id')
+    .where('snapshot_id', '=', id)
+    .where('confirmed_at', 'is', null)
+    .executeTakeFirst()) !== undefined
 
-/** Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is ready are left out. */
+/**
+ * Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is
+ * ready are left out.
+ */
 export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
   const rows = await on
     .selectFrom('snapshot')
@@ -193,5 +274,9 @@ export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
     .orderBy('cluster_id')
     .orderBy('created_at', 'desc')
     .execute()
-  return new Map(rows.flatMap(({ cluster_id, status, reason }) => (status === 'failed' ? [[cluster_id!, reason ?? 'The reason is unknown'] as const] : [])))
+  return new Map(
+    rows.flatMap(({ cluster_id, status, reason }) =>
+      status === 'failed' ? [[cluster_id!, reason ?? 'The reason is unknown'] as const] : [],
+    ),
+  )
 }

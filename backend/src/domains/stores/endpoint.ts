@@ -1,51 +1,87 @@
 /**
- * Decides to which addresses the endpoint of a store may resolve. Users choose endpoints, so without these rules an endpoint could reach internal services
- * (SSRF). The address is checked right before the connection, which is made to exactly this address, so a name that changes its address (DNS rebinding) is
- * refused as well. Redirects are never followed.
+ * Decides to which addresses the endpoint of a store may resolve. Users choose endpoints, so
+ * without these rules an endpoint could reach internal services (SSRF). The address is checked
+ * right before the connection, which is made to exactly this address, so a name that changes its
+ * address (DNS rebinding) is refused as well. Redirects are never followed.
  */
 import { lookup as resolveName } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { type Cidr, contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import {
+  type Cidr,
+  contains,
+  formatCidr,
+  parseAddress,
+  parseCidr,
+} from '#contract/network/addresses.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { never } from '../../talos-fleet/dial-policy.ts'
 import { StoreError } from './object-store.ts'
 
 /** Private networks (RFC 1918, RFC 6598, RFC 4193). */
-const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map((text) => parseCidr(text)!)
-const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address.split('%', 1)[0]!))
+const privateNetworks = [
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  'fc00::/7',
+].map((text) => parseCidr(text)!)
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).map((a) => a.address.split('%', 1)[0]!),
+  )
 
-/** @param networks `STEELYARD_STORE_NETWORKS`: the operator allows every address in these networks */
+/**
+ * @param networks `STEELYARD_STORE_NETWORKS`: the operator allows every address in these networks
+ */
 export function endpointPolicy(networks: readonly Cidr[]) {
-  const listed = networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
+  const listed =
+    networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
 
   const check = (text: string, isEncrypted: boolean): Verdict => {
-    // A resolver may return an IPv4 address inside of an IPv6 address, which would pass the rules for IPv6.
+    // A resolver may return an IPv4 address inside of an IPv6 address, which would pass the rules
+    // for IPv6.
     const address = parseAddress(text)
     if (!address) return no(`${text.slice(0, 64)} is not an IP address in its usual form`)
     if (networks.some((network) => contains(network, address))) return yes
-    const why = Object.keys(never).find((reason) => never[reason]!.some((network) => contains(network, address)))
+    const why = Object.keys(never).find((reason) =>
+      never[reason]!.some((network) => contains(network, address)),
+    )
     const add = `The operator of Steelyard can allow it in STEELYARD_STORE_NETWORKS (${listed})`
     if (why !== undefined) return no(`${text} ${why}. ${add}`)
-    if (ownAddresses().includes(text)) return no(`${text} is an address of the machine that Steelyard runs on. ${add}`)
-    if (privateNetworks.some((network) => contains(network, address))) return no(`${text} is in a private network. ${add}`)
-    return isEncrypted ? yes : no(`${text} is a public address, so the endpoint must begin with https://`)
+    if (ownAddresses().includes(text))
+      return no(`${text} is an address of the machine that Steelyard runs on. ${add}`)
+    if (privateNetworks.some((network) => contains(network, address)))
+      return no(`${text} is in a private network. ${add}`)
+    return isEncrypted
+      ? yes
+      : no(`${text} is a public address, so the endpoint must begin with https://`)
   }
 
   const demand = (host: string, address: string, isEncrypted: boolean) => {
     const verdict = check(address, isEncrypted)
     if (!verdict.ok)
-      throw new StoreError(host === address ? `The endpoint is refused: ${verdict.reason}` : `The endpoint is refused: ${host} is ${verdict.reason}`)
+      throw new StoreError(
+        host === address
+          ? `The endpoint is refused: ${verdict.reason}`
+          : `The endpoint is refused: ${host} is ${verdict.reason}`,
+      )
   }
 
   return {
     check,
-    /** Checks the address in a URL without a host name, for which Node doesn't call `lookup`. @throws StoreError */
+    /**
+     * Checks the address in a URL without a host name, for which Node doesn't call `lookup`.
+     * @throws StoreError
+     */
     demandLiteral(url: URL): void {
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
       if (/^[\d.]+$|:/.test(host)) demand(host, host, url.protocol === 'https:')
     },
-    /** The option `lookup` of `http.request`: resolves a name and refuses it unless all its addresses are allowed. */
+    /**
+     * The option `lookup` of `http.request`: resolves a name and refuses it unless all its
+     * addresses are allowed.
+     */
     lookup:
       (isEncrypted: boolean): LookupFunction =>
       (host, options, done) => {

@@ -1,6 +1,7 @@
 /**
- * A store in a folder of this machine. Files are written under another name, synced and then renamed, so that no file is ever incomplete.
- * A marker file with the store's id distinguishes the folder from an empty mount point: if the disk isn't mounted, the store refuses.
+ * A store in a folder of this machine. Files are written under another name, synced and then
+ * renamed, so that no file is ever incomplete. A marker file with the store's id distinguishes the
+ * folder from an empty mount point: if the disk isn't mounted, the store refuses.
  */
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readFile, realpath, rename, rm, unlink } from 'node:fs/promises'
@@ -11,15 +12,31 @@ import { demandKey, largestFile, type ObjectStore, StoreError } from './object-s
 
 const marker = 'steelyard-store'
 
-/** Why the folder is not inside one of the allowed folders; undefined if it is. Links in the path are followed. */
-export async function whyNotAllowed(folder: string, allowed: readonly string[]): Promise<string | undefined> {
+/**
+ * Why the folder is not inside one of the allowed folders; undefined if it is. Links in the path
+ * are followed.
+ */
+export async function whyNotAllowed(
+  folder: string,
+  allowed: readonly string[],
+): Promise<string | undefined> {
   const plain = path.resolve(folder)
-  const isInside = (one: string, root: string): boolean => one !== root && one.startsWith(root.endsWith('/') ? root : `${root}/`)
-  const roots = await Promise.all(allowed.map(async (root) => [path.resolve(root), await realpath(root).catch(() => path.resolve(root))] as const))
+  const isInside = (one: string, root: string): boolean =>
+    one !== root && one.startsWith(root.endsWith('/') ? root : `${root}/`)
+  const roots = await Promise.all(
+    allowed.map(
+      async (root) =>
+        [path.resolve(root), await realpath(root).catch(() => path.resolve(root))] as const,
+    ),
+  )
   const real = await realpath(await deepestExisting(plain)).catch(() => plain)
   const target = plain.slice((await deepestExisting(plain)).length)
-  const within = roots.some(([root, realRoot]) => isInside(plain, root) && isInside(`${real}${target}`, realRoot))
-  return within ? undefined : `${folder} is not inside ${allowed.join(' or ')}: choose a folder there, or add its parent to STEELYARD_STORE_FOLDERS`
+  const within = roots.some(
+    ([root, realRoot]) => isInside(plain, root) && isInside(`${real}${target}`, realRoot),
+  )
+  return within
+    ? undefined
+    : `${folder} is not inside ${allowed.join(' or ')}: choose a folder there, or add its parent to STEELYARD_STORE_FOLDERS`
 }
 
 /** The longest part of the path that exists. */
@@ -33,18 +50,27 @@ async function deepestExisting(folder: string): Promise<string> {
   }
 }
 
-const refused = (what: string, error: unknown) => (error instanceof StoreError ? error : new StoreError(`${what}: ${whyRefused(error)}`, { cause: error }))
+const refused = (what: string, error: unknown) =>
+  error instanceof StoreError
+    ? error
+    : new StoreError(`${what}: ${whyRefused(error)}`, { cause: error })
 
-/** Creates the marker file. @throws StoreError if the folder is a store already, or can't be written */
+/**
+ * Creates the marker file. @throws StoreError if the folder is a store already, or can't be written
+ */
 export async function claimFolder(folder: string, id: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const there = await readFile(path.join(folder, marker), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const there = await readFile(path.join(folder, marker), 'utf8').catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined
+        throw error
+      },
+    )
     if (there !== undefined && there.trim() !== id)
-      throw new StoreError(`${folder} is the folder of another store (${there.trim().slice(0, 40)}): choose another folder`)
+      throw new StoreError(
+        `${folder} is the folder of another store (${there.trim().slice(0, 40)}): choose another folder`,
+      )
     await writeDurably(folder, marker, Buffer.from(`${id}\n`))
   } catch (error) {
     throw refused(`The folder ${folder} can't be written`, error)
@@ -52,7 +78,8 @@ export async function claimFolder(folder: string, id: string): Promise<void> {
 }
 
 /** Removes the marker file. Other files in the folder stay. */
-export const disclaimFolder = (folder: string): Promise<void> => unlink(path.join(folder, marker)).catch(() => undefined)
+export const disclaimFolder = (folder: string): Promise<void> =>
+  unlink(path.join(folder, marker)).catch(() => undefined)
 
 export function folderStore(folder: string, id: string): ObjectStore {
   const demandMarker = async () => {
@@ -88,7 +115,8 @@ export function folderStore(folder: string, id: string): ObjectStore {
         return bytes
       } catch (error) {
         await unlink(making).catch(() => undefined)
-        if (error instanceof Error && 'syscall' in error) throw refused(`${target} can't be written`, error)
+        if (error instanceof Error && 'syscall' in error)
+          throw refused(`${target} can't be written`, error)
         throw error
       }
     },
@@ -97,9 +125,13 @@ export function folderStore(folder: string, id: string): ObjectStore {
       await demandMarker()
       try {
         let read = 0
-        for await (const piece of createReadStream(fileOf(key), { signal, highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
+        for await (const piece of createReadStream(fileOf(key), {
+          signal,
+          highWaterMark: 1024 * 1024,
+        }) as AsyncIterable<Buffer>) {
           read += piece.length
-          if (read > most) throw new StoreError(`${fileOf(key)} is longer than the ${most} bytes that it can have`)
+          if (read > most)
+            throw new StoreError(`${fileOf(key)} is longer than the ${most} bytes that it can have`)
           yield piece
         }
       } catch (error) {
@@ -107,7 +139,10 @@ export function folderStore(folder: string, id: string): ObjectStore {
         if (error instanceof StoreError) throw error
         const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
         throw isMissing
-          ? new StoreError(`The store has no file ${fileOf(key)}`, { kind: 'missing', cause: error })
+          ? new StoreError(`The store has no file ${fileOf(key)}`, {
+              kind: 'missing',
+              cause: error,
+            })
           : refused(`${fileOf(key)} can't be read`, error)
       }
     },

@@ -1,6 +1,6 @@
 /**
- * A signed call to an S3-compatible service (AWS Signature Version 4), with a sentence for every failure. The response is untrusted, so its length is limited
- * and its texts are escaped.
+ * A signed call to an S3-compatible service (AWS Signature Version 4), with a sentence for every
+ * failure. The response is untrusted, so its length is limited and its texts are escaped.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -32,7 +32,10 @@ export interface S3Question {
 
 /** Time limit in ms of a connection on which no byte arrives. */
 const idleMs = 60_000
-/** Time limit in ms until the head of a response: a part of 16 MiB has to be sent before. A service that sends a byte now and then keeps no call for longer. */
+/**
+ * Time limit in ms until the head of a response: a part of 16 MiB has to be sent before. A service
+ * that sends a byte now and then keeps no call for longer.
+ */
 const headMs = 600_000
 /** Time limit in ms of a response that is a text. */
 const textMs = 60_000
@@ -41,20 +44,38 @@ const pauseMs = 300
 /** The longest are lists of unfinished uploads, of which a service sends at most 1,000. */
 const longestText = 512 * 1024
 const emptyHash = createHash('sha256').digest('hex')
-const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+const passing = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+])
 
 /** Whether the call may succeed if it is repeated. */
 class Passing extends StoreError {}
 
-const tagged = (xml: string, tag: string): string | undefined => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
+const tagged = (xml: string, tag: string): string | undefined =>
+  new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
 /** The values of all elements with this tag. */
 export const allTagged = (xml: string, tag: string): string[] =>
-  Array.from(xml.matchAll(new RegExp(`<${tag}>([^<]*)</${tag}>`, 'g')), ([, value]) => unescaped(value!))
+  Array.from(xml.matchAll(new RegExp(`<${tag}>([^<]*)</${tag}>`, 'g')), ([, value]) =>
+    unescaped(value!),
+  )
 const unescaped = (text: string): string =>
-  text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&apos;', "'").replaceAll('&#34;', '"').replaceAll('&amp;', '&')
+  text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&#34;', '"')
+    .replaceAll('&amp;', '&')
 
 const meanings: Readonly<Record<string, string>> = {
-  AccessDenied: 'the access key lacks a permission: allow it to read, write and delete objects of the bucket',
+  AccessDenied:
+    'the access key lacks a permission: allow it to read, write and delete objects of the bucket',
   AllAccessDisabled: 'the access is disabled',
   InvalidAccessKeyId: 'the access key does not exist',
   SignatureDoesNotMatch: 'the secret access key is wrong',
@@ -71,9 +92,17 @@ const meanings: Readonly<Record<string, string>> = {
 
 export async function textOf(answer: IncomingMessage): Promise<string> {
   const collected = collector(longestText)
-  const timer = setTimeout(() => answer.destroy(new StoreError(`The store did not send its response within ${textMs / 1000} s`)), textMs)
+  const timer = setTimeout(
+    () =>
+      answer.destroy(
+        new StoreError(`The store did not send its response within ${textMs / 1000} s`),
+      ),
+    textMs,
+  )
   try {
-    for await (const part of answer as AsyncIterable<Buffer>) if (!collected.take(part)) throw new StoreError('The store sent an invalid response: too long')
+    for await (const part of answer as AsyncIterable<Buffer>)
+      if (!collected.take(part))
+        throw new StoreError('The store sent an invalid response: too long')
   } finally {
     clearTimeout(timer)
   }
@@ -85,14 +114,18 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
   const base = new URL(endpoint)
   const isEncrypted = base.protocol === 'https:'
   const place = `The store ${base.host}/${bucket}`
-  const agent = isEncrypted ? new HttpsAgent({ keepAlive: true, maxSockets: 4 }) : new HttpAgent({ keepAlive: true, maxSockets: 4 })
+  const agent = isEncrypted
+    ? new HttpsAgent({ keepAlive: true, maxSockets: 4 })
+    : new HttpAgent({ keepAlive: true, maxSockets: 4 })
   const signingKeys = new Map<string, ArrayBuffer>()
 
   const urlOf = ({ key, query = {} }: S3Question): URL => {
     const url = new URL(base)
     if (!pathStyle) url.hostname = `${bucket}.${base.hostname}`
     const object = key === undefined ? '' : `${prefix === '' ? '' : `${prefix}/`}${key}`
-    url.pathname = pathStyle ? `/${bucket}/${object}`.replace(/\/$/, key === undefined ? '' : '/') : `/${object}`
+    url.pathname = pathStyle
+      ? `/${bucket}/${object}`.replace(/\/$/, key === undefined ? '' : '/')
+      : `/${object}`
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     return url
   }
@@ -100,22 +133,37 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
   const failure = (error: unknown): Error => {
     if (error instanceof StoreError) return error
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'ENOTFOUND') return new StoreError(`${place} can't be found: ${base.hostname} has no address`, { cause: error })
+    if (code === 'ENOTFOUND')
+      return new StoreError(`${place} can't be found: ${base.hostname} has no address`, {
+        cause: error,
+      })
     if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/.test(code))
-      return new StoreError(`${place} has a certificate that is not trusted (${code})`, { cause: error })
+      return new StoreError(`${place} has a certificate that is not trusted (${code})`, {
+        cause: error,
+      })
     const why =
-      code === 'ECONNREFUSED' ? 'refuses connections' : `can't be reached (${printable(code || String(error instanceof Error ? error.message : error), 200)})`
-    return passing.has(code) ? new Passing(`${place} ${why}`, { cause: error }) : new StoreError(`${place} ${why}`, { cause: error })
+      code === 'ECONNREFUSED'
+        ? 'refuses connections'
+        : `can't be reached (${printable(code || String(error instanceof Error ? error.message : error), 200)})`
+    return passing.has(code)
+      ? new Passing(`${place} ${why}`, { cause: error })
+      : new StoreError(`${place} ${why}`, { cause: error })
   }
 
   /** The StoreError for an error response. */
   const refusalOf = (status: number, body: string): StoreError => {
     const code = tagged(body, 'Code') ?? ''
-    const said = meanings[code] ?? (printable(unescaped(tagged(body, 'Message') ?? code).trim(), 200) || `status ${status}`)
+    const said =
+      meanings[code] ??
+      (printable(unescaped(tagged(body, 'Message') ?? code).trim(), 200) || `status ${status}`)
     const sentence = `${place} refuses: ${said}`
-    if (status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload') return new StoreError(sentence, { kind: 'missing' })
-    if (status >= 300 && status < 400) return new StoreError(`${place} redirects to another address, which is not followed: ${said}`)
-    return status >= 500 || status === 429 || code === 'SlowDown' || code === 'RequestTimeout' ? new Passing(sentence) : new StoreError(sentence)
+    if (status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload')
+      return new StoreError(sentence, { kind: 'missing' })
+    if (status >= 300 && status < 400)
+      return new StoreError(`${place} redirects to another address, which is not followed: ${said}`)
+    return status >= 500 || status === 429 || code === 'SlowDown' || code === 'RequestTimeout'
+      ? new Passing(sentence)
+      : new StoreError(sentence)
   }
 
   const once = async (question: S3Question, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -134,13 +182,27 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
       cache: signingKeys,
     })
     const signed = await signer.sign()
-    const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body?.byteLength ?? 0) }
-    const options = { method, headers, agent, signal, lookup: policy.lookup(isEncrypted), timeout: idleMs }
+    const headers = {
+      ...Object.fromEntries(signed.headers),
+      'content-length': String(body?.byteLength ?? 0),
+    }
+    const options = {
+      method,
+      headers,
+      agent,
+      signal,
+      lookup: policy.lookup(isEncrypted),
+      timeout: idleMs,
+    }
     return new Promise((resolve, reject) => {
-      const late = () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' }))
+      const late = () =>
+        request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' }))
       const timer = setTimeout(late, headMs)
       const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
-      limitInformational(request, () => new StoreError(`${place} sent an invalid response: too many informational ones`))
+      limitInformational(
+        request,
+        () => new StoreError(`${place} sent an invalid response: too many informational ones`),
+      )
       request.on('timeout', late)
       request.on('error', reject)
       for (const end of ['response', 'close']) request.once(end, () => clearTimeout(timer))
@@ -152,9 +214,15 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     place,
 
     /** The error of a response with status 200 whose body is an error (CompleteMultipartUpload). */
-    refusalIn: (body: string): StoreError | undefined => (tagged(body, 'Code') !== undefined && body.includes('<Error') ? refusalOf(200, body) : undefined),
+    refusalIn: (body: string): StoreError | undefined =>
+      tagged(body, 'Code') !== undefined && body.includes('<Error')
+        ? refusalOf(200, body)
+        : undefined,
 
-    /** The response of a successful call. Temporary failures are retried. @throws StoreError, or the reason of `signal` */
+    /**
+     * The response of a successful call. Temporary failures are retried. @throws StoreError, or the
+     * reason of `signal`
+     */
     async ask(question: S3Question, signal: AbortSignal): Promise<IncomingMessage> {
       for (let tried = 1; ; tried++) {
         try {

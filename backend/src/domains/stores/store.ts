@@ -17,11 +17,14 @@ const readers: SqlReaders<typeof storeList.list> = {
   nullsLast: true,
 }
 
-export const page = (db: Db, query: Input<typeof storeList>['query']) => readPage(db.selectFrom('store').selectAll(), storeList.list, readers, query)
+export const page = (db: Db, query: Input<typeof storeList>['query']) =>
+  readPage(db.selectFrom('store').selectAll(), storeList.list, readers, query)
 
-export const find = (on: On, id: string): Promise<StoreRow | undefined> => on.selectFrom('store').selectAll().where('id', '=', id).executeTakeFirst()
+export const find = (on: On, id: string): Promise<StoreRow | undefined> =>
+  on.selectFrom('store').selectAll().where('id', '=', id).executeTakeFirst()
 /** The ids of at most two stores. */
-export const someIds = async (on: On): Promise<string[]> => (await on.selectFrom('store').select('id').limit(2).execute()).map((row) => row.id)
+export const someIds = async (on: On): Promise<string[]> =>
+  (await on.selectFrom('store').select('id').limit(2).execute()).map((row) => row.id)
 export const lock = (tx: Tx, id: string): Promise<StoreRow | undefined> =>
   tx.selectFrom('store').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
@@ -29,7 +32,11 @@ export const insert = (tx: Tx, row: Insertable<Tables['store']>): Promise<StoreR
   tx.insertInto('store').values(row).returningAll().executeTakeFirstOrThrow()
 
 /** A change that users see: increments the version. */
-export const update = (tx: Tx, id: string, change: Updateable<Tables['store']>): Promise<StoreRow> =>
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['store']>,
+): Promise<StoreRow> =>
   tx
     .updateTable('store')
     .set({ ...change, version: sql<number>`version + 1` })

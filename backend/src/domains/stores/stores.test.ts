@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { storeCreate, storeGet, storeList, storeRemove, storeTest, storeUpdate } from '#contract/storage/stores.ts'
+import {
+  storeCreate,
+  storeGet,
+  storeList,
+  storeRemove,
+  storeTest,
+  storeUpdate,
+} from '#contract/storage/stores.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
@@ -13,7 +20,9 @@ import { s3Body, s3Service, type S3Trouble } from './testing/s3-service.ts'
 
 const folders = temporaryFolder('stores')
 const service = await s3Service()
-const backend = await startBackend({ environment: { STEELYARD_STORE_FOLDERS: folders, STEELYARD_STORE_NETWORKS: '127.0.0.0/8' } })
+const backend = await startBackend({
+  environment: { STEELYARD_STORE_FOLDERS: folders, STEELYARD_STORE_NETWORKS: '127.0.0.0/8' },
+})
 const admin = await backend.signIn()
 const viewer = await backend.signIn({ role: 'viewer' })
 afterAll(async () => {
@@ -37,20 +46,42 @@ const inS3 = s3Store(settings, policy)
 async function* pieces(bytes: Buffer, size = 100_000) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
-const read = async (store: Pick<typeof inS3, 'get'>, key: string) => Buffer.concat(await Array.fromAsync(store.get(key, signal)))
+const read = async (store: Pick<typeof inS3, 'get'>, key: string) =>
+  Buffer.concat(await Array.fromAsync(store.get(key, signal)))
 const large = randomBytes(40 * 1024 * 1024)
 
 test('a folder becomes a store, is tested, renamed and removed; its files stay', async () => {
   const folder = path.join(folders, 'one')
-  const { answer: made } = await admin.call(storeCreate, { body: { name: 'local', kind: 'folder', folder } })
-  expect(made).toMatchObject({ name: 'local', kind: 'folder', folder, endpoint: null, problem: null, version: 1 })
+  const { answer: made } = await admin.call(storeCreate, {
+    body: { name: 'local', kind: 'folder', folder },
+  })
+  expect(made).toMatchObject({
+    name: 'local',
+    kind: 'folder',
+    folder,
+    endpoint: null,
+    problem: null,
+    version: 1,
+  })
   expect(readdirSync(folder)).toEqual(['steelyard-store'])
   const opened = await backend.domains.stores.open(made!.id)
   await opened.put('clusters/x/1.snap', pieces(Buffer.from('content')), signal)
   expect(await read(opened, 'clusters/x/1.snap')).toEqual(Buffer.from('content'))
-  const renamed = await admin.call(storeUpdate, { params: { id: made!.id }, body: { name: 'disk' } }, { ifMatch: 1 })
+  const renamed = await admin.call(
+    storeUpdate,
+    { params: { id: made!.id }, body: { name: 'disk' } },
+    { ifMatch: 1 },
+  )
   expect(renamed.answer).toMatchObject({ name: 'disk', version: 2 })
-  expect((await admin.call(storeUpdate, { params: { id: made!.id }, body: { name: 'disk-2' } }, { ifMatch: 1 })).problem?.code).toBe('stale')
+  expect(
+    (
+      await admin.call(
+        storeUpdate,
+        { params: { id: made!.id }, body: { name: 'disk-2' } },
+        { ifMatch: 1 },
+      )
+    ).problem?.code,
+  ).toBe('stale')
   expect((await admin.call(storeRemove, { params: { id: made!.id } })).status).toBe(204)
   expect((await admin.call(storeGet, { params: { id: made!.id } })).problem?.code).toBe('not_found')
   expect(readFileSync(path.join(folder, 'clusters/x/1.snap'), 'utf8')).toBe('content')
@@ -60,8 +91,13 @@ test('a folder outside of STEELYARD_STORE_FOLDERS is refused, also through a lin
   const elsewhere = temporaryFolder('elsewhere')
   symlinkSync(elsewhere, path.join(folders, 'link'))
   for (const folder of ['/etc', folders, `${folders}/../x`, path.join(folders, 'link/in')]) {
-    const { problem } = await admin.call(storeCreate, { body: { name: 'wrong', kind: 'folder', folder } })
-    expect(problem).toMatchObject({ code: 'invalid', error: expect.stringContaining('STEELYARD_STORE_FOLDERS') as string })
+    const { problem } = await admin.call(storeCreate, {
+      body: { name: 'wrong', kind: 'folder', folder },
+    })
+    expect(problem).toMatchObject({
+      code: 'invalid',
+      error: expect.stringContaining('STEELYARD_STORE_FOLDERS') as string,
+    })
   }
   expect(readdirSync(elsewhere)).toEqual([])
   rmSync(elsewhere, { recursive: true })
@@ -69,20 +105,34 @@ test('a folder outside of STEELYARD_STORE_FOLDERS is refused, also through a lin
 
 test('a folder is the store of one installation only, and is refused while its disk is not mounted', async () => {
   const folder = path.join(folders, 'two')
-  const { answer: made } = await admin.call(storeCreate, { body: { name: 'mounted', kind: 'folder', folder } })
+  const { answer: made } = await admin.call(storeCreate, {
+    body: { name: 'mounted', kind: 'folder', folder },
+  })
   const again = await admin.call(storeCreate, { body: { name: 'again', kind: 'folder', folder } })
-  expect(again.problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('is the folder of another store') as string })
+  expect(again.problem).toMatchObject({
+    code: 'store_refused',
+    error: expect.stringContaining('is the folder of another store') as string,
+  })
   rmSync(folder, { recursive: true })
   mkdirSync(folder)
   const tested = await admin.call(storeTest, { params: { id: made!.id } })
-  expect(tested.answer).toMatchObject({ ok: false, problem: expect.stringContaining('mount the disk') as string })
+  expect(tested.answer).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining('mount the disk') as string,
+  })
   expect((await admin.call(storeGet, { params: { id: made!.id } })).answer).toMatchObject({
     problem: tested.answer!.problem,
     problem_since: expect.any(String) as string,
   })
   writeFileSync(path.join(folder, 'steelyard-store'), `${made!.id}\n`)
-  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({ ok: true, problem: null })
-  expect((await admin.call(storeGet, { params: { id: made!.id } })).answer).toMatchObject({ problem: null, problem_since: null })
+  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({
+    ok: true,
+    problem: null,
+  })
+  expect((await admin.call(storeGet, { params: { id: made!.id } })).answer).toMatchObject({
+    problem: null,
+    problem_since: null,
+  })
 })
 
 test('a bucket becomes a store; its secret is stored sealed and never returned, and a new access key is tested first', async () => {
@@ -101,17 +151,50 @@ test('a bucket becomes a store; its secret is stored sealed and never returned, 
   expect(text + listed.text).not.toContain(service.secret)
   const rows = await backend.platform.pool.query('select * from store')
   expect(JSON.stringify(rows.rows)).not.toContain(Buffer.from(service.secret).toString('hex'))
-  const wrong = await admin.call(storeUpdate, { params: { id: made!.id }, body: { secret_access_key: 'another' } })
-  expect(wrong.problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('the secret access key is wrong') as string })
-  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({ ok: true })
-  expect((await admin.call(storeUpdate, { params: { id: made!.id }, body: { secret_access_key: service.secret } })).status).toBe(200)
-  const nowhere = await admin.call(storeUpdate, { params: { id: made!.id }, body: { bucket: 'elsewhere' } })
-  expect(nowhere.problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('the bucket does not exist') as string })
-  const moved = await admin.call(storeUpdate, { params: { id: made!.id }, body: { prefix: 'moved' } })
+  const wrong = await admin.call(storeUpdate, {
+    params: { id: made!.id },
+    body: { secret_access_key: 'another' },
+  })
+  expect(wrong.problem).toMatchObject({
+    code: 'store_refused',
+    error: expect.stringContaining('the secret access key is wrong') as string,
+  })
+  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({
+    ok: true,
+  })
+  expect(
+    (
+      await admin.call(storeUpdate, {
+        params: { id: made!.id },
+        body: { secret_access_key: service.secret },
+      })
+    ).status,
+  ).toBe(200)
+  const nowhere = await admin.call(storeUpdate, {
+    params: { id: made!.id },
+    body: { bucket: 'elsewhere' },
+  })
+  expect(nowhere.problem).toMatchObject({
+    code: 'store_refused',
+    error: expect.stringContaining('the bucket does not exist') as string,
+  })
+  const moved = await admin.call(storeUpdate, {
+    params: { id: made!.id },
+    body: { prefix: 'moved' },
+  })
   expect(moved.answer).toMatchObject({ prefix: 'moved', access_key_id: 'test-key', problem: null })
-  expect((await admin.call(storeUpdate, { params: { id: made!.id }, body: { prefix: 'steelyard/prod' } })).status).toBe(200)
+  expect(
+    (
+      await admin.call(storeUpdate, {
+        params: { id: made!.id },
+        body: { prefix: 'steelyard/prod' },
+      })
+    ).status,
+  ).toBe(200)
   await backend.publish()
-  const { rows: audit } = await backend.platform.pool.query(`select * from audit_entry where action like 'store.%'`)
+  const { rows: audit } = await backend.platform.pool.query(
+    `select * from audit_entry where action like 'store.%'`,
+  )
   expect(JSON.stringify(audit)).not.toContain(service.secret)
 })
 
@@ -120,10 +203,17 @@ test('a name is used once, and a body of the wrong kind is refused with the fiel
   expect(problem).toMatchObject({ code: 'name_taken' })
   const mixed = await admin.call(storeCreate, { body: { ...s3Body(service), folder: '/x' } })
   expect(mixed.problem?.fields).toHaveProperty('folder')
-  const half = await admin.call(storeCreate, { body: { name: 'half', kind: 's3', endpoint: service.url } })
-  expect(Object.keys(half.problem?.fields ?? {})).toEqual(expect.arrayContaining(['bucket', 'region', 'access_key_id', 'secret_access_key']))
+  const half = await admin.call(storeCreate, {
+    body: { name: 'half', kind: 's3', endpoint: service.url },
+  })
+  expect(Object.keys(half.problem?.fields ?? {})).toEqual(
+    expect.arrayContaining(['bucket', 'region', 'access_key_id', 'secret_access_key']),
+  )
   for (const endpoint of ['ftp://x', 'https://user:secret@x', 'https://x/path', 'https://x?y=1'])
-    expect((await admin.call(storeCreate, { body: s3Body(service, { name: 'url', endpoint }) })).problem?.fields).toHaveProperty('endpoint')
+    expect(
+      (await admin.call(storeCreate, { body: s3Body(service, { name: 'url', endpoint }) })).problem
+        ?.fields,
+    ).toHaveProperty('endpoint')
 })
 
 test('an endpoint on this machine, at a metadata service, in a private network or over plain HTTP is refused unless the operator allows it', async () => {
@@ -151,9 +241,19 @@ test('an endpoint on this machine, at a metadata service, in a private network o
   const other = await startBackend({ beside: backend, environment: {} })
   const someone = await other.signIn()
   const before = service.requests()
-  for (const endpoint of [service.url, service.url.replace('127.0.0.1', 'localhost'), 'http://[::1]:9', 'http://0x7f000001:9']) {
-    const { problem } = await someone.call(storeCreate, { body: s3Body(service, { name: 'inside', endpoint }) })
-    expect(problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('STEELYARD_STORE_NETWORKS') as string })
+  for (const endpoint of [
+    service.url,
+    service.url.replace('127.0.0.1', 'localhost'),
+    'http://[::1]:9',
+    'http://0x7f000001:9',
+  ]) {
+    const { problem } = await someone.call(storeCreate, {
+      body: s3Body(service, { name: 'inside', endpoint }),
+    })
+    expect(problem).toMatchObject({
+      code: 'store_refused',
+      error: expect.stringContaining('STEELYARD_STORE_NETWORKS') as string,
+    })
   }
   expect(service.requests()).toBe(before)
 })
@@ -179,7 +279,8 @@ test('a large file is uploaded in parts and read back unchanged; the parts of an
 })
 
 test('a service that lists uploads without end and does not cancel them holds nobody longer than the signal', async () => {
-  for (let i = 0; i < 500; i++) service.uploads.set(`left-${i}`, { key: 'a/b/held', parts: new Map() })
+  for (let i = 0; i < 500; i++)
+    service.uploads.set(`left-${i}`, { key: 'a/b/held', parts: new Map() })
   await inS3.remove('held', signal)
   expect(service.uploads.size).toBe(480)
   service.trouble('hangs-cancelling')
@@ -196,12 +297,15 @@ test.each<[S3Trouble, string]>([
   ['refuses', 'the access key lacks a permission'],
   ['refuses-last-part', 'its quota is exceeded'],
   ['redirects', 'is not followed'],
-])('a service that %s fails the upload with the reason, and no part remains', async (trouble, sentence) => {
-  service.trouble(trouble)
-  await expect(inS3.put('big', pieces(large), signal)).rejects.toThrow(sentence)
-  service.trouble(null)
-  expect([service.uploads.size, service.objects.has('a/b/big')]).toEqual([0, false])
-})
+])(
+  'a service that %s fails the upload with the reason, and no part remains',
+  async (trouble, sentence) => {
+    service.trouble(trouble)
+    await expect(inS3.put('big', pieces(large), signal)).rejects.toThrow(sentence)
+    service.trouble(null)
+    expect([service.uploads.size, service.objects.has('a/b/big')]).toEqual([0, false])
+  },
+)
 
 test('a temporary refusal is retried, and a truncated response is not taken as the whole file', async () => {
   service.trouble('busy-once')
@@ -211,7 +315,8 @@ test('a temporary refusal is retried, and a truncated response is not taken as t
 })
 
 test('the reason names a wrong bucket, region or secret', async () => {
-  const put = (change: Partial<typeof settings>) => s3Store({ ...settings, ...change }, policy).put('x', pieces(Buffer.from('x')), signal)
+  const put = (change: Partial<typeof settings>) =>
+    s3Store({ ...settings, ...change }, policy).put('x', pieces(Buffer.from('x')), signal)
   await expect(put({ bucket: 'other' })).rejects.toThrow('the bucket does not exist')
   await expect(put({ secretAccessKey: 'x' })).rejects.toThrow('the secret access key is wrong')
   await expect(put({ endpoint: 'http://127.0.0.1:9' })).rejects.toThrow('refuses connections')

@@ -1,4 +1,7 @@
-/** Use cases of stores. A store is tested before it is added or its access key is changed. Other domains write and read files through `open`. */
+/**
+ * Use cases of stores. A store is tested before it is added or its access key is changed. Other
+ * domains write and read files through `open`.
+ */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -34,8 +37,12 @@ export function storeRoutes(app: FastifyInstance, stores: Stores): void {
   on(storeList, ({ query }) => stores.list(query))
   on(storeGet, ({ params }) => stores.get(params.id))
   on(storeCreate, ({ caller, body, signal }) => stores.create(caller, body, signal))
-  on(storeUpdate, ({ caller, params, body, ifMatch, signal }) => stores.update(caller, params.id, body, { ifMatch, signal }))
-  on(storeRemove, ({ caller, params, ifMatch }) => stores.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(storeUpdate, ({ caller, params, body, ifMatch, signal }) =>
+    stores.update(caller, params.id, body, { ifMatch, signal }),
+  )
+  on(storeRemove, ({ caller, params, ifMatch }) =>
+    stores.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
   on(storeTest, ({ params, signal }) => stores.test(params.id, signal))
 }
 
@@ -60,12 +67,25 @@ interface StoreParts extends Platform {
   readonly isBusy: (on: Db | Tx, storeId: string) => Promise<boolean>
 }
 
-export function stores({ db, clock, record, tell, config, vault, uses, newestFile, isBusy }: StoreParts) {
+export function stores({
+  db,
+  clock,
+  record,
+  tell,
+  config,
+  vault,
+  uses,
+  newestFile,
+  isBusy,
+}: StoreParts) {
   const policy = endpointPolicy(config.storeNetworks)
   const now = () => new Date(clock.now())
 
   const openWith = (
-    row: Pick<store.StoreRow, 'id' | 'folder' | 'endpoint' | 'region' | 'bucket' | 'prefix' | 'path_style' | 'access_key_id'>,
+    row: Pick<
+      store.StoreRow,
+      'id' | 'folder' | 'endpoint' | 'region' | 'bucket' | 'prefix' | 'path_style' | 'access_key_id'
+    >,
     secret: string | undefined,
   ): ObjectStore =>
     row.folder !== null
@@ -84,9 +104,12 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
         )
 
   const secretOf = async (on: Db | Tx, row: store.StoreRow): Promise<string | undefined> =>
-    row.secret_sealed === null ? undefined : (await vault.open(on, { ...place(row.id), sealed: row.secret_sealed })).toString('utf8')
+    row.secret_sealed === null
+      ? undefined
+      : (await vault.open(on, { ...place(row.id), sealed: row.secret_sealed })).toString('utf8')
 
-  const refusedOr = (error: unknown): unknown => (error instanceof StoreError ? new Problem('store_refused', error.message) : error)
+  const refusedOr = (error: unknown): unknown =>
+    error instanceof StoreError ? new Problem('store_refused', error.message) : error
   const takenOr = (error: unknown): unknown => {
     if (violatedConstraint(error) !== 'store_name') return refusedOr(error)
     const { taken } = nameSentences('Store')
@@ -114,7 +137,10 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
     /** @throws Problem not_found */
     get: async (id: string): Promise<Store> => present(existing(await store.find(db, id), 'store')),
 
-    /** @throws Problem invalid for a folder that isn't allowed; store_refused if the test fails; name_taken */
+    /**
+     * @throws Problem invalid for a folder that isn't allowed; store_refused if the test fails;
+     * name_taken
+     */
     async create(caller: Caller, asked: NewStore, signal: AbortSignal): Promise<Store> {
       const id = randomUUID()
       const {
@@ -129,7 +155,18 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
         access_key_id = null,
         secret_access_key: secret,
       } = asked
-      const row = { id, name, kind, folder, endpoint, region, bucket, prefix, path_style, access_key_id }
+      const row = {
+        id,
+        name,
+        kind,
+        folder,
+        endpoint,
+        region,
+        bucket,
+        prefix,
+        path_style,
+        access_key_id,
+      }
       if (folder !== null) {
         const why = await whyNotAllowed(folder, config.storeFolders)
         if (why !== undefined) throw new Problem('invalid', why, { folder: why })
@@ -143,9 +180,25 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
         await tryOut(openWith(row, secret), signal)
         return await inTransaction(db, async (tx) => {
           const at = now()
-          const secret_sealed = secret === undefined ? null : await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) })
-          const made = present(await store.insert(tx, { ...row, secret_sealed, verified_at: at, created_at: at, updated_at: at }))
-          await record(tx, caller, { action: 'store.created', target: { kind: 'store', id, name: made.name }, after: made, event: { version: made.version } })
+          const secret_sealed =
+            secret === undefined
+              ? null
+              : await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) })
+          const made = present(
+            await store.insert(tx, {
+              ...row,
+              secret_sealed,
+              verified_at: at,
+              created_at: at,
+              updated_at: at,
+            }),
+          )
+          await record(tx, caller, {
+            action: 'store.created',
+            target: { kind: 'store', id, name: made.name },
+            after: made,
+            event: { version: made.version },
+          })
           return made
         })
       } catch (error) {
@@ -154,7 +207,10 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
       }
     },
 
-    /** @throws Problem not_found, stale, name_taken; store_refused if the new access key or place doesn't work, or lacks the store's files */
+    /**
+     * @throws Problem not_found, stale, name_taken; store_refused if the new access key or place
+     * doesn't work, or lacks the store's files
+     */
     async update(
       caller: Caller,
       id: string,
@@ -181,14 +237,23 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
         if (isTested) {
           const opened = openWith(changed, secret ?? (await secretOf(db, read)))
           await tryOut(opened, signal)
-          const newest = storePlace(changed) === storePlace(read) ? undefined : await newestFile(db, id)
+          const newest =
+            storePlace(changed) === storePlace(read) ? undefined : await newestFile(db, id)
           if (newest !== undefined) await demandFile(opened, newest, storePlace(changed), signal)
         }
         return await inTransaction(db, async (tx) => {
           const before = existing(await store.lock(tx, id), 'store', ifMatch)
           if (storePlace(changed) !== storePlace(before) && (await isBusy(tx, id)))
-            throw new Problem('store_in_use', 'A file is being written to the store or removed from it: wait until that has ended')
-          const sealed = secret === undefined ? {} : { secret_sealed: await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) }) }
+            throw new Problem(
+              'store_in_use',
+              'A file is being written to the store or removed from it: wait until that has ended',
+            )
+          const sealed =
+            secret === undefined
+              ? {}
+              : {
+                  secret_sealed: await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) }),
+                }
           const after = await store.update(tx, id, {
             ...(name !== undefined && { name }),
             ...s3,
@@ -197,7 +262,13 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
             updated_at: now(),
           })
           const target = { kind: 'store', id, name: after.name }
-          await record(tx, caller, { action: 'store.updated', target, before: present(before), after: present(after), event: { version: after.version } })
+          await record(tx, caller, {
+            action: 'store.updated',
+            target,
+            before: present(before),
+            after: present(after),
+            event: { version: after.version },
+          })
           return present(after)
         })
       } catch (error) {
@@ -232,7 +303,10 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
       if (folder !== null) await disclaimFolder(folder)
     },
 
-    async test(id: string, signal: AbortSignal): Promise<{ ok: boolean; problem: string | null; took_ms: number }> {
+    async test(
+      id: string,
+      signal: AbortSignal,
+    ): Promise<{ ok: boolean; problem: string | null; took_ms: number }> {
       const row = existing(await store.find(db, id), 'store')
       const began = performance.now()
       let problem: string | null = null
@@ -256,10 +330,15 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
     someIds: (on: Db | Tx): Promise<string[]> => store.someIds(on),
 
     /** The store's name; undefined if there is no such store. */
-    named: async (on: Db | Tx, id: string): Promise<string | undefined> => (await store.find(on, id))?.name,
+    named: async (on: Db | Tx, id: string): Promise<string | undefined> =>
+      (await store.find(on, id))?.name,
 
-    /** Locks the store's row, so that it can't be removed before the end of the transaction. @throws Problem not_found */
-    hold: async (tx: Tx, id: string): Promise<{ name: string }> => existing(await store.lock(tx, id), 'store'),
+    /**
+     * Locks the store's row, so that it can't be removed before the end of the transaction. @throws
+     * Problem not_found
+     */
+    hold: async (tx: Tx, id: string): Promise<{ name: string }> =>
+      existing(await store.lock(tx, id), 'store'),
 
     /** Records the result of the last use; `problem` is null for success. */
     note,

@@ -19,22 +19,35 @@ export const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void
       within,
     )
     const read = Buffer.concat(await Array.fromAsync(on.get(key, within, bytes.length)))
-    if (!read.equals(bytes)) throw new StoreError('The file in the store is not the one that was written')
+    if (!read.equals(bytes))
+      throw new StoreError('The file in the store is not the one that was written')
     await on.remove(key, within)
   } catch (error) {
-    if (!signal.aborted && within.aborted) throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
+    if (!signal.aborted && within.aborted)
+      throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
     throw error
   }
 }
 
-/** The files of a store don't move with its place. @throws StoreError if this file isn't at the new place */
-export const demandFile = async (on: ObjectStore, key: string, at: string, signal: AbortSignal): Promise<void> => {
+/**
+ * The files of a store don't move with its place. @throws StoreError if this file isn't at the new
+ * place
+ */
+export const demandFile = async (
+  on: ObjectStore,
+  key: string,
+  at: string,
+  signal: AbortSignal,
+): Promise<void> => {
   const bytes = on.get(key, AbortSignal.any([signal, AbortSignal.timeout(testMs)]))
   try {
     await bytes.next()
   } catch (error) {
     if (!(error instanceof StoreError && error.kind === 'missing')) throw error
-    throw new StoreError(`${at} does not have the store's newest file, ${key}: copy all files there first, or add another store`, { cause: error })
+    throw new StoreError(
+      `${at} does not have the store's newest file, ${key}: copy all files there first, or add another store`,
+      { cause: error },
+    )
   } finally {
     await bytes.return()
   }

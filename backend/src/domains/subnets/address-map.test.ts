@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { runsOfParts } from '#contract/network/address-map.ts'
-import { type AddressRun, subnetAddresses, type SubnetMap, subnetMap } from '#contract/network/subnets.ts'
+import {
+  type AddressRun,
+  subnetAddresses,
+  type SubnetMap,
+  subnetMap,
+} from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
@@ -10,17 +15,37 @@ const backend = await startBackend()
 const viewer = await backend.signIn({ role: 'viewer' })
 const operator = await backend.signIn({ role: 'operator' })
 const place = await addDatacenter(operator, 'POZ')
-const cluster = await addCluster(backend, place.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
-/** The runs (ranges of equal addresses) of a map. Also checks that `subnetMap` has the same runs. */
+const cluster = await addCluster(backend, place.id, 'alpha', {
+  pod: '172.16.0.0/16',
+  service: '172.17.0.0/16',
+})
+/**
+ * The runs (ranges of equal addresses) of a map. Also checks that `subnetMap` has the same runs.
+ */
 const mapOf = async (id: string) => {
   const { answer, text } = await viewer.call(subnetAddresses, { params: { id } })
   const { answer: parts } = await viewer.call(subnetMap, { params: { id } })
   if (!answer || !parts) throw new Error(text)
-  const written = runsOfParts(parts).map((run) => [run.first, run.last, run.state, run.by, run.nodeId])
-  expect(written).toEqual(answer.runs.map((run) => [parseAddress(run.first)!.value, parseAddress(run.last)!.value, run.state, run.by, run.node_id]))
+  const written = runsOfParts(parts).map((run) => [
+    run.first,
+    run.last,
+    run.state,
+    run.by,
+    run.nodeId,
+  ])
+  expect(written).toEqual(
+    answer.runs.map((run) => [
+      parseAddress(run.first)!.value,
+      parseAddress(run.last)!.value,
+      run.state,
+      run.by,
+      run.node_id,
+    ]),
+  )
   return answer
 }
-const shortly = (runs: readonly AddressRun[]) => runs.map((r) => [r.first === r.last ? r.first : `${r.first}-${r.last}`, r.state, r.by])
+const shortly = (runs: readonly AddressRun[]) =>
+  runs.map((r) => [r.first === r.last ? r.first : `${r.first}-${r.last}`, r.state, r.by])
 
 /** Every address of a CIDR is in exactly one run, in order. */
 function expectWhole(text: string, runs: readonly AddressRun[]): void {
@@ -35,12 +60,21 @@ function expectWhole(text: string, runs: readonly AddressRun[]): void {
 }
 
 test('the map shows each address as free, gateway, excluded, reserved or in use', async () => {
-  const server = await addServer(backend, place.id, 'calm-otter-1', '203.0.113.20', ['203.0.113.20/26', '203.0.113.254/26'])
+  const server = await addServer(backend, place.id, 'calm-otter-1', '203.0.113.20', [
+    '203.0.113.20/26',
+    '203.0.113.254/26',
+  ])
   const subnet = await addSubnet(operator, place.id, 'front', '203.0.113.0/26', {
     gateway: '203.0.113.1',
     exclude: ['203.0.113.0-203.0.113.3', '203.0.113.18-203.0.113.21', '203.0.113.40'],
   })
-  await assign(backend, subnet, cluster, { uses: { '203.0.113.4': 'default/web', '203.0.113.5': 'default/web', '203.0.113.40': 'kube-system/dns' } })
+  await assign(backend, subnet, cluster, {
+    uses: {
+      '203.0.113.4': 'default/web',
+      '203.0.113.5': 'default/web',
+      '203.0.113.40': 'kube-system/dns',
+    },
+  })
   const { cidr, observed_at, runs } = await mapOf(subnet.id)
   expect([cidr, typeof observed_at]).toEqual(['203.0.113.0/26', 'string'])
   expect(shortly(runs)).toEqual([
@@ -67,7 +101,10 @@ test("the map of a management subnet shows the servers of its datacenter, even i
   await addServer(backend, place.id, 'router', '10.5.0.1', ['10.5.0.1/24'])
   await addServer(backend, other.id, 'far', '10.5.0.9')
   await addServer(backend, null, 'nowhere', '10.5.0.10')
-  const subnet = await addSubnet(operator, place.id, 'racks', '10.5.0.0/29', { purpose: 'management', gateway: '10.5.0.1' })
+  const subnet = await addSubnet(operator, place.id, 'racks', '10.5.0.0/29', {
+    purpose: 'management',
+    gateway: '10.5.0.1',
+  })
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual([
     ['10.5.0.0', 'reserved', 'Network address'],
     ['10.5.0.1', 'gateway', 'router'],
@@ -105,23 +142,42 @@ test.each([
       ['fd00:8::1-fd00:8::3', 'free', null],
     ],
   ],
-] as [string, object, unknown[]][])('the map of %s with %j has the expected ranges', async (cidr, more, runs) => {
-  const subnet = await addSubnet(operator, place.id, `s-${cidr.replaceAll(/[^0-9a-f]/g, '')}`, cidr, more)
-  expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
-})
+] as [string, object, unknown[]][])(
+  'the map of %s with %j has the expected ranges',
+  async (cidr, more, runs) => {
+    const subnet = await addSubnet(
+      operator,
+      place.id,
+      `s-${cidr.replaceAll(/[^0-9a-f]/g, '')}`,
+      cidr,
+      more,
+    )
+    expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
+  },
+)
 
 test('an address shared by two Services is listed once, with both names', async () => {
   const subnet = await addSubnet(operator, place.id, 'shared', '10.7.0.0/30')
   await assign(backend, subnet, cluster, { uses: { '10.7.0.1': 'default/a, default/b' } })
-  expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual(['10.7.0.1', 'used', 'default/a, default/b'])
+  expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual([
+    '10.7.0.1',
+    'used',
+    'default/a, default/b',
+  ])
 })
 
-/** Time from the request to the drawn runs, in ms: the fastest of several, because other work on the machine slows some. */
+/**
+ * Time from the request to the drawn runs, in ms: the fastest of several, because other work on the
+ * machine slows some.
+ */
 async function quickest(id: string): Promise<{ ms: number; runs: number }> {
   let best = { ms: Number.POSITIVE_INFINITY, runs: 0 }
   for (let n = 0; n < 20 && best.ms > 300; n++) {
     const began = performance.now()
-    const response = await backend.app.inject({ url: `/v1/subnets/${id}/map`, headers: { authorization: `Bearer ${viewer.accessToken}` } })
+    const response = await backend.app.inject({
+      url: `/v1/subnets/${id}/map`,
+      headers: { authorization: `Bearer ${viewer.accessToken}` },
+    })
     const runs = runsOfParts(JSON.parse(response.body) as SubnetMap).length
     best = { ms: Math.min(best.ms, performance.now() - began), runs }
   }
@@ -129,17 +185,24 @@ async function quickest(id: string): Promise<{ ms: number; runs: number }> {
 }
 
 test('the map of 65,536 addresses opens within 300 ms, whether they are free or in use', async () => {
-  const subnet = await addSubnet(operator, place.id, 'large', '10.8.0.0/16', { gateway: '10.8.0.1' })
+  const subnet = await addSubnet(operator, place.id, 'large', '10.8.0.0/16', {
+    gateway: '10.8.0.1',
+  })
   await assign(backend, subnet, cluster)
   const free = await quickest(subnet.id)
   expect(free.runs).toBe(4)
   expect(free.ms).toBeLessThan(300)
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
-    select ${subnet.id}, ${cluster}, '10.8.0.0'::inet + n, 'default/service-' || n from generate_series(2, 65534) n`.execute(backend.platform.db)
+    select ${subnet.id}, ${cluster}, '10.8.0.0'::inet + n, 'default/service-' || n from generate_series(2, 65534) n`.execute(
+    backend.platform.db,
+  )
   const { ms, runs } = await quickest(subnet.id)
   expect(runs).toBe(65_536)
   expect(ms).toBeLessThan(300)
   const whole = await mapOf(subnet.id)
   expectWhole(whole.cidr, whole.runs)
-  expect(whole.runs[300]).toMatchObject({ first: formatAddress({ family: 4, value: parseAddress('10.8.0.0')!.value + 300n }), by: 'default/service-300' })
+  expect(whole.runs[300]).toMatchObject({
+    first: formatAddress({ family: 4, value: parseAddress('10.8.0.0')!.value + 300n }),
+    by: 'default/service-300',
+  })
 })

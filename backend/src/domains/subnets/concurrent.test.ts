@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { datacenterRemove } from '#contract/datacenters.ts'
-import { clusterSubnetsAssign, subnetCreate, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  clusterSubnetsAssign,
+  subnetCreate,
+  subnetImport,
+  subnetList,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addSubnet, untilBlocked } from './testing.ts'
 
@@ -13,7 +20,14 @@ const warsaw = await addDatacenter(operator, 'WAW')
 /** Cluster networks that overlap no subnet of these tests. */
 const elsewhere = { pod: '172.16.0.0/16', service: '172.17.0.0/16' }
 const create = (body: object) =>
-  operator.call(subnetCreate, { body: { name: `net-${randomUUID().slice(0, 8)}`, datacenter_id: poznan.id, cidr: '10.0.0.0/24', ...body } })
+  operator.call(subnetCreate, {
+    body: {
+      name: `net-${randomUUID().slice(0, 8)}`,
+      datacenter_id: poznan.id,
+      cidr: '10.0.0.0/24',
+      ...body,
+    },
+  })
 
 test('of fifty concurrent overlapping subnets exactly one is saved, and the refusals name it', async () => {
   const tries = await Promise.all(
@@ -32,14 +46,24 @@ test('of fifty concurrent overlapping subnets exactly one is saved, and the refu
   // Only subnets that don't overlap are stored: the largest one alone, or several small ones.
   expect(stored.some((s) => s.cidr === '192.0.2.0/24') && stored.length > 1).toBe(false)
   for (const t of tries.filter((one) => one.status !== 201)) {
-    expect(t).toMatchObject({ status: 409, problem: { code: 'subnet_overlap', related: { kind: 'subnet' } } })
+    expect(t).toMatchObject({
+      status: 409,
+      problem: { code: 'subnet_overlap', related: { kind: 'subnet' } },
+    })
     expect(stored.map((s) => s.id)).toContain(t.problem!.related!.id)
   }
-  const same = await Promise.all(Array.from({ length: 50 }, (_, i) => create({ name: `same-${i}`, cidr: `10.40.0.0/${16 + (i % 8)}` })))
+  const same = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      create({ name: `same-${i}`, cidr: `10.40.0.0/${16 + (i % 8)}` }),
+    ),
+  )
   expect(same.filter((t) => t.status === 201)).toHaveLength(1)
   const winner = same.find((t) => t.status === 201)!.answer!
   for (const t of same.filter((one) => one.status !== 201))
-    expect(t.problem).toMatchObject({ error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`, related: { id: winner.id } })
+    expect(t.problem).toMatchObject({
+      error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`,
+      related: { id: winner.id },
+    })
 })
 
 test('an overlapping subnet that passes the checks of the program is refused by the database, with the name of the other subnet', async () => {
@@ -52,7 +76,10 @@ test('an overlapping subnet that passes the checks of the program is refused by 
     refused = create({ cidr: '10.50.0.128/25' })
     await untilBlocked(backend, 'transactionid')
   })
-  expect((await refused).problem).toMatchObject({ code: 'subnet_overlap', related: { kind: 'subnet', id, name: 'behind' } })
+  expect((await refused).problem).toMatchObject({
+    code: 'subnet_overlap',
+    related: { kind: 'subnet', id, name: 'behind' },
+  })
   await backend.platform.db.transaction().execute(async (tx) => {
     await sql`update subnet set name = 'behind-too' where id = ${id}`.execute(tx)
     refused = create({ name: 'behind-too', cidr: '10.51.0.0/24' })
@@ -69,7 +96,11 @@ test('concurrent calls either remove a datacenter or add its first subnet, never
       create({ datacenter_id: place.id, cidr: '10.60.0.0/24' }),
     ])
     const gone = { removed: 204, added: 404, said: 'There is no such datacenter' }
-    const stays = { removed: 409, added: 201, said: 'In this datacenter: 1 subnet. Move or remove them first' }
+    const stays = {
+      removed: 409,
+      added: 201,
+      said: 'In this datacenter: 1 subnet. Move or remove them first',
+    }
     const again = await operator.call(datacenterRemove, { params: { id: place.id } })
     const said = added.problem?.fields?.['datacenter_id'] ?? again.problem?.error
     expect([gone, stays]).toContainEqual({ removed: removed.status, added: added.status, said })
@@ -94,7 +125,11 @@ test('after a concurrent assignment and removal, the subnet is either assigned o
     ])
     expect(removed.status).toBe(locked.length === 0 ? 204 : 409)
   }
-  expect((await subnets.byCluster(backend.platform.db, cluster)).every((s) => s.clusters[0]!.id === cluster && s.used === null)).toBe(true)
+  expect(
+    (await subnets.byCluster(backend.platform.db, cluster)).every(
+      (s) => s.clusters[0]!.id === cluster && s.used === null,
+    ),
+  ).toBe(true)
 })
 
 test('concurrent edits, imports, assignments and removals of the same subnets all get a response', async () => {
@@ -105,13 +140,19 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
     await addCluster(own, place.id, 'one', elsewhere),
     await addCluster(own, place.id, 'two', { pod: '172.18.0.0/16', service: '172.19.0.0/16' }),
   ]
-  const subnets = await Promise.all(Array.from({ length: 4 }, (_, i) => addSubnet(by, place.id, `busy-${i}`, `10.0.${i}.0/24`)))
+  const subnets = await Promise.all(
+    Array.from({ length: 4 }, (_, i) => addSubnet(by, place.id, `busy-${i}`, `10.0.${i}.0/24`)),
+  )
   const some = (n: number) => subnets.filter((_, i) => (n >> i) % 2 === 1).map((s) => s.id)
   const csv = (n: number) =>
     `id,version,name,cidr,datacenter,exclude\r\n${subnets.map((s) => `${s.id},1,${s.name},${s.cidr},${place.code},10.0.${s.name.at(-1)}.${n}`).join('\r\n')}`
   const ask = (n: number): Promise<{ status: number }> => {
     const id = subnets[n % 4]!.id
-    if (n % 5 === 0) return by.call(clusterSubnetsAssign, { params: { id: clusters[n % 2]! }, body: { subnet_ids: some(n % 16) } })
+    if (n % 5 === 0)
+      return by.call(clusterSubnetsAssign, {
+        params: { id: clusters[n % 2]! },
+        body: { subnet_ids: some(n % 16) },
+      })
     if (n % 5 === 1) return by.call(subnetImport, { body: { csv: csv(n) } })
     if (n === 58) return by.call(subnetRemove, { params: { id } })
     return by.call(subnetUpdate, { params: { id }, body: { exclude: [`10.0.${n % 4}.${n}`] } })
@@ -122,8 +163,11 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
     return answer.status === 503 ? answered(n) : answer
   }
   const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => answered(n)))
-  expect(answers.map((a) => a.status).filter((status) => ![200, 202, 204, 404, 409].includes(status))).toEqual([])
+  expect(
+    answers.map((a) => a.status).filter((status) => ![200, 202, 204, 404, 409].includes(status)),
+  ).toEqual([])
   const left = (await by.call(subnetList)).answer!.items
   // The rows are consistent: one cluster per subnet, and the counts match.
-  for (const s of left) expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
+  for (const s of left)
+    expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
 })

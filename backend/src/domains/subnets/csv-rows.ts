@@ -12,7 +12,8 @@ type Column = (typeof csvColumns)[number]
 
 /** Separator of the entries in a cell. */
 const separator = ';'
-const clustersOf = (row: Pick<SubnetRow, 'clusters'>): string => row.clusters.map((c) => c.name).join(separator)
+const clustersOf = (row: Pick<SubnetRow, 'clusters'>): string =>
+  row.clusters.map((c) => c.name).join(separator)
 
 const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
   id: (row) => row.id,
@@ -28,7 +29,10 @@ const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
   cluster: clustersOf,
 }
 
-export const tableOf = (rows: readonly SubnetRow[]): string[][] => [[...csvColumns], ...rows.map((row) => csvColumns.map((column) => cellOf[column](row)))]
+export const tableOf = (rows: readonly SubnetRow[]): string[][] => [
+  [...csvColumns],
+  ...rows.map((row) => csvColumns.map((column) => cellOf[column](row))),
+]
 
 export interface Trouble {
   /** The column that the message is about; null for the whole row. */
@@ -41,12 +45,18 @@ const required: readonly Column[] = ['name', 'cidr', 'datacenter']
 const known: ReadonlySet<string> = new Set(csvColumns)
 const isColumn = (name: string): name is Column => known.has(name)
 
-/** Maximum number of unknown columns that messages name: a file of another kind may have any number of columns. */
+/**
+ * Maximum number of unknown columns that messages name: a file of another kind may have any number
+ * of columns.
+ */
 const mostUnknown = 20
 
 /** The columns of a header in order, or its error. */
-export function readHeader(cells: readonly string[]): { columns: Column[] } | { troubles: string[] } {
-  if (cells.length === 1 && cells[0]!.includes(separator)) return { troubles: ['Columns must be separated by commas, not semicolons'] }
+export function readHeader(
+  cells: readonly string[],
+): { columns: Column[] } | { troubles: string[] } {
+  if (cells.length === 1 && cells[0]!.includes(separator))
+    return { troubles: ['Columns must be separated by commas, not semicolons'] }
   const columns: Column[] = []
   const repeated = new Set<Column>()
   const others = new Set<string>()
@@ -57,8 +67,11 @@ export function readHeader(cells: readonly string[]): { columns: Column[] } | { 
     else if (columns.includes(name)) repeated.add(name)
     else columns.push(name)
   }
-  const unknown = [...others].slice(0, mostUnknown).map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
-  if (others.size > mostUnknown) unknown.push(`${others.size - mostUnknown} more columns are not known`)
+  const unknown = [...others]
+    .slice(0, mostUnknown)
+    .map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
+  if (others.size > mostUnknown)
+    unknown.push(`${others.size - mostUnknown} more columns are not known`)
   const twice = [...repeated].map((c) => `The column ${c} appears twice`)
   const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
   const troubles = [...unknown, ...twice, ...left]
@@ -78,8 +91,9 @@ export interface ReadRow {
   /** Null if the row has an error. */
   readonly wanted: Wanted | null
   /**
-   * `name` and `place` are compared with other rows, even if the row has other errors. Null if the value itself is invalid, or if the row has an error and
-   * would change an existing subnet, which then stays unchanged.
+   * `name` and `place` are compared with other rows, even if the row has other errors. Null if the
+   * value itself is invalid, or if the row has an error and would change an existing subnet, which
+   * then stays unchanged.
    */
   readonly name: string | null
   readonly place: { readonly cidr: string; readonly datacenter_id: string } | null
@@ -90,7 +104,11 @@ const name = nameOf('Subnet')
 const booleans: Readonly<Record<string, boolean>> = { '': false, false: false, true: true }
 
 /** Reads a row and makes all checks that need no other row. */
-export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], known: Known): ReadRow {
+export function readRow(
+  { line, cells }: CsvRecord,
+  columns: readonly Column[],
+  known: Known,
+): ReadRow {
   const troubles: Trouble[] = []
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
   if (cells.length !== columns.length) {
@@ -100,7 +118,12 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
   const before = identify(given, known, wrong)
   /** A missing column keeps the stored value; a new subnet gets the default. */
-  const cell = <T>(column: Column, kept: T | undefined, fallback: T, read: (text: string) => T): T => {
+  const cell = <T>(
+    column: Column,
+    kept: T | undefined,
+    fallback: T,
+    read: (text: string) => T,
+  ): T => {
     const text = given.get(column)
     return text === undefined ? (kept ?? fallback) : read(text)
   }
@@ -110,8 +133,10 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   const code = given.get('datacenter')!
   const datacenterId = known.datacenters.get(code)
   if (code === '') wrong('datacenter', 'Datacenter is required')
-  else if (datacenterId === undefined) wrong('datacenter', `There is no datacenter ${code.slice(0, 40)}`)
-  else if (before && before.datacenter_id !== datacenterId) wrong('datacenter', `The datacenter of a subnet is fixed: it is in ${before.datacenter_code}`)
+  else if (datacenterId === undefined)
+    wrong('datacenter', `There is no datacenter ${code.slice(0, 40)}`)
+  else if (before && before.datacenter_id !== datacenterId)
+    wrong('datacenter', `The datacenter of a subnet is fixed: it is in ${before.datacenter_code}`)
   checkCluster(given.get('cluster'), before, wrong)
 
   const wanted: Wanted = {
@@ -138,7 +163,8 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
     }),
   }
   const { fields } = subnetProblems(wanted)
-  for (const [field, message] of Object.entries(fields)) wrong(field as Column, field === 'exclude' ? exclusionTrouble(wanted) : message)
+  for (const [field, message] of Object.entries(fields))
+    wrong(field as Column, field === 'exclude' ? exclusionTrouble(wanted) : message)
   const isCompared = before === null || troubles.length === 0
   const isPlaced = isCompared && datacenterId !== undefined && fields['cidr'] === undefined
   return {
@@ -146,12 +172,17 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
     before,
     wanted: troubles.length === 0 ? canonical(wanted) : null,
     name: isCompared && named.success ? named.data : null,
-    place: isPlaced ? { cidr: formatCidr(parseCidr(wanted.cidr)!), datacenter_id: datacenterId } : null,
+    place: isPlaced
+      ? { cidr: formatCidr(parseCidr(wanted.cidr)!), datacenter_id: datacenterId }
+      : null,
     troubles,
   }
 }
 
-/** Why exclusions are invalid. The message has no line number, because a cell's entries have no lines of their own. */
+/**
+ * Why exclusions are invalid. The message has no line number, because a cell's entries have no
+ * lines of their own.
+ */
 function exclusionTrouble({ exclude, cidr }: Wanted): string {
   const read = readExclusions(exclude, parseCidr(cidr.trim()))
   return read.ok ? 'No usable addresses remain after exclusions' : read.what
@@ -160,7 +191,11 @@ function exclusionTrouble({ exclude, cidr }: Wanted): string {
 type Wrong = (column: Column | null, message: string) => void
 
 /** The subnet that a row changes; null if the row creates a subnet or has an invalid id. */
-function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong): SubnetRow | null {
+function identify(
+  given: ReadonlyMap<Column, string>,
+  known: Known,
+  wrong: Wrong,
+): SubnetRow | null {
   const id = (given.get('id') ?? '').toLowerCase()
   const version = given.get('version') ?? ''
   if (id === '') {
@@ -169,11 +204,16 @@ function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong
   }
   const before = known.subnets.get(id)
   if (!before) {
-    wrong('id', `There is no subnet with the id ${id.slice(0, 40)}. Leave the id empty to add a subnet`)
+    wrong(
+      'id',
+      `There is no subnet with the id ${id.slice(0, 40)}. Leave the id empty to add a subnet`,
+    )
     return null
   }
-  if (version === '') wrong('version', 'A row with an id needs the version that it was exported with')
-  else if (version !== String(before.version)) wrong('version', `Changed by ${before.updated_by} since it was exported. Export it again`)
+  if (version === '')
+    wrong('version', 'A row with an id needs the version that it was exported with')
+  else if (version !== String(before.version))
+    wrong('version', `Changed by ${before.updated_by} since it was exported. Export it again`)
   return before
 }
 
@@ -183,9 +223,14 @@ function checkCluster(text: string | undefined, before: SubnetRow | null, wrong:
   const inOrder = (names: readonly string[]) => names.toSorted().join(separator)
   const named = text.split(separator).flatMap((n) => n.trim() || [])
   if (inOrder(named) === inOrder(before?.clusters.map((c) => c.name) ?? [])) return
-  const now = before && before.clusters.length > 0 ? `the subnet is assigned to ${clustersOf(before)}` : 'the subnet is not assigned'
+  const now =
+    before && before.clusters.length > 0
+      ? `the subnet is assigned to ${clustersOf(before)}`
+      : 'the subnet is not assigned'
   wrong(
     'cluster',
-    before ? `An import does not change the cluster: ${now}. Use Assign Subnets` : 'A new subnet has no cluster. Use Assign Subnets after it is added',
+    before
+      ? `An import does not change the cluster: ${now}. Use Assign Subnets`
+      : 'A new subnet has no cluster. Use Assign Subnets after it is added',
   )
 }

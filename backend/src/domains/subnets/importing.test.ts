@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { csvColumns, importLimits, subnetExport, subnetGet, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  csvColumns,
+  importLimits,
+  subnetExport,
+  subnetGet,
+  subnetImport,
+  subnetList,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
@@ -9,7 +18,10 @@ const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const poznan = await addDatacenter(operator, 'POZ')
 const warsaw = await addDatacenter(operator, 'WAW')
-const cluster = await addCluster(backend, poznan.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
+const cluster = await addCluster(backend, poznan.id, 'alpha', {
+  pod: '172.16.0.0/16',
+  service: '172.17.0.0/16',
+})
 const known = await addSubnet(operator, poznan.id, 'imported-a', '203.0.113.0/28')
 
 const send = async (csv: string, more: { dry_run?: boolean } = {}, by = operator) => {
@@ -19,8 +31,10 @@ const send = async (csv: string, more: { dry_run?: boolean } = {}, by = operator
 }
 const lines = (...rows: string[]) => rows.map((r) => `${r}\r\n`).join('')
 const exported = async (query: object = {}) => (await operator.call(subnetExport, { query })).text
-const stored = async (by = operator) => (await by.call(subnetList, { query: { per_page: 1000 } })).answer!.items
-const problems = async (...rows: string[]) => (await send(lines(...rows))).problems.map((p) => `${p.line} ${p.column ?? '-'}: ${p.message}`)
+const stored = async (by = operator) =>
+  (await by.call(subnetList, { query: { per_page: 1000 } })).answer!.items
+const problems = async (...rows: string[]) =>
+  (await send(lines(...rows))).problems.map((p) => `${p.line} ${p.column ?? '-'}: ${p.message}`)
 
 test('rows become subnets, with defaults for missing columns and values', async () => {
   const by = await (await startBackend()).signIn({ role: 'operator' })
@@ -52,21 +66,43 @@ test('rows become subnets, with defaults for missing columns and values', async 
       total: 12,
       version: 1,
     },
-    { name: 'imported-b', cidr: '2001:db8::/64', gateway: null, vlan_id: null, exclude: [], first_and_last: false, purpose: 'management' },
+    {
+      name: 'imported-b',
+      cidr: '2001:db8::/64',
+      gateway: null,
+      vlan_id: null,
+      exclude: [],
+      first_and_last: false,
+      purpose: 'management',
+    },
   ])
 })
 
 test('importing an export changes nothing', async () => {
-  const subnet = await addSubnet(operator, poznan.id, 'exported', '10.1.0.0/24', { gateway: '10.1.0.1', exclude: ['10.1.0.64/26', '10.1.0.9'], vlan_id: 7 })
+  const subnet = await addSubnet(operator, poznan.id, 'exported', '10.1.0.0/24', {
+    gateway: '10.1.0.1',
+    exclude: ['10.1.0.64/26', '10.1.0.9'],
+    vlan_id: 7,
+  })
   await assign(backend, subnet, cluster)
-  const shared = await addSubnet(operator, poznan.id, 'shared', '10.2.0.0/24', { purpose: 'management' })
-  for (const id of [cluster, await addCluster(backend, poznan.id, 'beta', { pod: '172.18.0.0/16', service: '172.19.0.0/16' })])
+  const shared = await addSubnet(operator, poznan.id, 'shared', '10.2.0.0/24', {
+    purpose: 'management',
+  })
+  for (const id of [
+    cluster,
+    await addCluster(backend, poznan.id, 'beta', {
+      pod: '172.18.0.0/16',
+      service: '172.19.0.0/16',
+    }),
+  ])
     await assign(backend, shared, id)
   const { text, headers } = await operator.call(subnetExport)
   expect(headers['content-disposition']).toBe('attachment; filename="subnets.csv"')
   const [header, ...rows] = text.split('\r\n')
   expect(header).toBe(csvColumns.join())
-  expect(rows).toContain(`${subnet.id},1,exported,10.1.0.0/24,10.1.0.1,7,10.1.0.9;10.1.0.64-10.1.0.127,false,workload,${poznan.code},alpha`)
+  expect(rows).toContain(
+    `${subnet.id},1,exported,10.1.0.0/24,10.1.0.1,7,10.1.0.9;10.1.0.64-10.1.0.127,false,workload,${poznan.code},alpha`,
+  )
   expect(rows.find((r) => r.includes(shared.id))).toContain(`${poznan.code},alpha;beta`)
   for (const csv of [
     text,
@@ -87,7 +123,13 @@ test('importing an export changes nothing', async () => {
     expect(new Set(answer.rows.map((r) => r.does))).toEqual(new Set(['nothing']))
     expect(answer.rows).toHaveLength((await stored()).length)
   }
-  expect(await Promise.all([subnet, shared].map(async ({ id }) => (await operator.call(subnetGet, { params: { id } })).answer!.version))).toEqual([1, 1])
+  expect(
+    await Promise.all(
+      [subnet, shared].map(
+        async ({ id }) => (await operator.call(subnetGet, { params: { id } })).answer!.version,
+      ),
+    ),
+  ).toEqual([1, 1])
   expect(await exported()).toBe(text)
   // The export follows the filters of the list.
   expect((await exported({ q: '10.1.0.9' })).split('\r\n').filter(Boolean)).toHaveLength(2)
@@ -133,7 +175,9 @@ test('every problem of every row is reported with its line, and nothing is writt
     '8 cidr: CIDR is required',
     '9 version: Only a row with an id may have a version',
     '9 cluster: A new subnet has no cluster. Use Assign Subnets after it is added',
-    expect.stringMatching(/^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave the id empty to add a subnet$/) as string,
+    expect.stringMatching(
+      /^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave the id empty to add a subnet$/,
+    ) as string,
     "11 id: There is no subnet with the id =cmd|' /c calc'!a1. Leave the id empty to add a subnet",
     '12 version: A row with an id needs the version that it was exported with',
     '13 cidr: Overlaps with the pod network 172.16.0.0/16 of cluster alpha',
@@ -171,11 +215,16 @@ test.each([
   ['name,cidr', ['1 -: The column datacenter is missing']],
   ['name;cidr;datacenter', ['1 -: Columns must be separated by commas, not semicolons']],
   ['name,cidr,datacenter,name', ['1 -: The column name appears twice']],
-  ['name,cidr,datacenter,owner', [`1 -: There is no column "owner". Columns are ${csvColumns.join(', ')}`]],
+  [
+    'name,cidr,datacenter,owner',
+    [`1 -: There is no column "owner". Columns are ${csvColumns.join(', ')}`],
+  ],
   ['name,cidr,datacenter,', [`1 -: There is no column "". Columns are ${csvColumns.join(', ')}`]],
   ['"name,cidr', ['1 -: A quote is not closed']],
   ['\n\n', ['1 -: The file is empty']],
-])('the header %j is refused', async (header, wrong) => expect(await problems(header)).toEqual(wrong))
+])('the header %j is refused', async (header, wrong) =>
+  expect(await problems(header)).toEqual(wrong),
+)
 
 test('a header with too many columns is refused with a short list of errors', async () => {
   const columns = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
@@ -183,11 +232,15 @@ test('a header with too many columns is refused with a short list of errors', as
   expect(found).toHaveLength(23)
   expect(found).toContain('1 -: 99980 more columns are not known')
   expect(await problems(','.repeat(importLimits.bytes - 8))).toHaveLength(4)
-  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name appears twice'])
+  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual([
+    '1 -: The column name appears twice',
+  ])
 })
 
 test('an unclosed quote is reported together with the problems of the rows before it', async () => {
-  expect(await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x')).toEqual([
+  expect(
+    await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x'),
+  ).toEqual([
     '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
     '2 datacenter: There is no datacenter x',
     '3 -: A quote is not closed',
@@ -196,29 +249,56 @@ test('an unclosed quote is reported together with the problems of the rows befor
 
 test('a file of more than a megabyte or 5,000 rows is refused', async () => {
   const sentence = 'A file is at most 1 MiB'
-  const refused = await operator.call(subnetImport, { body: { csv: 'x'.repeat(importLimits.bytes + 1) } })
-  expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', fields: { csv: sentence } } })
+  const refused = await operator.call(subnetImport, {
+    body: { csv: 'x'.repeat(importLimits.bytes + 1) },
+  })
+  expect(refused).toMatchObject({
+    status: 422,
+    problem: { code: 'invalid', fields: { csv: sentence } },
+  })
   // The limit counts bytes: in UTF-8 this letter has two.
-  expect((await operator.call(subnetImport, { body: { csv: 'ż'.repeat(importLimits.bytes / 2 + 1) } })).problem).toMatchObject({ fields: { csv: sentence } })
-  expect((await operator.call(subnetImport, { body: { csv: '"'.repeat(importLimits.bytes) } })).status).toBe(200)
-  expect((await operator.call(subnetImport, { body: { csv: '' } })).problem).toMatchObject({ fields: { csv: 'The file is empty' } })
+  expect(
+    (await operator.call(subnetImport, { body: { csv: 'ż'.repeat(importLimits.bytes / 2 + 1) } }))
+      .problem,
+  ).toMatchObject({ fields: { csv: sentence } })
+  expect(
+    (await operator.call(subnetImport, { body: { csv: '"'.repeat(importLimits.bytes) } })).status,
+  ).toBe(200)
+  expect((await operator.call(subnetImport, { body: { csv: '' } })).problem).toMatchObject({
+    fields: { csv: 'The file is empty' },
+  })
   expect((await operator.call(subnetImport, { body: { csv: 'name\u0000' } })).status).toBe(422)
-  expect((await operator.call(subnetImport, { body: { csv: 'x'.repeat(4 * importLimits.bytes) } })).status).toBe(413)
+  expect(
+    (await operator.call(subnetImport, { body: { csv: 'x'.repeat(4 * importLimits.bytes) } }))
+      .status,
+  ).toBe(413)
   const row = (n: number) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${warsaw.code}`
-  expect(await problems('name,cidr,datacenter', ...Array.from({ length: importLimits.rows + 1 }, (_, n) => row(n)))).toEqual([
-    `${importLimits.rows + 2} -: A file has at most 5\u202f000 rows`,
-  ])
+  expect(
+    await problems(
+      'name,cidr,datacenter',
+      ...Array.from({ length: importLimits.rows + 1 }, (_, n) => row(n)),
+    ),
+  ).toEqual([`${importLimits.rows + 2} -: A file has at most 5\u202f000 rows`])
 })
 
 test('a dry run checks the rows without writing them', async () => {
   const before = await stored()
-  const answer = await send(lines('name,cidr,datacenter', `dry,10.30.0.0/24,${poznan.code}`), { dry_run: true })
-  expect(answer).toEqual({ written: false, problems: [], rows: [{ line: 2, name: 'dry', cidr: '10.30.0.0/24', does: 'create' }] })
+  const answer = await send(lines('name,cidr,datacenter', `dry,10.30.0.0/24,${poznan.code}`), {
+    dry_run: true,
+  })
+  expect(answer).toEqual({
+    written: false,
+    problems: [],
+    rows: [{ line: 2, name: 'dry', cidr: '10.30.0.0/24', does: 'create' }],
+  })
   expect(await stored()).toEqual(before)
 })
 
 test('a row with an id changes that subnet, and missing columns keep their values', async () => {
-  const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', { gateway: '10.40.0.1', vlan_id: 4 })
+  const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', {
+    gateway: '10.40.0.1',
+    vlan_id: 4,
+  })
   const two = await addSubnet(operator, poznan.id, 'two', '10.41.0.0/24')
   // The subnets swap names and CIDRs, and one no longer has a gateway.
   const answer = await send(
@@ -228,7 +308,11 @@ test('a row with an id changes that subnet, and missing columns keep their value
       `${two.id.toUpperCase()},1,one,10.40.0.0/24,${poznan.code},10.40.0.9`,
     ),
   )
-  expect(answer).toMatchObject({ written: true, problems: [], rows: [{ does: 'update' }, { does: 'update' }] })
+  expect(answer).toMatchObject({
+    written: true,
+    problems: [],
+    rows: [{ does: 'update' }, { does: 'update' }],
+  })
   expect((await operator.call(subnetGet, { params: { id: one.id } })).answer).toMatchObject({
     name: 'two',
     cidr: '10.41.0.0/24',
@@ -262,7 +346,8 @@ test("an import can't make changes that assigned subnets do not allow", async ()
   const subnet = await addSubnet(operator, poznan.id, 'guarded', '10.50.0.0/24')
   await assign(backend, subnet, cluster, { uses: { '10.50.0.7': 'default/web' } })
   await addServer(backend, poznan.id, 'calm-otter-9', '10.51.0.9')
-  const row = (cidr: string, exclude: string, purpose: string, named: string) => `${subnet.id},1,guarded,${cidr},${exclude},${purpose},${poznan.code},${named}`
+  const row = (cidr: string, exclude: string, purpose: string, named: string) =>
+    `${subnet.id},1,guarded,${cidr},${exclude},${purpose},${poznan.code},${named}`
   const columns = 'id,version,name,cidr,exclude,purpose,datacenter,cluster'
   expect(await problems(columns, row('10.50.0.0/25', '', 'workload', 'alpha'))).toEqual([
     '2 cidr: This subnet is assigned to alpha. Unassign it before changing the CIDR',
@@ -286,11 +371,18 @@ test("an import can't make changes that assigned subnets do not allow", async ()
     await sql`update subnet_assignment set state = 'active'`.execute(backend.platform.db)
     return answer!.status
   }
-  expect((await send(lines(columns, row('10.50.0.0/24', '10.50.0.8', 'workload', 'alpha')))).written).toBe(true)
+  expect(
+    (await send(lines(columns, row('10.50.0.0/24', '10.50.0.8', 'workload', 'alpha')))).written,
+  ).toBe(true)
   expect(await status()).toBe('applying')
-  expect((await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { vlan_id: 5 } })).status).toBe(200)
+  expect(
+    (await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { vlan_id: 5 } })).status,
+  ).toBe(200)
   expect(await status()).toBe('active')
-  expect((await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { exclude: [] } })).status).toBe(200)
+  expect(
+    (await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { exclude: [] } }))
+      .status,
+  ).toBe(200)
   expect(await status()).toBe('applying')
 })
 
@@ -298,22 +390,31 @@ test('a file is imported completely or not at all, even during concurrent writes
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
-  const file = (from: number) => lines('name,cidr,datacenter', ...Array.from({ length: 20 }, (_, n) => `f${from}-${n},10.0.${from + n}.0/24,${place.code}`))
+  const file = (from: number) =>
+    lines(
+      'name,cidr,datacenter',
+      ...Array.from({ length: 20 }, (_, n) => `f${from}-${n},10.0.${from + n}.0/24,${place.code}`),
+    )
   // Each file overlaps with the next.
-  const answers = await Promise.all([0, 10, 20, 30, 40].map((from) => by.call(subnetImport, { body: { csv: file(from) } })))
+  const answers = await Promise.all(
+    [0, 10, 20, 30, 40].map((from) => by.call(subnetImport, { body: { csv: file(from) } })),
+  )
   const written = answers.filter((a) => a.answer!.written)
   const all = (await by.call(subnetList, { query: { per_page: 1000 } })).answer!
   expect(written.length).toBeGreaterThan(0)
   expect(all.total).toBe(20 * written.length)
   for (const refused of answers.filter((a) => !a.answer!.written)) {
     expect(refused.answer!.problems.length).toBeGreaterThanOrEqual(10)
-    for (const p of refused.answer!.problems) expect(p.message).toMatch(/^Overlaps with subnet f\d+-\d+ \(10\.0\.\d+\.0\/24\) in PL-POZ-1$/)
+    for (const p of refused.answer!.problems)
+      expect(p.message).toMatch(/^Overlaps with subnet f\d+-\d+ \(10\.0\.\d+\.0\/24\) in PL-POZ-1$/)
   }
   await own.publish()
   const { rows } = await sql<{
     action: string
     n: number
-  }>`select action, count(*)::int as n from audit_entry where action like 'subnet.%' group by action`.execute(own.platform.db)
+  }>`select action, count(*)::int as n from audit_entry where action like 'subnet.%' group by action`.execute(
+    own.platform.db,
+  )
   expect(rows).toEqual([{ action: 'subnet.created', n: all.total }])
 })
 
@@ -324,12 +425,20 @@ test('an import that violates a constraint of the database is rolled back', asyn
     await sql`insert into subnet (name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
       values ('past-the-lock', ${poznan.id}, '10.61.0.0/24', 254, now(), now(), 'test')`.execute(tx)
     sent = operator.call(subnetImport, {
-      body: { csv: lines('name,cidr,datacenter', `first,10.60.0.0/24,${poznan.code}`, `second,10.61.0.0/25,${poznan.code}`) },
+      body: {
+        csv: lines(
+          'name,cidr,datacenter',
+          `first,10.60.0.0/24,${poznan.code}`,
+          `second,10.61.0.0/25,${poznan.code}`,
+        ),
+      },
     })
     await expect
       .poll(async () => {
         const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'transactionid'`.execute(backend.platform.db)
+          where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'transactionid'`.execute(
+          backend.platform.db,
+        )
         return rows[0]!.n
       })
       .toBeGreaterThan(0)
@@ -342,18 +451,40 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
-  // Each row is compared with two thousand servers with ten addresses each and the networks of a hundred clusters.
+  // Each row is compared with two thousand servers with ten addresses each and the networks of a
+  // hundred clusters.
   await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
     select 'server-' || n, ${place.id}, '11.0.' || n / 256 || '.' || n % 256, 'unconfirmed', now(), json_build_object('processors', '[]'::json, 'memory', '[]'::json, 'disks', '[]'::json, 'interfaces', '[]'::json, 'addresses', '[]'::json, 'links', json_build_array(json_build_object(
       'name', 'eth0', 'addresses', (select json_agg('11.' || k || '.' || n / 256 || '.' || n % 256 || '/8') from generate_series(1, 9) k)))), now(), now()
     from generate_series(1, 2000) n`.execute(own.platform.db)
-  for (let n = 0; n < 100; n++) await addCluster(own, place.id, `cluster-${n}`, { pod: `172.16.${n}.0/24`, service: `172.17.${n}.0/24` })
-  const file = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${place.code}`))
-  const sent = await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })
+  for (let n = 0; n < 100; n++)
+    await addCluster(own, place.id, `cluster-${n}`, {
+      pod: `172.16.${n}.0/24`,
+      service: `172.17.${n}.0/24`,
+    })
+  const file = lines(
+    'name,cidr,datacenter',
+    ...Array.from(
+      { length: importLimits.rows },
+      (_, n) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${place.code}`,
+    ),
+  )
+  const sent = await by.call(
+    subnetImport,
+    { body: { csv: file } },
+    { idempotencyKey: 'five-thousand' },
+  )
   const answer = sent.answer!
-  expect([answer.written, answer.rows.length, answer.problems]).toEqual([true, importLimits.rows, []])
+  expect([answer.written, answer.rows.length, answer.problems]).toEqual([
+    true,
+    importLimits.rows,
+    [],
+  ])
   // A repeat after a lost answer gets the same answer and changes nothing.
-  expect((await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })).answer).toEqual(answer)
+  expect(
+    (await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' }))
+      .answer,
+  ).toEqual(answer)
   const text = (await by.call(subnetExport)).text
   expect(Buffer.byteLength(text)).toBeLessThan(importLimits.bytes)
   const [first] = (await by.call(subnetList)).answer!.items
@@ -363,12 +494,22 @@ test('five thousand rows are imported in one transaction, and a concurrent remov
   ])
   expect(removed.status).toBe(204)
   const { problems: wrong, rows, written } = again.answer!
-  // Either the import changed the row before the subnet was removed, or the import reports the removal.
+  // Either the import changed the row before the subnet was removed, or the import reports the
+  // removal.
   expect([
     { written: true, updated: [2], wrong: [] },
     { written: false, updated: [], wrong: ['2 id'] },
-  ]).toContainEqual({ written, updated: rows.filter((r) => r.does === 'update').map((r) => r.line), wrong: wrong.map((p) => `${p.line} ${p.column}`) })
+  ]).toContainEqual({
+    written,
+    updated: rows.filter((r) => r.does === 'update').map((r) => r.line),
+    wrong: wrong.map((p) => `${p.line} ${p.column}`),
+  })
   // A file with every kind of error.
-  const wrongRows = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `N_${n},10.0.0.${n & 255}/8,nowhere`))
-  expect((await by.call(subnetImport, { body: { csv: wrongRows } })).answer!.problems.length).toBeGreaterThan(3 * importLimits.rows - 100)
+  const wrongRows = lines(
+    'name,cidr,datacenter',
+    ...Array.from({ length: importLimits.rows }, (_, n) => `N_${n},10.0.0.${n & 255}/8,nowhere`),
+  )
+  expect(
+    (await by.call(subnetImport, { body: { csv: wrongRows } })).answer!.problems.length,
+  ).toBeGreaterThan(3 * importLimits.rows - 100)
 })

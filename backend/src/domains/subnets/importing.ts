@@ -1,4 +1,7 @@
-/** Imports subnets from CSV. Every row is checked, also against the database and the other rows; nothing is written unless all rows are valid. */
+/**
+ * Imports subnets from CSV. Every row is checked, also against the database and the other rows;
+ * nothing is written unless all rows are valid.
+ */
 import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
@@ -27,7 +30,8 @@ export interface SubnetParts {
 }
 type GoodRow = ReadRow & { readonly wanted: Wanted }
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
-const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
+const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] =>
+  before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update'
 
 /** Maximum number of cells in a line: several times the number of columns. */
 const mostCells = 100
@@ -36,13 +40,25 @@ const mostCells = 100
 const batch = 500
 
 /** @param parts `written`: time and author of the written rows */
-export function importing(parts: Platform & SubnetParts & { written: (caller: Caller) => { updated_at: Date; updated_by: string } }) {
+export function importing(
+  parts: Platform &
+    SubnetParts & { written: (caller: Caller) => { updated_at: Date; updated_by: string } },
+) {
   const { db, record, servers, pools, written } = parts
 
-  /** Checks that need other rows or the database. Names and CIDRs are checked in all rows, so that no error hides another; the rest only in valid rows. */
-  const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
+  /**
+   * Checks that need other rows or the database. Names and CIDRs are checked in all rows, so that
+   * no error hides another; the rest only in valid rows.
+   */
+  const judge = async (
+    tx: Tx,
+    rows: readonly ReadRow[],
+    subnets: readonly shown.SubnetRow[],
+    held: readonly ServerAddress[],
+  ): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
-    const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
+    const wrong = (line: number, column: string | null, message: string) =>
+      void troubles.push({ line, column, message })
     const near = neighbours(held, await store.clusterNetworks(tx))
     const changed = new Set(rows.filter(isGood).map((r) => r.before?.id))
     const standing = subnets.filter((s) => !changed.has(s.id))
@@ -52,20 +68,26 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
     const firstByName = new Map<string, number>()
     for (const { line, before, name, wanted } of rows) {
       const same = before && firstById.get(before.id)
-      if (wanted && typeof same === 'number') wrong(line, 'id', `Line ${same} is about the same subnet`)
+      if (wanted && typeof same === 'number')
+        wrong(line, 'id', `Line ${same} is about the same subnet`)
       if (wanted && before) firstById.set(before.id, same ?? line)
       if (name === null) continue
       const namesake = firstByName.get(name)
-      if (namesStanding.has(name)) wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')
+      if (namesStanding.has(name))
+        wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')
       else if (namesake !== undefined) wrong(line, 'name', `Line ${namesake} has the same name`)
       firstByName.set(name, namesake ?? line)
     }
     for (const { line, before, wanted } of rows.filter(isGood)) {
       if (before && isSame(before, wanted)) continue
-      const findings: (Finding | undefined)[] = [shadowedBy(wanted, near), containsServer(wanted, before, near)]
+      const findings: (Finding | undefined)[] = [
+        shadowedBy(wanted, near),
+        containsServer(wanted, before, near),
+      ]
       if (before && before.clusters.length > 0) {
         findings.unshift(fixedWhileAssigned(before, wanted))
-        if (!handsOutSame(before, wanted)) findings.push(takesUsed(wanted, before, before.clusters, await store.uses(tx, before.id)))
+        if (!handsOutSame(before, wanted))
+          findings.push(takesUsed(wanted, before, before.clusters, await store.uses(tx, before.id)))
       }
       for (const finding of findings) if (finding) wrong(line, finding.field, finding.message)
     }
@@ -78,8 +100,11 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
     // Two subnets may swap names or space, so constraints are checked after all writes.
     await store.deferConstraints(tx)
     const updates = rows.filter((r) => doesOf(r) === 'update')
-    for (const { before, wanted } of updates) await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
-    const assigned = updates.filter(({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted))
+    for (const { before, wanted } of updates)
+      await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
+    const assigned = updates.filter(
+      ({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted),
+    )
     await pools.changed(
       tx,
       assigned.map((r) => r.before!.id),
@@ -88,7 +113,12 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
     const ids: string[] = []
     for (let from = 0; from < creations.length; from += batch) {
       const some = creations.slice(from, from + batch)
-      const fresh = some.map((wanted) => ({ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: stamp.updated_at, ...stamp }))
+      const fresh = some.map((wanted) => ({
+        ...columnsOf(wanted),
+        datacenter_id: wanted.datacenter_id,
+        created_at: stamp.updated_at,
+        ...stamp,
+      }))
       const made = await store.insert(tx, fresh)
       ids.push(...made.map((m) => m.id))
     }
@@ -99,25 +129,44 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
       const old = before.get(row.id)
       const target = { kind: 'subnet', id: row.id, name: row.name }
       const action = old ? ('subnet.updated' as const) : ('subnet.created' as const)
-      return { action, target, ...(old && { before: audited(old) }), after: audited(row), event: { version: row.version } }
+      return {
+        action,
+        target,
+        ...(old && { before: audited(old) }),
+        after: audited(row),
+        event: { version: row.version },
+      }
     })
     await record(tx, caller, changes)
   }
 
   /** Ids of the subnets that the file may change. Their rows are locked during the import. */
   const idsIn = (body: readonly CsvRecord[], columns: readonly string[]): string[] =>
-    body.map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '').filter((id) => z.uuid().safeParse(id).success)
+    body
+      .map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '')
+      .filter((id) => z.uuid().safeParse(id).success)
 
-  /** Explains a constraint that was violated in spite of the checks: a datacenter was removed, or a subnet was written without the lock. */
+  /**
+   * Explains a constraint that was violated in spite of the checks: a datacenter was removed, or a
+   * subnet was written without the lock.
+   */
   const explained = (error: unknown): unknown =>
-    ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(violatedConstraint(error) ?? '')
-      ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import the file again.')
+    ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(
+      violatedConstraint(error) ?? '',
+    )
+      ? new Problem(
+          'conflict',
+          'Something else was changed at the same moment. Nothing was written: please import the file again.',
+        )
       : error
 
-  /** @throws Problem invalid if the file is too large, conflict if a concurrent change interfered */
+  /**
+   * @throws Problem invalid if the file is too large, conflict if a concurrent change interfered
+   */
   return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
     const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
-    if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
+    if (tooLarge)
+      throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
     // Spreadsheets may end a file with rows that contain only commas; these don't count as records.
     const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
     const [head, ...body] = records
@@ -138,12 +187,22 @@ export function importing(parts: Platform & SubnetParts & { written: (caller: Ca
       await store.lockNetworks(tx)
       await store.lock(tx, idsIn(body, header.columns))
       const [subnets, datacenters] = [await shown.all(tx, {}), await store.datacenterCodes(tx)]
-      const known = { subnets: new Map(subnets.map((s) => [s.id, s])), datacenters: new Map(datacenters.map((d) => [d.code, d.id])) }
+      const known = {
+        subnets: new Map(subnets.map((s) => [s.id, s])),
+        datacenters: new Map(datacenters.map((d) => [d.code, d.id])),
+      }
       const read = body.map((row) => readRow(row, header.columns, known))
       const good = read.filter(isGood)
       const own = read.flatMap(({ line, troubles }) => troubles.map((t) => ({ line, ...t })))
-      const problems = [...unreadable, ...own, ...(await judge(tx, read, subnets, held))].toSorted((a, b) => a.line - b.line)
-      const rows = good.map((row) => ({ line: row.line, name: row.wanted.name, cidr: row.wanted.cidr, does: doesOf(row) }))
+      const problems = [...unreadable, ...own, ...(await judge(tx, read, subnets, held))].toSorted(
+        (a, b) => a.line - b.line,
+      )
+      const rows = good.map((row) => ({
+        line: row.line,
+        name: row.wanted.name,
+        cidr: row.wanted.cidr,
+        does: doesOf(row),
+      }))
       const writes = problems.length === 0 && !dry_run
       if (writes) await write(tx, caller, good)
       return { written: writes, rows, problems }

@@ -1,7 +1,12 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { subnetGet, subnetList, subnetUpdate, type SubnetStatus } from '#contract/network/subnets.ts'
+import {
+  subnetGet,
+  subnetList,
+  subnetUpdate,
+  type SubnetStatus,
+} from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { stopwatch } from '../../testing/waiting.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
@@ -14,11 +19,28 @@ const networks = { pod: '172.16.0.0/16', service: '172.17.0.0/16' }
 const alpha = await addCluster(backend, poznan.id, 'alpha', networks)
 const beta = await addCluster(backend, poznan.id, 'beta', networks)
 
-const states: Record<string, { state: Exclude<SubnetStatus, 'unassigned'>; cluster: string; uses: Record<string, string> | null; reason?: string }> = {
-  'a-front': { state: 'active', cluster: beta, uses: { '203.0.113.5': 'default/web', '203.0.113.6': 'default/api' } },
+const states: Record<
+  string,
+  {
+    state: Exclude<SubnetStatus, 'unassigned'>
+    cluster: string
+    uses: Record<string, string> | null
+    reason?: string
+  }
+> = {
+  'a-front': {
+    state: 'active',
+    cluster: beta,
+    uses: { '203.0.113.5': 'default/web', '203.0.113.6': 'default/api' },
+  },
   'b-back': { state: 'applying', cluster: alpha, uses: null, reason: 'Waiting for the cluster' },
   'c-six': { state: 'draining', cluster: alpha, uses: { '2001:db8:77::5': 'default/six' } },
-  'd-broken': { state: 'error', cluster: beta, uses: { '10.1.4.9': 'default/x' }, reason: 'The pool conflicts with another one' },
+  'd-broken': {
+    state: 'error',
+    cluster: beta,
+    uses: { '10.1.4.9': 'default/x' },
+    reason: 'The pool conflicts with another one',
+  },
 }
 const declared: [string, string, string, object][] = [
   ['a-front', poznan.id, '203.0.113.0/29', { gateway: '203.0.113.1', vlan_id: 30 }],
@@ -32,9 +54,13 @@ for (const [name, place, cidr, more] of declared) {
   const subnet = await addSubnet(operator, place, name, cidr, more)
   const { cluster, ...assigned } = states[name] ?? {}
   if (cluster) await assign(backend, subnet, cluster, assigned)
-  if (subnet.purpose === 'management') for (const id of [alpha, beta]) await assign(backend, subnet, id, { uses: null })
+  if (subnet.purpose === 'management')
+    for (const id of [alpha, beta]) await assign(backend, subnet, id, { uses: null })
 }
-await addServer(backend, poznan.id, 'calm-otter-1', '10.200.0.10', ['10.200.0.10/24', '10.200.0.11/24'])
+await addServer(backend, poznan.id, 'calm-otter-1', '10.200.0.10', [
+  '10.200.0.10/24',
+  '10.200.0.11/24',
+])
 await addServer(backend, warsaw.id, 'calm-otter-2', '10.200.0.12')
 
 const list = async (query: object) => {
@@ -62,7 +88,9 @@ test.each([
   ['an underscore', '_', ''],
   ['an injection', "' or 1=1 --", ''],
   ['an octal address', '010.1.0.9', ''],
-])('a search for %s finds the right subnets', async (_what, q, found) => expect(await names({ q })).toBe(found))
+])('a search for %s finds the right subnets', async (_what, q, found) =>
+  expect(await names({ q })).toBe(found),
+)
 
 test.each([
   [{ status: 'active' }, 'af'],
@@ -76,10 +104,19 @@ test.each([
   [{ type: 'IPv6' }, 'c'],
   [{ purpose: 'management' }, 'f'],
   [{ datacenter: poznan.code, type: 'IPv4', cluster: 'beta', q: '10.' }, 'df'],
-])('filtering by %j returns the right subnets', async (query, found) => expect(await names(query)).toBe(found))
+])('filtering by %j returns the right subnets', async (query, found) =>
+  expect(await names(query)).toBe(found),
+)
 
 test('an unknown filter, column or page is refused', async () => {
-  for (const query of [{ state: 'active' }, { status: 'gone' }, { sort: 'total' }, { page: 0 }, { per_page: 1001 }, { q: 'x'.repeat(201) }])
+  for (const query of [
+    { state: 'active' },
+    { status: 'gone' },
+    { sort: 'total' },
+    { page: 0 },
+    { per_page: 1001 },
+    { q: 'x'.repeat(201) },
+  ])
     expect((await operator.call(subnetList, { query: query as never })).status).toBe(400)
 })
 
@@ -98,7 +135,9 @@ test.each([
   ['used', 'ecdfab'],
   ['-used', 'afdceb'],
   ['status', 'dcbafe'],
-])('sorting by %s puts subnets without a value last', async (sort, order) => expect(await names({ sort })).toBe(order))
+])('sorting by %s puts subnets without a value last', async (sort, order) =>
+  expect(await names({ sort })).toBe(order),
+)
 
 test('the second page continues after the first', async () => {
   expect(await list({ per_page: 4, page: 2, sort: '-name' })).toMatchObject({
@@ -119,12 +158,35 @@ test('the list shows status, reason and used addresses, with null for unknown va
     clusters: [{ id: beta, name: 'beta' }],
     observed_at: expect.any(String) as string,
   })
-  expect(items.get('b-back')).toMatchObject({ status: 'applying', reason: 'Waiting for the cluster', used: null, observed_at: null })
-  expect(items.get('c-six')).toMatchObject({ status: 'draining', type: 'IPv6', used: 1, total: null })
-  expect(items.get('d-broken')).toMatchObject({ status: 'error', reason: 'The pool conflicts with another one' })
-  expect(items.get('e-free')).toMatchObject({ status: 'unassigned', reason: null, used: 0, clusters: [] })
+  expect(items.get('b-back')).toMatchObject({
+    status: 'applying',
+    reason: 'Waiting for the cluster',
+    used: null,
+    observed_at: null,
+  })
+  expect(items.get('c-six')).toMatchObject({
+    status: 'draining',
+    type: 'IPv6',
+    used: 1,
+    total: null,
+  })
+  expect(items.get('d-broken')).toMatchObject({
+    status: 'error',
+    reason: 'The pool conflicts with another one',
+  })
+  expect(items.get('e-free')).toMatchObject({
+    status: 'unassigned',
+    reason: null,
+    used: 0,
+    clusters: [],
+  })
   // Servers of the subnet's datacenter use the addresses of a management subnet.
-  expect(items.get('f-servers')).toMatchObject({ purpose: 'management', status: 'active', used: 2, clusters: [{ name: 'alpha' }, { name: 'beta' }] })
+  expect(items.get('f-servers')).toMatchObject({
+    purpose: 'management',
+    status: 'active',
+    used: 2,
+    clusters: [{ name: 'alpha' }, { name: 'beta' }],
+  })
 })
 
 /** mulberry32 */
@@ -155,49 +217,80 @@ test('on random subnets, the number of used addresses agrees with an address-by-
     const prefix = bits - Math.floor(random() * 9)
     const cidr = parseCidr(family === 4 ? `100.64.${n}.0/${prefix}` : `fd00:${n}::/${prefix}`)!
     const spell = (value: bigint) => formatAddress({ family, value })
-    const every = Array.from({ length: Number(lastOf(cidr) - cidr.base) + 1 }, (_, i) => cidr.base + BigInt(i))
+    const every = Array.from(
+      { length: Number(lastOf(cidr) - cidr.base) + 1 },
+      (_, i) => cidr.base + BigInt(i),
+    )
     const any = () => every[Math.floor(random() * every.length)]!
     const [from, to] = [any(), any()].toSorted((a, b) => (a < b ? -1 : 1))
     const gateway = prefix <= bits - 2 && random() < 0.5 ? cidr.base + 1n : null
     const excluded = random() < 0.6 ? every.filter((v) => v >= from! && v <= to!) : []
     const firstAndLast = random() < 0.3
-    const isEnd = (v: bigint) => !firstAndLast && prefix <= bits - 2 && (v === cidr.base || (family === 4 && v === lastOf(cidr)))
+    const isEnd = (v: bigint) =>
+      !firstAndLast &&
+      prefix <= bits - 2 &&
+      (v === cidr.base || (family === 4 && v === lastOf(cidr)))
     const handedOut = every.filter((v) => !isEnd(v) && v !== gateway && !excluded.includes(v))
     if (handedOut.length === 0) continue
-    const subnet = await addSubnet(by.operator, place, `random-${n}`, `${spell(cidr.base)}/${prefix}`, {
-      gateway: gateway === null ? null : spell(gateway),
-      exclude: excluded.length === 0 ? [] : [`${spell(from!)}-${spell(to!)}`],
-      first_and_last: firstAndLast,
-    })
+    const subnet = await addSubnet(
+      by.operator,
+      place,
+      `random-${n}`,
+      `${spell(cidr.base)}/${prefix}`,
+      {
+        gateway: gateway === null ? null : spell(gateway),
+        exclude: excluded.length === 0 ? [] : [`${spell(from!)}-${spell(to!)}`],
+        first_and_last: firstAndLast,
+      },
+    )
     const used = every.filter(() => random() < 0.4)
-    await assign(by.backend, subnet, cluster, { uses: Object.fromEntries(used.map((v) => [spell(v), 'default/any'])) })
+    await assign(by.backend, subnet, cluster, {
+      uses: Object.fromEntries(used.map((v) => [spell(v), 'default/any'])),
+    })
     const { answer } = await by.operator.call(subnetGet, { params: { id: subnet.id } })
-    expect([answer!.cidr, answer!.total, answer!.used]).toEqual([subnet.cidr, handedOut.length, used.filter((v) => handedOut.includes(v)).length])
+    expect([answer!.cidr, answer!.total, answer!.used]).toEqual([
+      subnet.cidr,
+      handedOut.length,
+      used.filter((v) => handedOut.includes(v)).length,
+    ])
   }
 })
 
 test('a subnet with a thousand exclusions and tens of thousands of addresses in use is shown within a second', async () => {
   const { by, place, cluster } = await ownWorld()
   const { db } = by.backend.platform
-  const exclude = Array.from({ length: 1000 }, (_, i) => `10.33.${i >> 2}.${10 + 60 * (i & 3)}-10.33.${i >> 2}.${12 + 60 * (i & 3)}`)
-  const subnet = await addSubnet(by.operator, place, 'h-large', '10.33.0.0/16', { gateway: '10.33.0.1', exclude })
+  const exclude = Array.from(
+    { length: 1000 },
+    (_, i) => `10.33.${i >> 2}.${10 + 60 * (i & 3)}-10.33.${i >> 2}.${12 + 60 * (i & 3)}`,
+  )
+  const subnet = await addSubnet(by.operator, place, 'h-large', '10.33.0.0/16', {
+    gateway: '10.33.0.1',
+    exclude,
+  })
   await assign(by.backend, subnet, cluster, { uses: { '10.33.0.2': 'default/a' } })
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
-    select ${subnet.id}, ${cluster}, '10.33.0.0'::inet + n, 'default/service-' || n from generate_series(3, 30002) n`.execute(db)
+    select ${subnet.id}, ${cluster}, '10.33.0.0'::inet + n, 'default/service-' || n from generate_series(3, 30002) n`.execute(
+    db,
+  )
   const passedMs = stopwatch()
   const { used } = (await by.operator.call(subnetGet, { params: { id: subnet.id } })).answer!
   expect(passedMs()).toBeLessThan(1_000)
-  // Exclusions between 10.33.0.2 and 10.33.117.50: four ranges of three addresses in each full block of 256, and one range in the last 51 addresses.
+  // Exclusions between 10.33.0.2 and 10.33.117.50: four ranges of three addresses in each full
+  // block of 256, and one range in the last 51 addresses.
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
 
 test('addresses are formatted as PostgreSQL formats them', async () => {
   const random = seeded(11)
   const values = Array.from({ length: 500 }, () => {
-    const groups = Array.from({ length: 8 }, () => (random() < 0.5 ? 0n : BigInt(Math.floor(random() * 65_536))))
+    const groups = Array.from({ length: 8 }, () =>
+      random() < 0.5 ? 0n : BigInt(Math.floor(random() * 65_536)),
+    )
     return (0x2001n << 112n) | (groups.reduce((v, g) => (v << 16n) | g, 0n) & ((1n << 112n) - 1n))
   }).map((value) => formatAddress({ family: 6, value }))
-  const { rows } = await sql<{ text: string }>`select host(a::inet) as text from unnest(${values}::text[]) with ordinality as u (a, n) order by n`.execute(
+  const { rows } = await sql<{
+    text: string
+  }>`select host(a::inet) as text from unnest(${values}::text[]) with ordinality as u (a, n) order by n`.execute(
     backend.platform.db,
   )
   expect(rows.map((r) => r.text)).toEqual(values)
@@ -212,14 +305,24 @@ test('a list of ten thousand subnets is searched and sorted within a second', as
     select 'n-' || n, ${place.id}, ('10.' || n / 256 || '.' || n % 256 || '.0/24')::cidr, 254, now(), now(), 'test' from generate_series(0, 9999) n`.execute(
     own.platform.db,
   )
-  for (const query of [{}, { sort: '-used' as const }, { q: '10.20.3.4' }, { q: '20.3', sort: 'cidr' as const, per_page: 1000 }]) {
+  for (const query of [
+    {},
+    { sort: '-used' as const },
+    { q: '10.20.3.4' },
+    { q: '20.3', sort: 'cidr' as const, per_page: 1000 },
+  ]) {
     const passedMs = stopwatch()
     const { answer } = await by.call(subnetList, { query })
     expect(answer!.total).toBeGreaterThan(0)
     expect(passedMs()).toBeLessThan(1000)
   }
   expect(
-    (await by.call(subnetUpdate, { params: { id: (await by.call(subnetList)).answer!.items[0]!.id }, body: { cidr: '10.0.1.0/24' } })).problem,
+    (
+      await by.call(subnetUpdate, {
+        params: { id: (await by.call(subnetList)).answer!.items[0]!.id },
+        body: { cidr: '10.0.1.0/24' },
+      })
+    ).problem,
   ).toMatchObject({
     error: `Overlaps with subnet n-1 (10.0.1.0/24) in ${place.code}`,
   })

@@ -1,5 +1,16 @@
-/** What else uses the address space of subnets: servers, cluster networks and other subnets. Sorted only once, so that thousands can be compared. */
-import { type Address, type Cidr, contains, lastOf, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+/**
+ * What else uses the address space of subnets: servers, cluster networks and other subnets. Sorted
+ * only once, so that thousands can be compared.
+ */
+import {
+  type Address,
+  type Cidr,
+  contains,
+  lastOf,
+  overlap,
+  parseAddress,
+  parseCidr,
+} from '#contract/network/addresses.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
 import type { ReadRow } from './csv-rows.ts'
@@ -19,7 +30,9 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
     return parsed ? [{ ...h, parsed }] : []
   })
   const sorted = Map.groupBy(
-    placed.toSorted((a, b) => (a.parsed.value < b.parsed.value ? -1 : a.parsed.value > b.parsed.value ? 1 : 0)),
+    placed.toSorted((a, b) =>
+      a.parsed.value < b.parsed.value ? -1 : a.parsed.value > b.parsed.value ? 1 : 0,
+    ),
     (p) => p.parsed.family,
   )
   const networks = Map.groupBy(
@@ -32,16 +45,28 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
     (n) => n.cluster.datacenter_id,
   )
   return {
-    /** Servers' addresses inside of a CIDR, in order. A private address in another datacenter isn't the same address. */
+    /**
+     * Servers' addresses inside of a CIDR, in order. A private address in another datacenter isn't
+     * the same address.
+     */
     serversIn(cidr: Cidr, datacenterId: string): Placed[] {
       const all = sorted.get(cidr.family) ?? []
       const last = lastOf(cidr)
       const found: Placed[] = []
-      for (let at = firstFrom(all, cidr.base); at < all.length && all[at]!.parsed.value <= last; at++) found.push(all[at]!)
+      for (
+        let at = firstFrom(all, cidr.base);
+        at < all.length && all[at]!.parsed.value <= last;
+        at++
+      )
+        found.push(all[at]!)
       return isPrivate(cidr) ? found.filter((p) => p.datacenter_id === datacenterId) : found
     },
-    /** The first network that shares addresses with a CIDR, among the networks of the datacenter's clusters. */
-    shadow: (cidr: Cidr, datacenterId: string) => networks.get(datacenterId)?.find((n) => overlap(n.cidr, cidr)),
+    /**
+     * The first network that shares addresses with a CIDR, among the networks of the datacenter's
+     * clusters.
+     */
+    shadow: (cidr: Cidr, datacenterId: string) =>
+      networks.get(datacenterId)?.find((n) => overlap(n.cidr, cidr)),
   }
 }
 
@@ -67,19 +92,34 @@ interface Spaced {
 }
 
 /**
- * One finding for each row that shares address space with another row or with an unchanged subnet. Two CIDRs are either disjoint, or one contains the
- * other, so one pass in the order of first addresses finds all overlaps.
+ * One finding for each row that shares address space with another row or with an unchanged subnet.
+ * Two CIDRs are either disjoint, or one contains the other, so one pass in the order of first
+ * addresses finds all overlaps.
  */
-export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'place'>[], standing: readonly SubnetRow[]): { line: number; message: string }[] {
+export function overlapsAmong(
+  rows: readonly Pick<ReadRow, 'line' | 'name' | 'place'>[],
+  standing: readonly SubnetRow[],
+): { line: number; message: string }[] {
   const placed = [
     ...rows.flatMap(({ line, name, place }) => (place ? [{ ...place, name, line, code: '' }] : [])),
     ...standing.map((s) => ({ ...s, line: null, code: s.datacenter_code })),
-  ].map(({ cidr: text, datacenter_id, name, line, code }) => ({ scope: scopeOf(text, datacenter_id), cidr: parseCidr(text)!, text, name, line, code }))
+  ].map(({ cidr: text, datacenter_id, name, line, code }) => ({
+    scope: scopeOf(text, datacenter_id),
+    cidr: parseCidr(text)!,
+    text,
+    name,
+    line,
+    code,
+  }))
   const found = new Map<number, string>()
   for (const all of Map.groupBy(placed, (p) => p.scope).values()) {
     const enclosing: Spaced[] = []
     for (const one of all.toSorted(inOrder)) {
-      while (enclosing.length > 0 && !contains(enclosing.at(-1)!.cidr, { family: one.cidr.family, value: one.cidr.base })) enclosing.pop()
+      while (
+        enclosing.length > 0 &&
+        !contains(enclosing.at(-1)!.cidr, { family: one.cidr.family, value: one.cidr.base })
+      )
+        enclosing.pop()
       const outer = enclosing.at(-1)
       if (outer) tell(found, outer, one)
       enclosing.push(one)
@@ -88,14 +128,27 @@ export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'pl
   return [...found].map(([line, message]) => ({ line, message }))
 }
 
-/** Order by family, first address, size (larger first). Of equal CIDRs, an unchanged subnet comes first, then the rows by line. */
+/**
+ * Order by family, first address, size (larger first). Of equal CIDRs, an unchanged subnet comes
+ * first, then the rows by line.
+ */
 const inOrder = (a: Spaced, b: Spaced): number =>
   a.cidr.family - b.cidr.family ||
-  (a.cidr.base < b.cidr.base ? -1 : a.cidr.base > b.cidr.base ? 1 : a.cidr.prefix - b.cidr.prefix || (a.line ?? 0) - (b.line ?? 0))
+  (a.cidr.base < b.cidr.base
+    ? -1
+    : a.cidr.base > b.cidr.base
+      ? 1
+      : a.cidr.prefix - b.cidr.prefix || (a.line ?? 0) - (b.line ?? 0))
 
-/** If two rows overlap, the later row gets the finding; if a row and an unchanged subnet overlap, the row does. */
+/**
+ * If two rows overlap, the later row gets the finding; if a row and an unchanged subnet overlap,
+ * the row does.
+ */
 function tell(found: Map<number, string>, outer: Spaced, inner: Spaced): void {
-  const [wrong, other] = inner.line !== null && (outer.line === null || inner.line > outer.line) ? [inner, outer] : [outer, inner]
+  const [wrong, other] =
+    inner.line !== null && (outer.line === null || inner.line > outer.line)
+      ? [inner, outer]
+      : [outer, inner]
   if (wrong.line === null || found.has(wrong.line)) return
   found.set(
     wrong.line,

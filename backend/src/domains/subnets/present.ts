@@ -1,4 +1,7 @@
-/** Converts subnets between their forms: as requested by users, canonical (stored and compared), shown, and audited. */
+/**
+ * Converts subnets between their forms: as requested by users, canonical (stored and compared),
+ * shown, and audited.
+ */
 import { formatAddress, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { canonicalExclusions, type SubnetText, totalOf } from '#contract/network/subnet-rules.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
@@ -11,7 +14,16 @@ export interface Wanted extends SubnetText {
 }
 
 /** The canonical form of a subnet, which must be valid by `subnetProblems`. */
-export function canonical({ name, datacenter_id, cidr: text, gateway, vlan_id, exclude, first_and_last, purpose }: Wanted): Wanted {
+export function canonical({
+  name,
+  datacenter_id,
+  cidr: text,
+  gateway,
+  vlan_id,
+  exclude,
+  first_and_last,
+  purpose,
+}: Wanted): Wanted {
   const cidr = parseCidr(text)!
   return {
     name,
@@ -27,11 +39,18 @@ export function canonical({ name, datacenter_id, cidr: text, gateway, vlan_id, e
 
 /** Whether the same addresses may be assigned from two canonical subnets. */
 export const handsOutSame = (a: SubnetText, b: SubnetText): boolean =>
-  a.cidr === b.cidr && a.gateway === b.gateway && a.first_and_last === b.first_and_last && a.exclude.join() === b.exclude.join()
+  a.cidr === b.cidr &&
+  a.gateway === b.gateway &&
+  a.first_and_last === b.first_and_last &&
+  a.exclude.join() === b.exclude.join()
 
 /** Whether overwriting `a` with `b` would change nothing. Both are canonical. */
 export const isSame = (a: Wanted, b: Wanted): boolean =>
-  handsOutSame(a, b) && a.name === b.name && a.vlan_id === b.vlan_id && a.purpose === b.purpose && a.datacenter_id === b.datacenter_id
+  handsOutSame(a, b) &&
+  a.name === b.name &&
+  a.vlan_id === b.vlan_id &&
+  a.purpose === b.purpose &&
+  a.datacenter_id === b.datacenter_id
 
 /** The columns of a canonical subnet, without the datacenter, which never changes. */
 export function columnsOf(wanted: Wanted) {
@@ -40,7 +59,13 @@ export function columnsOf(wanted: Wanted) {
 }
 
 /** Converts a row to the contract's subnet. */
-export const present = ({ datacenter_id: id, datacenter_code: code, updated_by: _by, scope: _scope, ...row }: SubnetRow): Subnet => ({
+export const present = ({
+  datacenter_id: id,
+  datacenter_code: code,
+  updated_by: _by,
+  scope: _scope,
+  ...row
+}: SubnetRow): Subnet => ({
   ...row,
   type: row.cidr.includes(':') ? 'IPv6' : 'IPv4',
   datacenter: { id, code },
@@ -52,7 +77,17 @@ export const present = ({ datacenter_id: id, datacenter_code: code, updated_by: 
 })
 
 /** The audited fields of a subnet, without observed ones. */
-export const audited = ({ name, cidr, gateway, vlan_id, exclude, first_and_last, purpose, datacenter_code: datacenter, version }: SubnetRow) => ({
+export const audited = ({
+  name,
+  cidr,
+  gateway,
+  vlan_id,
+  exclude,
+  first_and_last,
+  purpose,
+  datacenter_code: datacenter,
+  version,
+}: SubnetRow) => ({
   name,
   cidr,
   gateway,

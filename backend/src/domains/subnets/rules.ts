@@ -1,4 +1,7 @@
-/** Rules that compare a subnet with other objects. Pure, so that a single change and an import of thousands of rows are checked in the same way. */
+/**
+ * Rules that compare a subnet with other objects. Pure, so that a single change and an import of
+ * thousands of rows are checked in the same way.
+ */
 import { type Address, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
@@ -19,9 +22,14 @@ export interface Finding {
 }
 
 /** The scope in which a CIDR must be unique, like the database's `subnet.scope`. */
-export const scopeOf = (cidr: string, datacenterId: string): string => (isPrivate(parseCidr(cidr)!) ? datacenterId : 'public')
+export const scopeOf = (cidr: string, datacenterId: string): string =>
+  isPrivate(parseCidr(cidr)!) ? datacenterId : 'public'
 
-export const nameTaken: Finding = { code: 'name_taken', field: 'name', message: nameSentences('Subnet').taken }
+export const nameTaken: Finding = {
+  code: 'name_taken',
+  field: 'name',
+  message: nameSentences('Subnet').taken,
+}
 
 export const overlaps = (other: Neighbour): Finding => ({
   code: 'subnet_overlap',
@@ -37,13 +45,23 @@ export function fixedWhileAssigned(
 ): Finding | undefined {
   const [cluster] = before.clusters
   const related = cluster && { related: { kind: 'cluster', ...cluster } as const }
-  const ofCidr = cidr === before.cidr ? undefined : canChangeCidr({ ...before, clusters: [...before.clusters] })
-  if (ofCidr?.ok === false) return { code: 'subnet_assigned', field: 'cidr', message: ofCidr.reason, ...related }
-  const ofPurpose = purpose === before.purpose ? undefined : canChangePurpose({ ...before, clusters: [...before.clusters] })
-  return ofPurpose?.ok === false ? { code: 'subnet_assigned', field: 'purpose', message: ofPurpose.reason, ...related } : undefined
+  const ofCidr =
+    cidr === before.cidr ? undefined : canChangeCidr({ ...before, clusters: [...before.clusters] })
+  if (ofCidr?.ok === false)
+    return { code: 'subnet_assigned', field: 'cidr', message: ofCidr.reason, ...related }
+  const ofPurpose =
+    purpose === before.purpose
+      ? undefined
+      : canChangePurpose({ ...before, clusters: [...before.clusters] })
+  return ofPurpose?.ok === false
+    ? { code: 'subnet_assigned', field: 'purpose', message: ofPurpose.reason, ...related }
+    : undefined
 }
 
-/** Finding if the subnet overlaps a cluster's pod or service network: traffic to its addresses would reach pods or services instead of the subnet. */
+/**
+ * Finding if the subnet overlaps a cluster's pod or service network: traffic to its addresses would
+ * reach pods or services instead of the subnet.
+ */
 export function shadowedBy(wanted: Wanted, near: Neighbours): Finding | undefined {
   const shadow = near.shadow(parseCidr(wanted.cidr)!, wanted.datacenter_id)
   return (
@@ -63,8 +81,15 @@ function newly(after: SubnetText, before: SubnetText | null): (address: Address)
   return (address) => now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
 }
 
-/** Finding if a cluster could assign a server's own address. Only addresses that the change adds count. */
-export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: Subnet['purpose'] }) | null, near: Neighbours): Finding | undefined {
+/**
+ * Finding if a cluster could assign a server's own address. Only addresses that the change adds
+ * count.
+ */
+export function containsServer(
+  wanted: Wanted,
+  before: (SubnetText & { purpose: Subnet['purpose'] }) | null,
+  near: Neighbours,
+): Finding | undefined {
   if (wanted.purpose !== 'workload') return undefined
   const servers = near.serversIn(parseCidr(wanted.cidr)!, wanted.datacenter_id)
   if (servers.length === 0) return undefined
@@ -84,9 +109,18 @@ export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: 
 const mostListed = 10
 
 /** Finding if a cluster uses addresses that may no longer be assigned after the change. */
-export function takesUsed(wanted: Wanted, before: SubnetText, clusters: SubnetRow['clusters'], uses: readonly Use[]): Finding | undefined {
+export function takesUsed(
+  wanted: Wanted,
+  before: SubnetText,
+  clusters: SubnetRow['clusters'],
+  uses: readonly Use[],
+): Finding | undefined {
   const isLost = newly(before, wanted)
-  const lost = [...new Map(uses.filter((u) => isLost(parseAddress(u.address)!)).map((u) => [u.address, u])).values()]
+  const lost = [
+    ...new Map(
+      uses.filter((u) => isLost(parseAddress(u.address)!)).map((u) => [u.address, u]),
+    ).values(),
+  ]
   const [first] = lost
   if (!first) return undefined
   const listed = lost.slice(0, mostListed).map((u) => `${u.address} (${u.used_by})`)
@@ -94,13 +128,17 @@ export function takesUsed(wanted: Wanted, before: SubnetText, clusters: SubnetRo
   const cluster = clusters.find((c) => c.name === first.cluster_name)
   return {
     code: 'subnet_in_use',
-    field: wanted.gateway !== before.gateway && lost.some((u) => u.address === wanted.gateway) ? 'gateway' : 'exclude',
+    field:
+      wanted.gateway !== before.gateway && lost.some((u) => u.address === wanted.gateway)
+        ? 'gateway'
+        : 'exclude',
     message: `In use by cluster ${first.cluster_name}: ${listed.join(', ')}${more}. Free ${lost.length === 1 ? 'it' : 'them'} first`,
     ...(cluster && { related: { kind: 'cluster', ...cluster } }),
   }
 }
 
-export const asProblem = ({ code, field, message, related }: Finding): Problem => new Problem(code, message, { [field]: message }, undefined, related)
+export const asProblem = ({ code, field, message, related }: Finding): Problem =>
+  new Problem(code, message, { [field]: message }, undefined, related)
 
 export function demand(finding: Finding | undefined): void {
   if (finding) throw asProblem(finding)

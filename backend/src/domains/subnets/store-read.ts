@@ -1,4 +1,6 @@
-/** SQL for showing subnets, including assignments and uses of the pools domain, which it only reads. */
+/**
+ * SQL for showing subnets, including assignments and uses of the pools domain, which it only reads.
+ */
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
 import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import type { Input } from '#contract/operation.ts'
@@ -11,16 +13,22 @@ type On = Db | Tx
 
 /** A subnet with everything that is shown. */
 export type SubnetRow = Awaited<ReturnType<typeof all>>[number]
-/** Servers' addresses, from which the utilisation of management subnets is counted. Without them the utilisation is unknown. */
+/**
+ * Servers' addresses, from which the utilisation of management subnets is counted. Without them the
+ * utilisation is unknown.
+ */
 type Held = readonly ServerAddress[]
 
 /** Part of an IPv6 text in PostgreSQL's notation: lower case, groups without leading zeros. */
 const asWritten = (text: string): string =>
-  /^[0-9a-f:/]+$/i.test(text) && text.includes(':') ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1') : text
+  /^[0-9a-f:/]+$/i.test(text) && text.includes(':')
+    ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1')
+    : text
 
 /**
- * Compares addresses and CIDRs by value, so that every notation finds them: an address finds the subnets that contain it, a CIDR the subnets that overlap it.
- * A CIDR with host bits set is corrected to the network that was probably meant.
+ * Compares addresses and CIDRs by value, so that every notation finds them: an address finds the
+ * subnets that contain it, a CIDR the subnets that overlap it. A CIDR with host bits set is
+ * corrected to the network that was probably meant.
  */
 function search(q: string): RawBuilder<SqlBool> {
   const address = parseAddress(q)
@@ -44,15 +52,19 @@ const excluded = sql`unnest(subnet.exclude) as e (entry) cross join lateral (
   offset 0) as r`
 
 /**
- * Number of assignable addresses that the clusters use. Excluded addresses are counted separately, each range by the primary key:
- * comparing every address with every exclusion would take seconds if there are thousands.
+ * Number of assignable addresses that the clusters use. Excluded addresses are counted separately,
+ * each range by the primary key: comparing every address with every exclusion would take seconds if
+ * there are thousands.
  */
 const byClusters = sql`(
   (select count(distinct u.address)::int from subnet_use u where u.subnet_id = subnet.id and ${usable})
   - (select coalesce(sum((select count(distinct u.address) from subnet_use u where u.subnet_id = subnet.id and u.address between r.first and r.last and ${usable})), 0)::int
       from ${excluded}))`
 
-/** Number of used addresses. Computed only for the rows of the page, unless the list is sorted by it. */
+/**
+ * Number of used addresses. Computed only for the rows of the page, unless the list is sorted by
+ * it.
+ */
 const usedOf = (held: Held | undefined) => {
   const byServers = held
     ? sql`(select count(distinct u.address)::int from unnest(${held.map((h) => h.datacenter_id)}::uuid[], ${held.map((h) => h.address)}::inet[]) as u (datacenter_id, address)
@@ -80,9 +92,15 @@ const shown = (on: On) =>
           .groupBy('a.subnet_id')
           .select([
             'a.subnet_id',
-            sql<{ id: string; name: string }[]>`json_agg(json_build_object('id', c.id, 'name', c.name) order by c.name)`.as('clusters'),
+            sql<
+              { id: string; name: string }[]
+            >`json_agg(json_build_object('id', c.id, 'name', c.name) order by c.name)`.as(
+              'clusters',
+            ),
             sql<string>`min(c.name)`.as('first_cluster'),
-            sql<Exclude<SubnetStatus, 'unassigned'>>`(array_agg(a.state order by ${byUrgency}))[1]`.as('state'),
+            sql<
+              Exclude<SubnetStatus, 'unassigned'>
+            >`(array_agg(a.state order by ${byUrgency}))[1]`.as('state'),
             sql<string | null>`(array_agg(a.reason order by ${byUrgency}))[1]`.as('reason'),
             sql<boolean>`bool_and(a.used is not null)`.as('told'),
             sql<Date | null>`min(a.observed_at)`.as('observed_at'),
@@ -121,7 +139,9 @@ const readers = (held?: Held): SqlReaders<typeof subnetList.list> => ({
     status: sql`array_position(array['error', 'draining', 'applying', 'active', 'unassigned'], ${status})`,
   },
   filters: {
-    cluster: (wanted) => sql`exists (select from subnet_assignment a join cluster c on c.id = a.cluster_id
+    cluster: (
+      wanted,
+    ) => sql`exists (select from subnet_assignment a join cluster c on c.id = a.cluster_id
       where a.subnet_id = subnet.id and (c.name = ${wanted} or c.id::text = ${wanted}))`,
     datacenter: (wanted) => sql`(datacenter.code = ${wanted} or datacenter.id::text = ${wanted})`,
     status: (wanted) => sql`${status} = ${wanted}`,
@@ -133,11 +153,14 @@ const readers = (held?: Held): SqlReaders<typeof subnetList.list> => ({
   nullsLast: true,
 })
 
-export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held) => readPage(whole(on, held), subnetList.list, readers(held), query)
+export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held) =>
+  readPage(whole(on, held), subnetList.list, readers(held), query)
 
 /** All matching subnets, by name. */
-export const all = (on: On, filters: Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>) =>
-  narrowed(whole(on), subnetList.list, readers(), filters).orderBy(byName).execute()
+export const all = (
+  on: On,
+  filters: Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>,
+) => narrowed(whole(on), subnetList.list, readers(), filters).orderBy(byName).execute()
 
 export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<SubnetRow[]> =>
   whole(on, held)
@@ -145,11 +168,14 @@ export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<Subn
     .orderBy(byName)
     .execute()
 
-export const byId = async (on: On, id: string, held?: Held): Promise<SubnetRow | undefined> => (await byIds(on, [id], held))[0]
+export const byId = async (on: On, id: string, held?: Held): Promise<SubnetRow | undefined> =>
+  (await byIds(on, [id], held))[0]
 
 export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
   whole(on)
-    .where('subnet.id', 'in', (e) => e.selectFrom('subnet_assignment').select('subnet_id').where('cluster_id', '=', clusterId))
+    .where('subnet.id', 'in', (e) =>
+      e.selectFrom('subnet_assignment').select('subnet_id').where('cluster_id', '=', clusterId),
+    )
     .orderBy(byName)
     .execute()
 

@@ -1,4 +1,6 @@
-/** SQL for locking, writing and comparing subnets. `store-read.ts` has the queries for showing them. */
+/**
+ * SQL for locking, writing and comparing subnets. `store-read.ts` has the queries for showing them.
+ */
 import { type Insertable, sql, type SqlBool, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
@@ -8,11 +10,13 @@ import type { Tables } from '../../db/tables.gen.ts'
 type On = Db | Tx
 export type NewSubnetRow = Omit<Insertable<Tables['subnet']>, 'id' | 'version'>
 /**
- * Each transaction that adds a network (a subnet, or the pods and services of a cluster) takes this lock first: of two concurrent transactions the second sees
- * the first one's network and can name it in its message. The constraints of the tables are a second safeguard.
+ * Each transaction that adds a network (a subnet, or the pods and services of a cluster) takes this
+ * lock first: of two concurrent transactions the second sees the first one's network and can name
+ * it in its message. The constraints of the tables are a second safeguard.
  */
 const networksLock = 7_219_004_116
-export const lockNetworks = (tx: Tx) => sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
+export const lockNetworks = (tx: Tx) =>
+  sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
 
 /** Names and CIDRs of a cluster's subnets. */
 export const namesByCluster = (on: On, clusterIds: readonly string[]) =>
@@ -42,18 +46,31 @@ export const lock = (tx: Tx, ids: readonly string[]) =>
     .execute()
 
 /** Locks the rows, then reads them, so that joined data is protected by the lock too. */
-export async function locked(tx: Tx, ids: readonly string[], held?: readonly ServerAddress[]): Promise<SubnetRow[]> {
+export async function locked(
+  tx: Tx,
+  ids: readonly string[],
+  held?: readonly ServerAddress[],
+): Promise<SubnetRow[]> {
   await lock(tx, ids)
   return byIds(tx, ids, held)
 }
 
-/** Defers the uniqueness checks of names and address space to the end of the transaction, or to `demandConstraints`. */
-export const deferConstraints = (tx: Tx) => sql`set constraints subnet_name, subnet_overlap deferred`.execute(tx)
-export const demandConstraints = (tx: Tx) => sql`set constraints subnet_name, subnet_overlap immediate`.execute(tx)
+/**
+ * Defers the uniqueness checks of names and address space to the end of the transaction, or to
+ * `demandConstraints`.
+ */
+export const deferConstraints = (tx: Tx) =>
+  sql`set constraints subnet_name, subnet_overlap deferred`.execute(tx)
+export const demandConstraints = (tx: Tx) =>
+  sql`set constraints subnet_name, subnet_overlap immediate`.execute(tx)
 
-export const datacenterCodes = (on: On) => on.selectFrom('datacenter').select(['id', 'code']).execute()
+export const datacenterCodes = (on: On) =>
+  on.selectFrom('datacenter').select(['id', 'code']).execute()
 
-export const insert = (tx: Tx, subnets: readonly NewSubnetRow[]): Promise<{ id: string; name: string }[]> =>
+export const insert = (
+  tx: Tx,
+  subnets: readonly NewSubnetRow[],
+): Promise<{ id: string; name: string }[]> =>
   tx
     .insertInto('subnet')
     .values([...subnets])
@@ -110,8 +127,16 @@ export const clusterNetworks = (on: On, datacenterId?: string) =>
     .execute()
 
 /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
-export const inDatacenter = (on: On, datacenterId: string): Promise<{ name: string; cidr: string }[]> =>
-  on.selectFrom('subnet').select(['name', 'cidr']).where('datacenter_id', '=', datacenterId).orderBy('name').execute()
+export const inDatacenter = (
+  on: On,
+  datacenterId: string,
+): Promise<{ name: string; cidr: string }[]> =>
+  on
+    .selectFrom('subnet')
+    .select(['name', 'cidr'])
+    .where('datacenter_id', '=', datacenterId)
+    .orderBy('name')
+    .execute()
 
 /** The columns that an address map needs. */
 export const mapOf = (on: On, id: string) =>
@@ -130,8 +155,8 @@ export const mapOf = (on: On, id: string) =>
 export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
 
 /**
- * Addresses in use by clusters, in order and separated by spaces, and their users, one line for each address.
- * The results are single texts, because rows would cost more than everything else.
+ * Addresses in use by clusters, in order and separated by spaces, and their users, one line for
+ * each address. The results are single texts, because rows would cost more than everything else.
  */
 export const usesInOrder = (on: On, subnetId: string) =>
   on
@@ -145,7 +170,10 @@ export const usesInOrder = (on: On, subnetId: string) =>
         .orderBy('cluster_id')
         .as('u'),
     )
-    .select([sql<string>`coalesce(string_agg(host(u.address), ' '), '')`.as('addresses'), sql<string>`coalesce(string_agg(u.used_by, chr(10)), '')`.as('by')])
+    .select([
+      sql<string>`coalesce(string_agg(host(u.address), ' '), '')`.as('addresses'),
+      sql<string>`coalesce(string_agg(u.used_by, chr(10)), '')`.as('by'),
+    ])
     .executeTakeFirstOrThrow()
 
 /** Addresses in use by clusters, in order, with the cluster. */
@@ -153,7 +181,11 @@ export const uses = (on: On, subnetId: string) =>
   on
     .selectFrom('subnet_use')
     .innerJoin('cluster', 'cluster.id', 'subnet_use.cluster_id')
-    .select([sql<string>`host(subnet_use.address)`.as('address'), 'subnet_use.used_by', 'cluster.name as cluster_name'])
+    .select([
+      sql<string>`host(subnet_use.address)`.as('address'),
+      'subnet_use.used_by',
+      'cluster.name as cluster_name',
+    ])
     .where('subnet_use.subnet_id', '=', subnetId)
     .orderBy('subnet_use.address')
     .orderBy('subnet_use.used_by')

@@ -32,15 +32,37 @@ import { addressMap, addressRuns } from './address-map.ts'
 import { writeCsv } from '../../csv.ts'
 import { importing, type SubnetParts } from './importing.ts'
 import { neighbours } from './neighbours.ts'
-import { audited, canonical, columnsOf, handsOutSame, isSame, present, type Wanted } from './present.ts'
-import { asProblem, containsServer, demand, fixedWhileAssigned, nameTaken, overlaps, scopeOf, shadowedBy, takesUsed } from './rules.ts'
+import {
+  audited,
+  canonical,
+  columnsOf,
+  handsOutSame,
+  isSame,
+  present,
+  type Wanted,
+} from './present.ts'
+import {
+  asProblem,
+  containsServer,
+  demand,
+  fixedWhileAssigned,
+  nameTaken,
+  overlaps,
+  scopeOf,
+  shadowedBy,
+  takesUsed,
+} from './rules.ts'
 import * as store from './store.ts'
 import * as shown from './store-read.ts'
 import { tableOf } from './csv-rows.ts'
 
 export type Subnets = ReturnType<typeof subnets>
 
-const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({ kind: 'subnet', id, name })
+const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
+  kind: 'subnet',
+  id,
+  name,
+})
 
 /** Limit of the request's size. In JSON a line break or a quote takes two bytes. */
 const largestImport = 2 * importLimits.bytes + 64 * 1024
@@ -50,8 +72,12 @@ export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
   on(subnetList, ({ query }) => domain.list(query))
   serve(app, { isVolatile: true })(subnetGet, ({ params }) => domain.get(params.id))
   on(subnetCreate, ({ caller, body }) => domain.create(caller, body))
-  on(subnetUpdate, ({ caller, params, body, ifMatch }) => domain.update(caller, params.id, body, ifMatch))
-  on(subnetRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(subnetUpdate, ({ caller, params, body, ifMatch }) =>
+    domain.update(caller, params.id, body, ifMatch),
+  )
+  on(subnetRemove, ({ caller, params, ifMatch }) =>
+    domain.remove(caller, params.id, ifMatch).then(() => undefined),
+  )
   on(subnetAddresses, async ({ params }) => new Serialised(await domain.addresses(params.id)))
   on(subnetMap, ({ params }) => domain.map(params.id))
   on(subnetExport, async ({ query, saveAs }) => {
@@ -59,7 +85,9 @@ export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
     saveAs('subnets.csv')
     return text
   })
-  serve(app, { largestBody: largestImport })(subnetImport, ({ caller, body }) => domain.import(caller, body))
+  serve(app, { largestBody: largestImport })(subnetImport, ({ caller, body }) =>
+    domain.import(caller, body),
+  )
 }
 
 export function subnets(parts: Platform & SubnetParts) {
@@ -73,16 +101,38 @@ export function subnets(parts: Platform & SubnetParts) {
     const constraint = violatedConstraint(error)
     if (constraint === 'subnet_name') return asProblem(nameTaken)
     if (constraint === 'subnet_datacenter_id_fkey')
-      return new Problem('not_found', 'There is no such datacenter', { datacenter_id: 'There is no such datacenter' })
+      return new Problem('not_found', 'There is no such datacenter', {
+        datacenter_id: 'There is no such datacenter',
+      })
     if (constraint !== 'subnet_overlap') return error
-    const other = await store.overlapping(db, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
-    return other ? asProblem(overlaps(other)) : new Problem('conflict', 'Another subnet had this range until a moment ago. Please try again.')
+    const other = await store.overlapping(
+      db,
+      wanted.cidr,
+      scopeOf(wanted.cidr, wanted.datacenter_id),
+      id,
+    )
+    return other
+      ? asProblem(overlaps(other))
+      : new Problem(
+          'conflict',
+          'Another subnet had this range until a moment ago. Please try again.',
+        )
   }
 
-  const demandFree = async (tx: Tx, wanted: Wanted, before: shown.SubnetRow | null, held: readonly ServerAddress[]): Promise<void> => {
+  const demandFree = async (
+    tx: Tx,
+    wanted: Wanted,
+    before: shown.SubnetRow | null,
+    held: readonly ServerAddress[],
+  ): Promise<void> => {
     const id = before?.id ?? null
     if (await store.isNameTaken(tx, wanted.name, id)) throw asProblem(nameTaken)
-    const other = await store.overlapping(tx, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
+    const other = await store.overlapping(
+      tx,
+      wanted.cidr,
+      scopeOf(wanted.cidr, wanted.datacenter_id),
+      id,
+    )
     demand(other && overlaps(other))
     const near = neighbours(held, await store.clusterNetworks(tx, wanted.datacenter_id))
     demand(shadowedBy(wanted, near))
@@ -91,7 +141,11 @@ export function subnets(parts: Platform & SubnetParts) {
 
   /** Reads everything that an address map needs, concurrently. */
   const drawn = async (id: string) => {
-    const [row, uses, held] = await Promise.all([store.mapOf(db, id), store.usesInOrder(db, id), servers.addresses()])
+    const [row, uses, held] = await Promise.all([
+      store.mapOf(db, id),
+      store.usesInOrder(db, id),
+      servers.addresses(),
+    ])
     return [existing(row), uses, held] as const
   }
 
@@ -102,9 +156,13 @@ export function subnets(parts: Platform & SubnetParts) {
     },
 
     /** @throws Problem not_found */
-    get: async (id: string): Promise<Subnet> => present(existing(await shown.byId(db, id, await servers.addresses()))),
+    get: async (id: string): Promise<Subnet> =>
+      present(existing(await shown.byId(db, id, await servers.addresses()))),
 
-    /** @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a cluster's networks, a server's address) */
+    /**
+     * @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a
+     * cluster's networks, a server's address)
+     */
     async create(caller: Caller, asked: NewSubnet): Promise<Subnet> {
       const wanted = canonical(asked)
       const addresses = await servers.addresses()
@@ -112,9 +170,21 @@ export function subnets(parts: Platform & SubnetParts) {
         return await inTransaction(db, async (tx) => {
           await store.lockNetworks(tx)
           await demandFree(tx, wanted, null, addresses)
-          const [made] = await store.insert(tx, [{ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: now(), ...written(caller) }])
+          const [made] = await store.insert(tx, [
+            {
+              ...columnsOf(wanted),
+              datacenter_id: wanted.datacenter_id,
+              created_at: now(),
+              ...written(caller),
+            },
+          ])
           const row = existing(await shown.byId(tx, made!.id, addresses))
-          await record(tx, caller, { action: 'subnet.created', target: targetOf(row), after: audited(row), event: { version: row.version } })
+          await record(tx, caller, {
+            action: 'subnet.created',
+            target: targetOf(row),
+            after: audited(row),
+            event: { version: row.version },
+          })
           return present(row)
         })
       } catch (error) {
@@ -122,8 +192,15 @@ export function subnets(parts: Platform & SubnetParts) {
       }
     },
 
-    /** @throws Problem not_found, stale, invalid, subnet_assigned, subnet_in_use, and as `create` */
-    async update(caller: Caller, id: string, change: SubnetChange, ifMatch?: Versions): Promise<Subnet> {
+    /**
+     * @throws Problem not_found, stale, invalid, subnet_assigned, subnet_in_use, and as `create`
+     */
+    async update(
+      caller: Caller,
+      id: string,
+      change: SubnetChange,
+      ifMatch?: Versions,
+    ): Promise<Subnet> {
       const addresses = await servers.addresses()
       let wanted: Wanted | undefined
       try {
@@ -132,16 +209,19 @@ export function subnets(parts: Platform & SubnetParts) {
           const before = current((await store.locked(tx, [id], addresses))[0], ifMatch)
           const whole = { ...before, ...definedOf(change) }
           const cidr = parseCidr(whole.cidr)
-          if (cidr) demand(fixedWhileAssigned(before, { cidr: formatCidr(cidr), purpose: whole.purpose }))
+          if (cidr)
+            demand(fixedWhileAssigned(before, { cidr: formatCidr(cidr), purpose: whole.purpose }))
           const { fields } = subnetProblems(whole)
           const [problem] = Object.values(fields)
           if (problem !== undefined) throw new Problem('invalid', problem, { ...fields })
           wanted = canonical(whole)
           if (isSame(before, wanted)) return present(before)
           await demandFree(tx, wanted, before, addresses)
-          if (before.clusters.length > 0) demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
+          if (before.clusters.length > 0)
+            demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
-          if (before.clusters.length > 0 && !handsOutSame(before, wanted)) await pools.changed(tx, [id])
+          if (before.clusters.length > 0 && !handsOutSame(before, wanted))
+            await pools.changed(tx, [id])
           const after = existing(await shown.byId(tx, id, addresses))
           await record(tx, caller, {
             action: 'subnet.updated',
@@ -165,9 +245,20 @@ export function subnets(parts: Platform & SubnetParts) {
         const verdict = canRemoveSubnet(subnet)
         const [cluster] = row.clusters
         if (!verdict.ok)
-          throw new Problem(subnet.used ? 'subnet_in_use' : 'subnet_assigned', verdict.reason, undefined, undefined, cluster && { kind: 'cluster', ...cluster })
+          throw new Problem(
+            subnet.used ? 'subnet_in_use' : 'subnet_assigned',
+            verdict.reason,
+            undefined,
+            undefined,
+            cluster && { kind: 'cluster', ...cluster },
+          )
         await store.remove(tx, id)
-        await record(tx, caller, { action: 'subnet.removed', target: targetOf(row), before: audited(row), event: { version: row.version } })
+        await record(tx, caller, {
+          action: 'subnet.removed',
+          target: targetOf(row),
+          before: audited(row),
+          event: { version: row.version },
+        })
       }),
 
     /** The address map as JSON text. @throws Problem not_found */
@@ -175,38 +266,64 @@ export function subnets(parts: Platform & SubnetParts) {
     /** The address map as an object. @throws Problem not_found */
     map: async (id: string): Promise<SubnetMap> => addressMap(...(await drawn(id))),
 
-    export: async (query: Input<typeof subnetExport>['query']): Promise<string> => writeCsv(tableOf(await shown.all(db, query))),
+    export: async (query: Input<typeof subnetExport>['query']): Promise<string> =>
+      writeCsv(tableOf(await shown.all(db, query))),
 
     /** @throws Problem invalid if the text is too large */
     import: importing({ ...parts, written }),
 
-    /** For the overview: the subnets with the highest utilisation. Subnets with unknown utilisation are left out. */
-    fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, await servers.addresses())).map(present),
+    /**
+     * For the overview: the subnets with the highest utilisation. Subnets with unknown utilisation
+     * are left out.
+     */
+    fullest: async (most: number): Promise<Subnet[]> =>
+      (await shown.fullest(db, most, await servers.addresses())).map(present),
     countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
     /** Ids, names and CIDRs of clusters' subnets, by cluster id. */
-    async namesByCluster(on: Db | Tx, clusterIds: readonly string[]): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>> {
+    async namesByCluster(
+      on: Db | Tx,
+      clusterIds: readonly string[],
+    ): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>> {
       const rows = await store.namesByCluster(on, clusterIds)
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)
-      return new Map([...byCluster].map(([clusterId, all]) => [clusterId, all.map(({ id, name, cidr }) => ({ id, name, cidr }))]))
+      return new Map(
+        [...byCluster].map(([clusterId, all]) => [
+          clusterId,
+          all.map(({ id, name, cidr }) => ({ id, name, cidr })),
+        ]),
+      )
     },
     /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
     inDatacenter: store.inDatacenter,
     /**
-     * Called first in a transaction that adds networks (subnets, pods, services) and checks them for overlaps. Order of locks: this lock, the datacenter,
-     * the cluster, subnets by id.
+     * Called first in a transaction that adds networks (subnets, pods, services) and checks them
+     * for overlaps. Order of locks: this lock, the datacenter, the cluster, subnets by id.
      */
     lockNetworks: async (tx: Tx): Promise<void> => void (await store.lockNetworks(tx)),
 
-    /** Locks the rows of subnets in id order until the transaction ends and returns the subnets. Unknown ids are left out. */
-    lockForAssignment: async (tx: Tx, ids: readonly string[]): Promise<Subnet[]> => (await store.locked(tx, ids)).map(present),
+    /**
+     * Locks the rows of subnets in id order until the transaction ends and returns the subnets.
+     * Unknown ids are left out.
+     */
+    lockForAssignment: async (tx: Tx, ids: readonly string[]): Promise<Subnet[]> =>
+      (await store.locked(tx, ids)).map(present),
     /** Like `lockForAssignment`, but without locking. */
-    find: async (on: Db | Tx, ids: readonly string[]): Promise<Subnet[]> => (await shown.byIds(on, ids)).map(present),
-    /** All subnets that are assigned to the cluster, by name, including those that are being drained. */
-    byCluster: async (on: Db | Tx, clusterId: string): Promise<Subnet[]> => (await shown.byCluster(on, clusterId)).map(present),
-    /** Emits events after assignments or addresses in use have changed. Versions don't change, because they count only changes by users. */
+    find: async (on: Db | Tx, ids: readonly string[]): Promise<Subnet[]> =>
+      (await shown.byIds(on, ids)).map(present),
+    /**
+     * All subnets that are assigned to the cluster, by name, including those that are being
+     * drained.
+     */
+    byCluster: async (on: Db | Tx, clusterId: string): Promise<Subnet[]> =>
+      (await shown.byCluster(on, clusterId)).map(present),
+    /**
+     * Emits events after assignments or addresses in use have changed. Versions don't change,
+     * because they count only changes by users.
+     */
     async tellChanged(tx: Tx, caller: Caller, ids: readonly string[]): Promise<void> {
-      for (const { id, version } of await shown.byIds(tx, ids)) await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
+      for (const { id, version } of await shown.byIds(tx, ids))
+        await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
     },
   }
 }
@@ -216,12 +333,21 @@ function existing<Row extends object>(row: Row | undefined): Row {
   if (!row) throw new Problem('not_found', 'There is no such subnet')
   return row
 }
-/** The row that a user wants to change. @throws Problem not_found; stale, which names the user who changed the row */
+/**
+ * The row that a user wants to change. @throws Problem not_found; stale, which names the user who
+ * changed the row
+ */
 function current(row: shown.SubnetRow | undefined, ifMatch: Versions): shown.SubnetRow {
   const found = existing(row)
-  if (!isVersion(ifMatch, found.version)) throw new Problem('stale', `Changed by ${found.updated_by} since you opened it. Review the changes`)
+  if (!isVersion(ifMatch, found.version))
+    throw new Problem(
+      'stale',
+      `Changed by ${found.updated_by} since you opened it. Review the changes`,
+    )
   return found
 }
 
 const definedOf = (change: SubnetChange) =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as { [K in keyof SubnetChange]-?: Exclude<SubnetChange[K], undefined> }
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as {
+    [K in keyof SubnetChange]-?: Exclude<SubnetChange[K], undefined>
+  }

@@ -1,4 +1,7 @@
-/** Shared by the tests of subnets: inserts datacenters, servers and clusters as rows, like their own domains do. */
+/**
+ * Shared by the tests of subnets: inserts datacenters, servers and clusters as rows, like their own
+ * domains do.
+ */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect } from 'vitest'
@@ -6,25 +9,56 @@ import { datacenterCreate } from '#contract/datacenters.ts'
 import { type Subnet, subnetCreate } from '#contract/network/subnets.ts'
 import type { Backend, SignedIn } from '../../testing/backend.ts'
 
-export async function addDatacenter(by: SignedIn, city: string): Promise<{ id: string; code: string }> {
-  const { answer, text } = await by.call(datacenterCreate, { body: { country_code: 'PL', city_code: city, city_name: city } })
+export async function addDatacenter(
+  by: SignedIn,
+  city: string,
+): Promise<{ id: string; code: string }> {
+  const { answer, text } = await by.call(datacenterCreate, {
+    body: { country_code: 'PL', city_code: city, city_name: city },
+  })
   if (!answer) throw new Error(text)
   return answer
 }
 
 /** Adds a valid subnet. */
-export async function addSubnet(by: SignedIn, datacenterId: string, name: string, cidr: string, more: object = {}): Promise<Subnet> {
-  const { answer, text } = await by.call(subnetCreate, { body: { name, cidr, datacenter_id: datacenterId, ...more } })
+export async function addSubnet(
+  by: SignedIn,
+  datacenterId: string,
+  name: string,
+  cidr: string,
+  more: object = {},
+): Promise<Subnet> {
+  const { answer, text } = await by.call(subnetCreate, {
+    body: { name, cidr, datacenter_id: datacenterId, ...more },
+  })
   if (!answer) throw new Error(text)
   return answer
 }
 
-/** Inserts a server that is dialled at `address`; `more` are addresses with prefix that its hardware reports. */
-export async function addServer(backend: Backend, datacenterId: string | null, name: string, address: string, more: readonly string[] = []): Promise<string> {
+/**
+ * Inserts a server that is dialled at `address`; `more` are addresses with prefix that its hardware
+ * reports.
+ */
+export async function addServer(
+  backend: Backend,
+  datacenterId: string | null,
+  name: string,
+  address: string,
+  more: readonly string[] = [],
+): Promise<string> {
   const id = randomUUID()
-  const hardware = JSON.stringify({ links: [{ name: 'eth0', addresses: more }], processors: [], memory: [], disks: [], interfaces: [], addresses: [] })
+  const hardware = JSON.stringify({
+    links: [{ name: 'eth0', addresses: more }],
+    processors: [],
+    memory: [],
+    disks: [],
+    interfaces: [],
+    addresses: [],
+  })
   await sql`insert into server (id, name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
-    values (${id}, ${name}, ${datacenterId}, ${address}, 'unconfirmed', now(), ${hardware}, now(), now())`.execute(backend.platform.db)
+    values (${id}, ${name}, ${datacenterId}, ${address}, 'unconfirmed', now(), ${hardware}, now(), now())`.execute(
+    backend.platform.db,
+  )
   return id
 }
 
@@ -64,15 +98,25 @@ export async function assign(
   const entries = Object.entries(uses ?? {})
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
     select ${subnet.id}, ${clusterId}, u.address, u.used_by
-    from unnest(${entries.map(([a]) => a)}::inet[], ${entries.map(([, by]) => by)}::text[]) as u (address, used_by)`.execute(backend.platform.db)
+    from unnest(${entries.map(([a]) => a)}::inet[], ${entries.map(([, by]) => by)}::text[]) as u (address, used_by)`.execute(
+    backend.platform.db,
+  )
 }
 
-/** Waits until a statement is blocked: by a row of another transaction (`transactionid`), or by `lockNetworks` (`advisory`). */
-export async function untilBlocked(backend: Backend, type: 'transactionid' | 'advisory'): Promise<void> {
+/**
+ * Waits until a statement is blocked: by a row of another transaction (`transactionid`), or by
+ * `lockNetworks` (`advisory`).
+ */
+export async function untilBlocked(
+  backend: Backend,
+  type: 'transactionid' | 'advisory',
+): Promise<void> {
   await expect
     .poll(async () => {
       const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${type}`.execute(backend.platform.db)
+        where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${type}`.execute(
+        backend.platform.db,
+      )
       return rows[0]!.n
     })
     .toBeGreaterThan(0)

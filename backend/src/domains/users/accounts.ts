@@ -1,4 +1,7 @@
-/** Changes of existing accounts. A change that removes permissions ends the account's sessions or makes all processes reload them, in the same transaction. */
+/**
+ * Changes of existing accounts. A change that removes permissions ends the account's sessions or
+ * makes all processes reload them, in the same transaction.
+ */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Selectable } from 'kysely'
@@ -38,19 +41,29 @@ type Row = Selectable<Tables['person']>
 
 export type Accounts = ReturnType<typeof accounts>
 
-const linkOver = () => new Problem('link_over', 'This link was used already, has expired, or was replaced by a newer one. Ask an administrator for a new link.')
+const linkOver = () =>
+  new Problem(
+    'link_over',
+    'This link was used already, has expired, or was replaced by a newer one. Ask an administrator for a new link.',
+  )
 const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at === null
 
 export function userRoutes(app: FastifyInstance, users: Users, accounts: Accounts): void {
   const on = serve(app)
   on(userList, ({ query }) => users.list(query))
   on(userCreate, ({ caller, body }) => users.create(caller, body))
-  on(userUpdate, ({ caller, params, body, ifMatch }) => accounts.update(caller, params.id, body, ifMatch))
+  on(userUpdate, ({ caller, params, body, ifMatch }) =>
+    accounts.update(caller, params.id, body, ifMatch),
+  )
   on(userRemove, ({ caller, params }) => accounts.remove(caller, params.id).then(() => undefined))
   on(userResetPassword, ({ caller, params }) => accounts.resetPassword(caller, params.id))
-  on(userResetSecondFactor, ({ caller, params }) => accounts.resetSecondFactor(caller, params.id).then(() => undefined))
+  on(userResetSecondFactor, ({ caller, params }) =>
+    accounts.resetSecondFactor(caller, params.id).then(() => undefined),
+  )
   on(userUnlock, ({ caller, params }) => accounts.unlock(caller, params.id))
-  on(passwordChange, ({ caller, body }) => accounts.changePassword(signedIn(caller), body).then(() => undefined))
+  on(passwordChange, ({ caller, body }) =>
+    accounts.changePassword(signedIn(caller), body).then(() => undefined),
+  )
   on(passwordResetLook, ({ body }) => accounts.lookAtReset(body))
   on(passwordReset, ({ caller, body }) => accounts.useReset(caller, body).then(() => undefined))
 }
@@ -63,32 +76,69 @@ interface AccountParts extends Platform {
   readonly invitations: Pick<Invitations, 'endOf'>
 }
 
-export function accounts({ db, clock, record, config, open, throttle, secondFactors, users, invitations }: AccountParts) {
+export function accounts({
+  db,
+  clock,
+  record,
+  config,
+  open,
+  throttle,
+  secondFactors,
+  users,
+  invitations,
+}: AccountParts) {
   const now = () => new Date(clock.now())
-  const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
+  const target = (row: Pick<Row, 'id' | 'email'>) =>
+    ({ kind: 'user', id: row.id, name: row.email }) as const
 
   /** Locks the row and returns it. @throws Problem not_found, stale */
-  const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> => existing(await store.lock(tx, id), 'user', ifMatch)
-  const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
+  const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> =>
+    existing(await store.lock(tx, id), 'user', ifMatch)
+  const setPassword = async (
+    tx: Tx,
+    caller: Caller,
+    row: Pick<Row, 'id' | 'email'>,
+    password_hash: string,
+    how: 'changed' | 'reset',
+    but?: string,
+  ) => {
     const after = await store.update(tx, row.id, { password_hash }, now())
-    await record(tx, caller, { action: `user.password_${how}`, target: target(row), event: { name: 'user.updated', version: after.version } })
+    await record(tx, caller, {
+      action: `user.password_${how}`,
+      target: target(row),
+      event: { name: 'user.updated', version: after.version },
+    })
     await open.endAll(tx, caller, row, `password_${how}`, but)
   }
 
-  /** Ends the links that an administrator made, because whoever holds one of them could still become a user. */
+  /**
+   * Ends the links that an administrator made, because whoever holds one of them could still become
+   * a user.
+   */
   const endLinksOf = async (tx: Tx, caller: Caller, row: Row): Promise<void> => {
     await invitations.endOf(tx, caller, row.id)
-    for (const person of await store.removeResetsOf(tx, row.id)) await record(tx, caller, { action: 'user.password_reset_withdrawn', target: target(person) })
+    for (const person of await store.removeResetsOf(tx, row.id))
+      await record(tx, caller, { action: 'user.password_reset_withdrawn', target: target(person) })
   }
 
   return {
     /** @throws Problem not_found, forbidden, stale, last_admin */
-    update: (caller: Caller, id: string, { name, role, disabled }: Input<typeof userUpdate>['body'], ifMatch: Versions): Promise<Person> =>
+    update: (
+      caller: Caller,
+      id: string,
+      { name, role, disabled }: Input<typeof userUpdate>['body'],
+      ifMatch: Versions,
+    ): Promise<Person> =>
       inTransaction(db, async (tx) => {
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id, ifMatch)
-        if ((role !== undefined && role !== row.role) || (disabled === false && row.disabled_at !== null)) demandRole(caller, role ?? row.role)
-        if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
+        if (
+          (role !== undefined && role !== row.role) ||
+          (disabled === false && row.disabled_at !== null)
+        )
+          demandRole(caller, role ?? row.role)
+        if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true))
+          demand(mayStopBeingAdmin(admins.length), 'last_admin')
         const isDisabledAnew = disabled === true && row.disabled_at === null
         const change = {
           ...(name !== undefined && name !== row.name && { name }),
@@ -100,9 +150,16 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         if (Object.keys(change).length === 0) return before
         const { version } = await store.update(tx, id, change, now())
         const after = present(await store.whole(tx, id))
-        await record(tx, caller, { action: 'user.updated', target: target(row), before, after, event: { version } })
+        await record(tx, caller, {
+          action: 'user.updated',
+          target: target(row),
+          before,
+          after,
+          event: { version },
+        })
         if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
-        if (isAdmin(row) && (isDisabledAnew || change.role !== undefined)) await endLinksOf(tx, caller, row)
+        if (isAdmin(row) && (isDisabledAnew || change.role !== undefined))
+          await endLinksOf(tx, caller, row)
         if (isDisabledAnew || change.role !== undefined) await open.rightsChanged(tx, id)
         return after
       }),
@@ -117,12 +174,20 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         await throttle.unlock(tx, row.email)
         await endLinksOf(tx, caller, row)
         const before = present(await store.whole(tx, id))
-        await record(tx, caller, { action: 'user.removed', target: target(row), before, event: { version: row.version } })
+        await record(tx, caller, {
+          action: 'user.removed',
+          target: target(row),
+          before,
+          event: { version: row.version },
+        })
         await store.remove(tx, id)
         await open.rightsChanged(tx, id)
       }),
 
-    /** Creates a link with which the person can set a new password. @throws Problem not_found, forbidden */
+    /**
+     * Creates a link with which the person can set a new password. @throws Problem not_found,
+     * forbidden
+     */
     resetPassword: (caller: Caller, id: string): Promise<Answer<typeof userResetPassword>> =>
       inTransaction(db, async (tx) => {
         await users.demandAdmin(tx, caller)
@@ -131,13 +196,29 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         const token = randomBytes(32).toString('base64url')
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
         const offered_by = caller.kind === 'user' ? caller.userId : null
-        await store.putReset(tx, { person_id: id, hash: hashOf(token), offered_by, created_at: now(), expires_at })
-        await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
+        await store.putReset(tx, {
+          person_id: id,
+          hash: hashOf(token),
+          offered_by,
+          created_at: now(),
+          expires_at,
+        })
+        await record(tx, caller, {
+          action: 'user.password_reset_offered',
+          target: target(row),
+          after: { expires_at: expires_at.toISOString() },
+        })
         // Browsers don't send the fragment, so the token is in no log.
-        return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
+        return {
+          url: `${config.publicUrl}/auth/reset#${token}`,
+          expires_at: expires_at.toISOString(),
+        }
       }),
 
-    /** Removes the second factors of somebody who has lost them, and ends all sessions. @throws Problem not_found, forbidden */
+    /**
+     * Removes the second factors of somebody who has lost them, and ends all sessions. @throws
+     * Problem not_found, forbidden
+     */
     resetSecondFactor: (caller: Caller, id: string): Promise<void> =>
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
@@ -151,19 +232,31 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
         const failures_cleared = await throttle.unlock(tx, row.email)
-        await record(tx, caller, { action: 'user.unlocked', target: target(row), after: { failures_cleared } })
+        await record(tx, caller, {
+          action: 'user.unlocked',
+          target: target(row),
+          after: { failures_cleared },
+        })
         return { failures_cleared }
       }),
 
     /** @throws Problem link_over */
-    async lookAtReset({ token }: Input<typeof passwordResetLook>['body']): Promise<Answer<typeof passwordResetLook>> {
+    async lookAtReset({
+      token,
+    }: Input<typeof passwordResetLook>['body']): Promise<Answer<typeof passwordResetLook>> {
       const found = await store.resetOf(db, hashOf(token), now())
       if (!found) throw linkOver()
       return { email: found.email, expires_at: found.expires_at.toISOString() }
     },
 
-    /** Sets a password with a link. A refused password doesn't use up the link. @throws Problem link_over, invalid */
-    async useReset(caller: Caller, { token, new_password }: Input<typeof passwordReset>['body']): Promise<void> {
+    /**
+     * Sets a password with a link. A refused password doesn't use up the link. @throws Problem
+     * link_over, invalid
+     */
+    async useReset(
+      caller: Caller,
+      { token, new_password }: Input<typeof passwordReset>['body'],
+    ): Promise<void> {
       const hash = hashOf(token)
       const found = await store.resetOf(db, hash, now())
       if (!found) throw linkOver()
@@ -177,16 +270,23 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
     },
 
     /**
-     * Changes the caller's own password; the caller's session stays. Guesses at the old password are throttled like sign-ins.
+     * Changes the caller's own password; the caller's session stays. Guesses at the old password
+     * are throttled like sign-ins.
      * @throws Problem invalid, throttled
      */
-    async changePassword(caller: UserCaller, { password, new_password }: Input<typeof passwordChange>['body']): Promise<void> {
+    async changePassword(
+      caller: UserCaller,
+      { password, new_password }: Input<typeof passwordChange>['body'],
+    ): Promise<void> {
       const row = existing(await store.byId(db, caller.userId), 'user')
       await demandGoodPassword(new_password, row.email, 'new_password')
       const reason = 'This is not your password'
-      if (!(await isOwnPassword(throttle, caller, row, password))) throw new Problem('invalid', reason, { password: reason })
+      if (!(await isOwnPassword(throttle, caller, row, password)))
+        throw new Problem('invalid', reason, { password: reason })
       const password_hash = await hashPassword(new_password, sessionSource(caller))
-      await inTransaction(db, (tx) => setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId))
+      await inTransaction(db, (tx) =>
+        setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId),
+      )
     },
 
     removeOld: async (): Promise<void> => void (await store.removeOldResets(db, now())),

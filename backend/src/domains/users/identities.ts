@@ -1,6 +1,8 @@
 /**
- * Accounts at the identity provider and the users to whom they belong. At the first sign-in an account is linked to the user with its email, or a user is
- * added. Afterwards only issuer and subject count, because a provider may give an email to somebody else (OpenID Connect Core 1.0, section 5.7).
+ * Accounts at the identity provider and the users to whom they belong. At the first sign-in an
+ * account is linked to the user with its email, or a user is added. Afterwards only issuer and
+ * subject count, because a provider may give an email to somebody else (OpenID Connect Core 1.0,
+ * section 5.7).
  */
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
@@ -27,39 +29,75 @@ export function identities({
   config,
   users,
   open,
-}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & { users: Users; open: OpenSessions }) {
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & {
+  users: Users
+  open: OpenSessions
+}) {
   const { provider } = config
   const now = () => new Date(clock.now())
   const refuse = (reason: string) => new Problem('provider_refused', reason)
-  const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
+  const target = (row: Pick<Row, 'id' | 'email'>) =>
+    ({ kind: 'user', id: row.id, name: row.email }) as const
 
-  const link = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, { issuer, subject }: Identity): Promise<void> => {
+  const link = async (
+    tx: Tx,
+    caller: Caller,
+    row: Pick<Row, 'id' | 'email'>,
+    { issuer, subject }: Identity,
+  ): Promise<void> => {
     await store.putIdentity(tx, { issuer, subject, person_id: row.id, created_at: now() })
-    await record(tx, caller, { action: 'user.provider_linked', target: target(row), after: { issuer, subject }, event: { name: 'user.updated' } })
+    await record(tx, caller, {
+      action: 'user.provider_linked',
+      target: target(row),
+      after: { issuer, subject },
+      event: { name: 'user.updated' },
+    })
   }
 
   /** The user of an account that signs in for the first time. @throws Problem provider_refused */
-  const firstTime = async (tx: Tx, caller: Caller, identity: Identity, role: Role | undefined): Promise<Row> => {
+  const firstTime = async (
+    tx: Tx,
+    caller: Caller,
+    identity: Identity,
+    role: Role | undefined,
+  ): Promise<Row> => {
     const { claims, issuer } = identity
     const name = provider!.name
     const email = emailOf(claims)
-    if (email === null) throw refuse(`${name} does not say your email address. Ask its administrator to give Steelyard the claim email.`)
+    if (email === null)
+      throw refuse(
+        `${name} does not say your email address. Ask its administrator to give Steelyard the claim email.`,
+      )
     const verified = verifiedOf(claims)
-    if (verified === false) throw refuse(`${name} says that your email address is not verified. Verify it there first.`)
+    if (verified === false)
+      throw refuse(`${name} says that your email address is not verified. Verify it there first.`)
     const row = await store.lockByEmail(tx, email)
     if (!row) {
-      if (role === undefined) throw refuse(`There is no user ${email} here. Ask an administrator of Steelyard to add you.`)
-      const { id } = await users.insert(tx, caller, { email, name: nameOf(claims, email), role, password_hash: null })
+      if (role === undefined)
+        throw refuse(
+          `There is no user ${email} here. Ask an administrator of Steelyard to add you.`,
+        )
+      const { id } = await users.insert(tx, caller, {
+        email,
+        name: nameOf(claims, email),
+        role,
+        password_hash: null,
+      })
       await link(tx, caller, { id, email }, identity)
       return (await store.lock(tx, id))!
     }
     // Linked by a concurrent sign-in of the same account, which held the lock.
     if ((await store.idOfIdentity(tx, identity)) === row.id) return row
-    if (await store.hasIdentity(tx, row.id, issuer)) throw refuse(`The user ${email} belongs to another account of ${name}. Ask an administrator of Steelyard.`)
+    if (await store.hasIdentity(tx, row.id, issuer))
+      throw refuse(
+        `The user ${email} belongs to another account of ${name}. Ask an administrator of Steelyard.`,
+      )
     // The account is somebody's already: who only claims its email must not get it.
     const isUsed = row.password_hash !== null || row.last_sign_in_at !== null
     if (isUsed && verified !== true)
-      throw refuse(`A user ${email} exists here, and ${name} does not say that your email address is verified. Sign in as before.`)
+      throw refuse(
+        `A user ${email} exists here, and ${name} does not say that your email address is verified. Sign in as before.`,
+      )
     await link(tx, caller, row, identity)
     return row
   }
@@ -73,28 +111,41 @@ export function identities({
       return row
     }
     const after = await store.update(tx, row.id, { role }, now())
-    await record(tx, caller, { action: 'user.updated', target: target(row), before: { role: row.role }, after: { role }, event: { version: after.version } })
+    await record(tx, caller, {
+      action: 'user.updated',
+      target: target(row),
+      before: { role: row.role },
+      after: { role },
+      event: { version: after.version },
+    })
     await open.rightsChanged(tx, row.id)
     return after
   }
 
   return {
     /**
-     * The user to whom an account at the provider belongs, linked or added if necessary, with the role of its groups.
+     * The user to whom an account at the provider belongs, linked or added if necessary, with the
+     * role of its groups.
      * @throws Problem provider_refused with what is missing
      */
     async resolve(caller: Caller, identity: Identity): Promise<Row> {
       const { name, roleClaim, roles } = provider!
       const role = roles && roleOf(identity.claims, roleClaim, roles)
-      if (roles && role === undefined) throw refuse(`None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`)
+      if (roles && role === undefined)
+        throw refuse(
+          `None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`,
+        )
       const attempt = () =>
         refusingTaken(() =>
           inTransaction(db, async (tx) => {
             const id = await store.idOfIdentity(tx, identity)
             // Admins are locked before the user, in the order of the other changes of roles.
             if (id !== undefined && role !== undefined) await store.lockAdmins(tx)
-            const row = (id === undefined ? undefined : await store.lock(tx, id)) ?? (await firstTime(tx, caller, identity, role))
-            if (row.disabled_at) throw refuse('Your account here is disabled. Ask an administrator of Steelyard.')
+            const row =
+              (id === undefined ? undefined : await store.lock(tx, id)) ??
+              (await firstTime(tx, caller, identity, role))
+            if (row.disabled_at)
+              throw refuse('Your account here is disabled. Ask an administrator of Steelyard.')
             return role === undefined ? row : follow(tx, caller, row, role)
           }),
         )
@@ -106,6 +157,7 @@ export function identities({
     },
 
     /** Whether an account at the provider is that of a user. */
-    isOf: async (identity: Identity, userId: string): Promise<boolean> => (await store.idOfIdentity(db, identity)) === userId,
+    isOf: async (identity: Identity, userId: string): Promise<boolean> =>
+      (await store.idOfIdentity(db, identity)) === userId,
   }
 }

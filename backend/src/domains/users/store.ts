@@ -21,7 +21,8 @@ const readers: SqlReaders<typeof userList.list> = {
   sort: { email: sql`email`, name: sql`name`, role: sql`role`, created_at: sql`created_at` },
   filters: {
     role: (role) => sql`role = ${role}`,
-    status: (status) => (status === 'active' ? sql`disabled_at is null` : sql`disabled_at is not null`),
+    status: (status) =>
+      status === 'active' ? sql`disabled_at is null` : sql`disabled_at is not null`,
     second_factor: (wanted) => (wanted === 'yes' ? hasSecondFactor : sql`not ${hasSecondFactor}`),
   },
   search: containing('email', 'name'),
@@ -34,11 +35,15 @@ const withWays = (db: Db | Tx) =>
     .selectAll()
     .select([hasProvider.as('has_provider'), hasSecondFactor.as('has_second_factor')])
 
-export const page = (db: Db, query: Input<typeof userList>['query']): Promise<{ rows: (Row & Ways)[]; total: number }> =>
+export const page = (
+  db: Db,
+  query: Input<typeof userList>['query'],
+): Promise<{ rows: (Row & Ways)[]; total: number }> =>
   readPage(withWays(db), userList.list, readers, query)
 
 /** A person with the ways to sign in. */
-export const whole = (db: Db | Tx, id: string): Promise<Row & Ways> => withWays(db).where('id', '=', id).executeTakeFirstOrThrow()
+export const whole = (db: Db | Tx, id: string): Promise<Row & Ways> =>
+  withWays(db).where('id', '=', id).executeTakeFirstOrThrow()
 
 /** Users who can change roles, by name. */
 export const administrators = (db: Db, limit: number) =>
@@ -52,24 +57,45 @@ export const administrators = (db: Db, limit: number) =>
     .limit(limit)
     .execute()
 
-export const insert = (tx: Tx, { at, ...person }: { email: string; name: string; role: Row['role']; password_hash: string | null; at: Date }): Promise<Row> =>
+export const insert = (
+  tx: Tx,
+  {
+    at,
+    ...person
+  }: { email: string; name: string; role: Row['role']; password_hash: string | null; at: Date },
+): Promise<Row> =>
   tx
     .insertInto('person')
     .values({ ...person, created_at: at, updated_at: at })
     .returningAll()
     .executeTakeFirstOrThrow()
 
-export const byEmail = (db: Db, email: string): Promise<Row | undefined> => db.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
+export const byEmail = (db: Db, email: string): Promise<Row | undefined> =>
+  db.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
 
 /** Locks the active admins, so that concurrent changes can't remove the last one. */
 export const lockAdmins = (tx: Tx) =>
-  tx.selectFrom('person').select('id').where('role', '=', 'admin').where('disabled_at', 'is', null).orderBy('id').forUpdate().execute()
+  tx
+    .selectFrom('person')
+    .select('id')
+    .where('role', '=', 'admin')
+    .where('disabled_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
 
-export const lock = (tx: Tx, id: string): Promise<Row | undefined> => tx.selectFrom('person').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+export const lock = (tx: Tx, id: string): Promise<Row | undefined> =>
+  tx.selectFrom('person').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
-export const byId = (db: Db, id: string): Promise<Row | undefined> => db.selectFrom('person').selectAll().where('id', '=', id).executeTakeFirst()
+export const byId = (db: Db, id: string): Promise<Row | undefined> =>
+  db.selectFrom('person').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const update = (tx: Tx, id: string, change: Updateable<Tables['person']>, at: Date): Promise<Row> =>
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['person']>,
+  at: Date,
+): Promise<Row> =>
   tx
     .updateTable('person')
     .set((e) => ({ ...change, updated_at: at, version: e('version', '+', 1) }))
@@ -82,15 +108,32 @@ export const lockByEmail = (tx: Tx, email: string): Promise<Row | undefined> =>
   tx.selectFrom('person').selectAll().where('email', '=', email).forUpdate().executeTakeFirst()
 
 /** The id of the person to whom an account at a provider belongs. */
-export const idOfIdentity = async (db: Db | Tx, { issuer, subject }: { issuer: string; subject: string }): Promise<string | undefined> =>
-  (await db.selectFrom('person_identity').select('person_id').where('issuer', '=', issuer).where('subject', '=', subject).executeTakeFirst())?.person_id
+export const idOfIdentity = async (
+  db: Db | Tx,
+  { issuer, subject }: { issuer: string; subject: string },
+): Promise<string | undefined> =>
+  (
+    await db
+      .selectFrom('person_identity')
+      .select('person_id')
+      .where('issuer', '=', issuer)
+      .where('subject', '=', subject)
+      .executeTakeFirst()
+  )?.person_id
 
 /** Whether the person has an account at this provider already. */
 export const hasIdentity = async (tx: Tx, personId: string, issuer: string): Promise<boolean> =>
-  (await tx.selectFrom('person_identity').select('subject').where('person_id', '=', personId).where('issuer', '=', issuer).executeTakeFirst()) !== undefined
+  (await tx
+    .selectFrom('person_identity')
+    .select('subject')
+    .where('person_id', '=', personId)
+    .where('issuer', '=', issuer)
+    .executeTakeFirst()) !== undefined
 
-export const putIdentity = (tx: Tx, identity: { issuer: string; subject: string; person_id: string; created_at: Date }) =>
-  tx.insertInto('person_identity').values(identity).execute()
+export const putIdentity = (
+  tx: Tx,
+  identity: { issuer: string; subject: string; person_id: string; created_at: Date },
+) => tx.insertInto('person_identity').values(identity).execute()
 
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('person').where('id', '=', id).execute()
 
@@ -124,9 +167,14 @@ export const resetOf = (db: Db, hash: Buffer, now: Date) =>
 
 /** Uses up a link. Returns whether the link was valid until now. */
 export const spendReset = async (tx: Tx, hash: Buffer): Promise<boolean> =>
-  (await tx.deleteFrom('password_reset').where('hash', '=', hash).returning('person_id').executeTakeFirst()) !== undefined
+  (await tx
+    .deleteFrom('password_reset')
+    .where('hash', '=', hash)
+    .returning('person_id')
+    .executeTakeFirst()) !== undefined
 
-export const removeOldResets = (db: Db, now: Date) => db.deleteFrom('password_reset').where('expires_at', '<=', now).execute()
+export const removeOldResets = (db: Db, now: Date) =>
+  db.deleteFrom('password_reset').where('expires_at', '<=', now).execute()
 
 export const count = async (db: Db | Tx): Promise<number> =>
   (

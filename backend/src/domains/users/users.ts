@@ -48,9 +48,17 @@ export async function refusingTaken<T>(act: () => Promise<T>): Promise<T> {
 export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 'record'>) {
   /** Adds a user in the caller's transaction. */
   const insert = async (tx: Tx, caller: Caller, user: NewAccount): Promise<Person> => {
-    const made = present({ ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })), ...noWays })
+    const made = present({
+      ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })),
+      ...noWays,
+    })
     const target = { kind: 'user', id: made.id, name: made.email }
-    await record(tx, caller, { action: 'user.created', target, after: made, event: { version: made.version } })
+    await record(tx, caller, {
+      action: 'user.created',
+      target,
+      after: made,
+      event: { version: made.version },
+    })
     return made
   }
   return {
@@ -65,23 +73,36 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       if (password !== undefined) await demandGoodPassword(password, user.email, 'password')
       const by = caller.kind === 'user' ? sessionSource(caller) : system.name
       const password_hash = password === undefined ? null : await hashPassword(password, by)
-      return refusingTaken(() => inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash })))
+      return refusingTaken(() =>
+        inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash })),
+      )
     },
 
     insert,
 
     /**
-     * Locks the administrators until the end of the transaction, as each change of one does first: so what the caller makes can't outlive a concurrent change of the
-     * caller's account. Does nothing for callers that are not users. @throws Problem forbidden unless the caller is an active administrator
+     * Locks the administrators until the end of the transaction, as each change of one does first:
+     * so what the caller makes can't outlive a concurrent change of the caller's account. Does
+     * nothing for callers that are not users. @throws Problem forbidden unless the caller is an
+     * active administrator
      */
     async demandAdmin(tx: Tx, caller: Caller): Promise<void> {
       if (caller.kind !== 'user') return
       const admins = await store.lockAdmins(tx)
-      if (!admins.some(({ id }) => id === caller.userId)) throw new Problem('forbidden', 'You are no longer an administrator')
+      if (!admins.some(({ id }) => id === caller.userId))
+        throw new Problem('forbidden', 'You are no longer an administrator')
     },
 
     /** Creates the first admin; undefined if there are users already. */
-    async createFirst({ email, password, name }: { email: string; password: string; name?: string }): Promise<Person | undefined> {
+    async createFirst({
+      email,
+      password,
+      name,
+    }: {
+      email: string
+      password: string
+      name?: string
+    }): Promise<Person | undefined> {
       if ((await store.count(db)) > 0) return undefined
       await demandGoodPassword(password, email, 'password')
       const password_hash = await hashPassword(password, system.name)
@@ -89,7 +110,12 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
         // Two processes may call this at the same time, and only one may create the user.
         await lock(tx, 'first user')
         if ((await store.count(tx)) > 0) return undefined
-        return insert(tx, system, { email, name: name ?? email.split('@')[0]!, role: 'admin', password_hash })
+        return insert(tx, system, {
+          email,
+          name: name ?? email.split('@')[0]!,
+          role: 'admin',
+          password_hash,
+        })
       })
     },
 
@@ -103,7 +129,13 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
         if (!row || row.name === name) return
         const { version } = await store.update(tx, id, { name }, new Date(clock.now()))
         const target = { kind: 'user', id, name: row.email }
-        await record(tx, caller, { action: 'user.updated', target, before: { name: row.name }, after: { name }, event: { version } })
+        await record(tx, caller, {
+          action: 'user.updated',
+          target,
+          before: { name: row.name },
+          after: { name },
+          event: { version },
+        })
       }),
 
     /** The first active admins by name. */

@@ -9,7 +9,11 @@ import type { Tables } from '../../db/tables.gen.ts'
 type EntryRow = Selectable<Tables['waitlist_entry']> & { status: (typeof waitlistStatuses)[number] }
 
 /** Undefined if the email is on the waitlist already; then nothing changes. */
-export async function insert(tx: Tx, entry: { email: string; name: string; company: string }, at: Date): Promise<string | undefined> {
+export async function insert(
+  tx: Tx,
+  entry: { email: string; name: string; company: string },
+  at: Date,
+): Promise<string | undefined> {
   const row = await tx
     .insertInto('waitlist_entry')
     .values({ ...entry, created_at: at })
@@ -28,7 +32,9 @@ export const count = async (tx: Tx): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).n
 
-const status = sql<EntryRow['status']>`case when exists (select 1 from person p where p.email = waitlist_entry.email) then 'joined'
+const status = sql<
+  EntryRow['status']
+>`case when exists (select 1 from person p where p.email = waitlist_entry.email) then 'joined'
   when invited_at is not null then 'invited' else 'waiting' end`
 
 const readers: SqlReaders<typeof waitlistList.list> = {
@@ -38,11 +44,25 @@ const readers: SqlReaders<typeof waitlistList.list> = {
   tie: sql`id`,
 }
 
-export const page = (db: Db, query: Input<typeof waitlistList>['query']): Promise<{ rows: EntryRow[]; total: number }> =>
-  readPage(db.selectFrom('waitlist_entry').selectAll().select(status.as('status')), waitlistList.list, readers, query)
+export const page = (
+  db: Db,
+  query: Input<typeof waitlistList>['query'],
+): Promise<{ rows: EntryRow[]; total: number }> =>
+  readPage(
+    db.selectFrom('waitlist_entry').selectAll().select(status.as('status')),
+    waitlistList.list,
+    readers,
+    query,
+  )
 
 /** Records that somebody was invited. Undefined for an id that doesn't exist. */
 export const invited = (tx: Tx, id: string, at: Date) =>
-  tx.updateTable('waitlist_entry').set({ invited_at: at }).where('id', '=', id).returningAll().executeTakeFirst()
+  tx
+    .updateTable('waitlist_entry')
+    .set({ invited_at: at })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 
-export const remove = (tx: Tx, id: string) => tx.deleteFrom('waitlist_entry').where('id', '=', id).returningAll().executeTakeFirst()
+export const remove = (tx: Tx, id: string) =>
+  tx.deleteFrom('waitlist_entry').where('id', '=', id).returningAll().executeTakeFirst()

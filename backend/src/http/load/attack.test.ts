@@ -1,4 +1,7 @@
-/** Floods that try to block other clients. Meanwhile `/healthz` and another person's calls must be answered as usual. */
+/**
+ * Floods that try to block other clients. Meanwhile `/healthz` and another person's calls must be
+ * answered as usual.
+ */
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,7 +13,9 @@ import { defaultLimits } from '../limits.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { longestHealthMs, stopwatch } from '../../testing/waiting.ts'
 
-const backend = await startBackend({ limits: { ...defaultLimits, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
+const backend = await startBackend({
+  limits: { ...defaultLimits, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 },
+})
 const url = await backend.listen()
 const port = Number(new URL(url).port)
 const [attacker, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn()]
@@ -26,7 +31,9 @@ async function bystander(attack: Promise<unknown>) {
     const { status } = await fetch(`${url}/healthz`)
     slowestMs = Math.max(slowestMs, tookMs())
     statuses.add(status)
-    const answer = await fetch(url + datacenterList.path, { headers: { authorization: `Bearer ${other.accessToken}` } })
+    const answer = await fetch(url + datacenterList.path, {
+      headers: { authorization: `Bearer ${other.accessToken}` },
+    })
     statuses.add(answer.status)
     await answer.arrayBuffer()
     await pause(10)
@@ -38,7 +45,9 @@ async function bystander(attack: Promise<unknown>) {
 /** Sends these bytes and reads nothing. */
 const neverRead = (bytes: string): Promise<Socket> =>
   new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes, () => resolve(socket)))
+    const socket = connect({ port, host: '127.0.0.1' }, () =>
+      socket.write(bytes, () => resolve(socket)),
+    )
     socket.pause()
     socket.on('error', () => undefined)
   })
@@ -67,15 +76,18 @@ test.each([
   ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
   ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
   ['the largest response, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
-])('other clients are served while attackers send requests and read no responses: %s', async (_what, count, bytes) => {
-  const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
-  const { slowestMs, statuses } = await bystander(pause(800))
-  for (const socket of sockets) socket.destroy()
-  // Waits until this attack is over before the next attack begins.
-  await pause(300)
-  expect(statuses).toEqual([200])
-  expect(slowestMs).toBeLessThan(longestHealthMs)
-})
+])(
+  'other clients are served while attackers send requests and read no responses: %s',
+  async (_what, count, bytes) => {
+    const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
+    const { slowestMs, statuses } = await bystander(pause(800))
+    for (const socket of sockets) socket.destroy()
+    // Waits until this attack is over before the next attack begins.
+    await pause(300)
+    expect(statuses).toEqual([200])
+    expect(slowestMs).toBeLessThan(longestHealthMs)
+  },
+)
 
 test('most of one viewer’s 300 previews are refused, and another user’s preview does not wait for them', async () => {
   const id = await buildServer(backend, { address: '10.0.0.5', reachable: true })
@@ -84,9 +96,13 @@ test('most of one viewer’s 300 previews are refused, and another user’s prev
   const preview = (token: string) =>
     new Promise<number>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-      request(url + patchPreview.path.replace('{id}', id), { method: 'POST', agent, headers }, (answer) => {
-        answer.resume().once('end', () => resolve(answer.statusCode!))
-      })
+      request(
+        url + patchPreview.path.replace('{id}', id),
+        { method: 'POST', agent, headers },
+        (answer) => {
+          answer.resume().once('end', () => resolve(answer.statusCode!))
+        },
+      )
         .once('error', reject)
         .end(JSON.stringify({ body }))
     })
@@ -97,14 +113,20 @@ test('most of one viewer’s 300 previews are refused, and another user’s prev
       answered.push(await preview(attacker.accessToken))
     }),
   )
-  /** Calls as another user during the attack. Returns how many of the attacker's calls were answered meanwhile. */
+  /**
+   * Calls as another user during the attack. Returns how many of the attacker's calls were answered
+   * meanwhile.
+   */
   const overtaken = async () => {
     await pause(600)
     const done = answered.length
     expect(await preview(other.accessToken)).toBe(200)
     return answered.slice(done).filter((status) => status === 200).length
   }
-  const [before, { slowestMs, statuses }] = await Promise.all([overtaken(), bystander(previews)]).finally(() => agent.destroy())
+  const [before, { slowestMs, statuses }] = await Promise.all([
+    overtaken(),
+    bystander(previews),
+  ]).finally(() => agent.destroy())
   expect(statuses).toEqual([200])
   expect(slowestMs).toBeLessThan(longestHealthMs)
   expect(new Set(answered)).toEqual(new Set([200, 429]))

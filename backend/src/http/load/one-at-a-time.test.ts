@@ -24,7 +24,11 @@ async function pipeline(count: number): Promise<string[]> {
   let seen = ''
   socket.on('data', (piece: Buffer) => (seen += piece.toString()))
   const last = (i: number) => (i === count - 1 ? 'Connection: close\r\n' : '')
-  socket.write(Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n${last(i)}\r\n`).join(''))
+  socket.write(
+    Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n${last(i)}\r\n`).join(
+      '',
+    ),
+  )
   await new Promise((resolve) => socket.once('close', resolve))
   return [...seen.matchAll(/\[\/(\d+)\]/g)].map(([, path]) => path!)
 }
@@ -39,6 +43,8 @@ test('if there are too many pipelined requests, the first are answered, then the
 })
 
 test('a client that waits for each response can send further requests', async () => {
-  const asked = ['/a', '/b', '/c'].map(async (path) => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text())
+  const asked = ['/a', '/b', '/c'].map(async (path) =>
+    (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text(),
+  )
   expect(await Promise.all(asked)).toEqual(['[/a]', '[/b]', '[/c]'])
 })

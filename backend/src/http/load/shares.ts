@@ -1,9 +1,14 @@
-/** A limited number of places, shared fairly: each requester holds at most a given number of places. */
+/**
+ * A limited number of places, shared fairly: each requester holds at most a given number of places.
+ */
 
 /** A requester and the maximum number of its places. The same number of its requests may wait. */
 export type Share = { readonly key: string; readonly most: number }
 
-/** `full`: no place became free in time. `own`: the requester has reached its own limit of places or of waiting requests. */
+/**
+ * `full`: no place became free in time. `own`: the requester has reached its own limit of places or
+ * of waiting requests.
+ */
 export type Taken = { readonly give: () => void } | 'full' | 'own'
 
 type Waiting = { readonly shares: readonly Share[]; readonly got: () => void }
@@ -24,7 +29,8 @@ export function shares(count: number) {
       else counts.set(key, next)
     }
   }
-  const hasRoom = (counts: ReadonlyMap<string, number>, asked: readonly Share[]): boolean => asked.every(({ key, most }) => (counts.get(key) ?? 0) < most)
+  const hasRoom = (counts: ReadonlyMap<string, number>, asked: readonly Share[]): boolean =>
+    asked.every(({ key, most }) => (counts.get(key) ?? 0) < most)
   const enter = (asked: readonly Share[]): { give: () => void } => {
     free -= 1
     add(held, asked, 1)
@@ -43,7 +49,8 @@ export function shares(count: number) {
 
   return {
     /**
-     * Returns a promise only if the request has to wait, because each promise costs every short request some microseconds.
+     * Returns a promise only if the request has to wait, because each promise costs every short
+     * request some microseconds.
      * @param waitMs maximum time to wait for a place
      */
     take(asked: readonly Share[], waitMs: number): Taken | Promise<Taken> {

@@ -37,7 +37,10 @@ test('an address may have at most fifty open sockets, and closing one frees its 
   expect(open(server, '203.0.113.7', 2).map((p) => p.destroyed)).toEqual([false, true])
   expect(open(server, '203.0.113.8', 50).some((p) => p.destroyed)).toBe(false)
   // All IPv6 addresses of a /64 count as one.
-  const many = Array.from({ length: 52 }, (_, i) => open(server, `2001:db8::${(i + 1).toString(16)}`, 1)[0]!)
+  const many = Array.from(
+    { length: 52 },
+    (_, i) => open(server, `2001:db8::${(i + 1).toString(16)}`, 1)[0]!,
+  )
   expect(many.filter((p) => p.destroyed)).toHaveLength(2)
   expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)
 })
@@ -45,7 +48,8 @@ test('an address may have at most fifty open sockets, and closing one frees its 
 test('loopback and trusted proxies are not limited, because many users share these addresses', () => {
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [readNetwork('10.0.0.0/8')!] })
-  for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3']) expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)
+  for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3'])
+    expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)
 })
 
 test('a connection is cut if its queued bytes stay the same, but not if they shrink, if none are queued, or if the response has its own limit', () => {
@@ -65,7 +69,12 @@ test('a connection is cut if its queued bytes stay the same, but not if they shr
   look(9)
   expect(stalled.destroyed).toBe(false)
   look(40)
-  expect([stalled, slow, idle, stream].map((peer) => peer.destroyed)).toEqual([true, false, false, false])
+  expect([stalled, slow, idle, stream].map((peer) => peer.destroyed)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ])
   // The limit applies again to the next response on the connection.
   slow._handle.writeQueueSize = 0
   response.emit('close')

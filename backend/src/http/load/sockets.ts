@@ -1,4 +1,7 @@
-/** Limits of connections: a maximum number per address, one request at a time on each, and a cut-off for peers that don't read. */
+/**
+ * Limits of connections: a maximum number per address, one request at a time on each, and a cut-off
+ * for peers that don't read.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
@@ -7,7 +10,10 @@ import { countedSource, type Network } from '../../network.ts'
 const mostSockets = 1_000
 const mostPerAddress = 50
 
-/** Limits connections per address, so that a thousand slow sockets of one address don't block everybody else. */
+/**
+ * Limits connections per address, so that a thousand slow sockets of one address don't block
+ * everybody else.
+ */
 export function limitSockets(server: Server, { trusted }: { trusted: readonly Network[] }): void {
   server.maxConnections = mostSockets
   const perAddress = new Map<string, number>()
@@ -28,26 +34,39 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
   })
 }
 
-/** Further requests of one packet are dropped: the connection is closed after the last response, and the client retries (RFC 9112 §9.3.1). */
+/**
+ * Further requests of one packet are dropped: the connection is closed after the last response, and
+ * the client retries (RFC 9112 §9.3.1).
+ */
 const mostWaiting = 32
 
 /** `paused`: nothing is read from the socket. */
-type Line = { busy: boolean; paused: boolean; dropped: boolean; readonly waiting: (readonly [IncomingMessage, ServerResponse])[] }
+type Line = {
+  busy: boolean
+  paused: boolean
+  dropped: boolean
+  readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
+}
 
 /**
- * Allows one unanswered request per connection. A client may send more before it has read the first response (pipelining, RFC 9112 §9.3.2), and Node.js
- * would start all at once, so one socket could cause any amount of work. Here requests wait in line; while one waits, nothing more is read from the socket.
- * Replaces the server's current request listeners and calls them itself.
+ * Allows one unanswered request per connection. A client may send more before it has read the first
+ * response (pipelining, RFC 9112 §9.3.2), and Node.js would start all at once, so one socket could
+ * cause any amount of work. Here requests wait in line; while one waits, nothing more is read from
+ * the socket. Replaces the server's current request listeners and calls them itself.
  */
 export function oneAtATime(server: Server): void {
-  const answer = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
+  const answer = server.listeners('request') as ((
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void)[]
   server.removeAllListeners('request')
   const lines = new WeakMap<Socket, Line>()
 
   const begin = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
     line.busy = true
     response.once('close', () => {
-      // In a separate turn of the event loop, so that a connection with many waiting requests does not hold up others.
+      // In a separate turn of the event loop, so that a connection with many waiting requests does
+      // not hold up others.
       if (line.paused) setImmediate(next, line, request.socket)
       else line.busy = false
     })
@@ -86,13 +105,20 @@ export const stalledMs = 10_000
 /** Number of checks within `stalledMs`. */
 const looks = 10
 
-/** Bytes that the kernel has not accepted yet. A large response is one write, so only the socket's internal handle knows how much of it was sent. */
-const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
+/**
+ * Bytes that the kernel has not accepted yet. A large response is one write, so only the socket's
+ * internal handle knows how much of it was sent.
+ */
+const queuedBytes = (socket: Socket): number =>
+  (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ??
+  socket.writableLength
 
 /** Sockets whose current response limits by itself how long its reader may pause. */
 const ownLimit = new WeakSet<Socket>()
 
-/** Excepts a response from `cutStalled`, because it limits by itself how long its reader may pause. */
+/**
+ * Excepts a response from `cutStalled`, because it limits by itself how long its reader may pause.
+ */
 export function limitsItself(response: ServerResponse): void {
   const { socket } = response
   if (!socket) return
@@ -101,9 +127,10 @@ export function limitsItself(response: ServerResponse): void {
 }
 
 /**
- * Cuts connections whose peer reads nothing of a response, because the response would stay in memory. Only bytes that leave the queue count as progress, not
- * bytes that the peer sends. Looks at all connections from time to time, which costs a response nothing.
- * Returns a function that ends this.
+ * Cuts connections whose peer reads nothing of a response, because the response would stay in
+ * memory. Only bytes that leave the queue count as progress, not bytes that the peer sends. Looks
+ * at all connections from time to time, which costs a response nothing. Returns a function that
+ * ends this.
  */
 export function cutStalled(server: Server, withinMs: number): () => void {
   const sockets = new Map<Socket, { queued: number; unchanged: number }>()

@@ -1,6 +1,7 @@
 /**
- * Limits what strangers can make the program store: per source, and in all, because an attack may come from any number of addresses. So that an attack doesn't use
- * up everything, a source that was told to wait and came back later has a reserve, as users do and fresh addresses don't.
+ * Limits what strangers can make the program store: per source, and in all, because an attack may
+ * come from any number of addresses. So that an attack doesn't use up everything, a source that was
+ * told to wait and came back later has a reserve, as users do and fresh addresses don't.
  */
 import type { Clock } from '../../clock.ts'
 import { sourceOf } from '../../network.ts'
@@ -21,7 +22,10 @@ export interface StrangerLimits {
 const mostTold = 10_000
 const toldForMs = 3600_000
 
-/** Returns the milliseconds to wait, or 0 if the source may go on. `isOfAll`: the limit of all sources is reached, not the source's own. */
+/**
+ * Returns the milliseconds to wait, or 0 if the source may go on. `isOfAll`: the limit of all
+ * sources is reached, not the source's own.
+ */
 export function strangers({ ofSource, inAll, reserve, clock }: StrangerLimits & { clock: Clock }) {
   const own = bucket({ ...ofSource, clock })
   const all = bucket({ ...inAll, clock })
@@ -37,7 +41,8 @@ export function strangers({ ofSource, inAll, reserve, clock }: StrangerLimits & 
     if (allMs === 0) return { waitMs: 0, isOfAll: false }
     const now = clock.monotonic()
     const until = told.get(source) ?? toldEarlier.get(source)
-    if (until !== undefined && until <= now && now < until + toldForMs && spare.take('') === 0) return { waitMs: 0, isOfAll: false }
+    if (until !== undefined && until <= now && now < until + toldForMs && spare.take('') === 0)
+      return { waitMs: 0, isOfAll: false }
     if (until === undefined || until + toldForMs <= now) {
       if (told.size >= mostTold) {
         toldEarlier = told

@@ -1,8 +1,21 @@
 /** Example bodies of the calls for the API documentation. */
 
 const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
-const patch = { name: 'more-connections', weight: 500, labels: { team: 'edge' }, body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' }
-const datacenter = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: 3, certifications: ['ISO 27001'], latitude: 52.41, longitude: 16.93 }
+const patch = {
+  name: 'more-connections',
+  weight: 500,
+  labels: { team: 'edge' },
+  body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+}
+const datacenter = {
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: 3,
+  certifications: ['ISO 27001'],
+  latitude: 52.41,
+  longitude: 16.93,
+}
 const cluster = {
   name: 'poz-edge-01',
   datacenter_id: id(1),
@@ -11,9 +24,17 @@ const cluster = {
     { node_id: id(3), role: 'worker', workload_disks: ['/dev/nvme1n1'], patch },
   ],
 }
-const takeover = { talosconfig: 'context: prod\ncontexts: {}\n', addresses: ['10.1.2.11'], datacenter_id: id(1), name: 'prod' }
+const takeover = {
+  talosconfig: 'context: prod\ncontexts: {}\n',
+  addresses: ['10.1.2.11'],
+  datacenter_id: id(1),
+  name: 'prod',
+}
 const subnets = { subnet_ids: [id(4)] }
-const passkeyAnswer = { challenge_id: id(7), credential: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {} } }
+const passkeyAnswer = {
+  challenge_id: id(7),
+  credential: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {} },
+}
 const providerAnswer = { state: `sign-in.${id(8)}`, code: 'the code of the provider' }
 
 /** An example body for each call, valid if the objects with its ids exist. */
@@ -42,9 +63,14 @@ export const bodies: Readonly<Record<string, unknown>> = {
   clusterPreview: cluster,
   clusterSecretsImport: { talosconfig: takeover.talosconfig },
   clusterServerReplace: { node_id: id(5) },
-  clusterWindowSet: { window: { days: ['sat', 'sun'], from: '02:30', minutes: 240, time_zone: 'Europe/Warsaw' } },
+  clusterWindowSet: {
+    window: { days: ['sat', 'sun'], from: '02:30', minutes: 240, time_zone: 'Europe/Warsaw' },
+  },
   offerAccessAddressSet: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
-  offerCreate: { cluster_id: id(7), price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } },
+  offerCreate: {
+    cluster_id: id(7),
+    price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' },
+  },
   offerProve: { nonce: 'the nonce of the challenge', signature: `0x${'00'.repeat(64)}` },
   offerUpdate: { status: 'listed' },
   operationRetry: {},
@@ -52,8 +78,17 @@ export const bodies: Readonly<Record<string, unknown>> = {
   clusterSubnetsPreview: subnets,
   datacenterCreate: datacenter,
   datacenterUpdate: { tier: 4, certifications: ['ISO 27001', 'SOC 2 Type II'] },
-  imageCreate: { talos_version: 'v1.13.9', extensions: ['siderolabs/amd-ucode'], format: 'pxe', token_id: id(6) },
-  invitationAccept: { token: 'the text behind the #', name: 'Ada', new_password: 'another horse battery' },
+  imageCreate: {
+    talos_version: 'v1.13.9',
+    extensions: ['siderolabs/amd-ucode'],
+    format: 'pxe',
+    token_id: id(6),
+  },
+  invitationAccept: {
+    token: 'the text behind the #',
+    name: 'Ada',
+    new_password: 'another horse battery',
+  },
   invitationCreate: { email: 'ada@example.com', name: 'Ada', role: 'operator' },
   invitationLook: { token: 'the text behind the #' },
   joinTokenCreate: { name: 'rack-12', datacenter_id: id(1), lifetime_hours: 24, max_uses: 20 },
@@ -89,11 +124,22 @@ export const bodies: Readonly<Record<string, unknown>> = {
     secret_access_key: 'the secret access key',
   },
   storeUpdate: { name: 'offsite-2' },
-  subnetCreate: { name: 'edge-a', datacenter_id: id(1), cidr: '203.0.113.0/26', gateway: '203.0.113.1', exclude: ['203.0.113.2-203.0.113.9'] },
+  subnetCreate: {
+    name: 'edge-a',
+    datacenter_id: id(1),
+    cidr: '203.0.113.0/26',
+    gateway: '203.0.113.1',
+    exclude: ['203.0.113.2-203.0.113.9'],
+  },
   subnetImport: { csv: 'name,cidr,datacenter\nedge-a,203.0.113.0/26,PL-POZ-1\n', dry_run: true },
   subnetUpdate: { exclude: ['203.0.113.2-203.0.113.15'] },
   totpConfirm: { code: '123456' },
-  userCreate: { email: 'night@example.com', name: 'Night shift', role: 'operator', password: 'twelve or more' },
+  userCreate: {
+    email: 'night@example.com',
+    name: 'Night shift',
+    role: 'operator',
+    password: 'twelve or more',
+  },
   userUpdate: { role: 'operator' },
   waitlistInvite: { role: 'viewer' },
   waitlistJoin: { name: 'Ada', company: 'Example Ltd', email: 'ada@example.com' },

@@ -1,11 +1,29 @@
 import type { ClusterDocument, SubnetDocument } from '#contract/apply/documents.ts'
-import { canHaveControlPlanes, type Cluster, clusterCreate, clusterDelete, endpointHost, type NewClusterInput } from '#contract/clusters/clusters.ts'
+import {
+  canHaveControlPlanes,
+  type Cluster,
+  clusterCreate,
+  clusterDelete,
+  endpointHost,
+  type NewClusterInput,
+} from '#contract/clusters/clusters.ts'
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { canAssignSubnet, clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { canJoinCluster, type Server } from '#contract/servers/servers.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
 import type { Placed } from '../files.ts'
-import { demandDatacenter, documentsOf, fieldsOf, keyOf, planner, type Planning, planRemoval, ranks, refuse, type Run } from '../plan.ts'
+import {
+  demandDatacenter,
+  documentsOf,
+  fieldsOf,
+  keyOf,
+  planner,
+  type Planning,
+  planRemoval,
+  ranks,
+  refuse,
+  type Run,
+} from '../plan.ts'
 import { type FoundServer, isFreed, serverFinder } from '../servers.ts'
 
 /** An endpoint in one spelling: `https://10.0.4.10:6443` and `10.0.4.10` are the same. */
@@ -17,7 +35,13 @@ function hostOf(endpoint: string): string {
 const versionOf = (version: string | undefined): string | undefined => version?.replace(/^v/, '')
 
 type Member = ClusterDocument['servers'][number]
-const memberOf = ({ name, role, interface: link, install_disk, workload_disks }: Cluster['servers'][number]): Member => ({
+const memberOf = ({
+  name,
+  role,
+  interface: link,
+  install_disk,
+  workload_disks,
+}: Cluster['servers'][number]): Member => ({
   server: name,
   role,
   ...(typeof link === 'string' && { interface: link }),
@@ -25,10 +49,18 @@ const memberOf = ({ name, role, interface: link, install_disk, workload_disks }:
   workload_disks: workload_disks ?? [],
 })
 
-/** The endpoint is left out if it is the first control plane's address, as in a cluster that was created without an endpoint. */
-function endpointOf({ endpoint, virtual_ip, servers: [first] }: Cluster, servers: readonly Server[]): { endpoint?: string } {
+/**
+ * The endpoint is left out if it is the first control plane's address, as in a cluster that was
+ * created without an endpoint.
+ */
+function endpointOf(
+  { endpoint, virtual_ip, servers: [first] }: Cluster,
+  servers: readonly Server[],
+): { endpoint?: string } {
   const addresses = servers.find((s) => s.id === first?.node_id)?.nodeAddresses ?? []
-  return !virtual_ip && addresses.some((address) => hostOf(address) === hostOf(endpoint)) ? {} : { endpoint }
+  return !virtual_ip && addresses.some((address) => hostOf(address) === hostOf(endpoint))
+    ? {}
+    : { endpoint }
 }
 
 const documentOf = (c: Cluster, servers: readonly Server[]): ClusterDocument => ({
@@ -46,8 +78,14 @@ const documentOf = (c: Cluster, servers: readonly Server[]): ClusterDocument => 
   subnets: c.subnets.map((s) => s.name).toSorted(),
 })
 
-/** The fixed fields that differ between a cluster and its document, with both values. Fields that the document leaves out aren't compared. */
-function differences(c: Cluster, d: ClusterDocument): { field: string; now: unknown; wanted: unknown }[] {
+/**
+ * The fixed fields that differ between a cluster and its document, with both values. Fields that
+ * the document leaves out aren't compared.
+ */
+function differences(
+  c: Cluster,
+  d: ClusterDocument,
+): { field: string; now: unknown; wanted: unknown }[] {
   const roles = (members: readonly { readonly name: string; readonly role: string }[]) =>
     members
       .map((m) => `${m.name} (${m.role})`)
@@ -64,11 +102,20 @@ function differences(c: Cluster, d: ClusterDocument): { field: string; now: unkn
     ['service_cidr', c.service_cidr, d.service_cidr],
     ['servers', roles(c.servers), roles(d.servers.map((m) => ({ name: m.server, role: m.role })))],
   ]
-  return rows.flatMap(([field, now, wanted]) => (wanted === undefined || wanted === now ? [] : [{ field, now, wanted }]))
+  return rows.flatMap(([field, now, wanted]) =>
+    wanted === undefined || wanted === now ? [] : [{ field, now, wanted }],
+  )
 }
 
-/** The servers of a new cluster by name; null if one is missing or can't join. Adds the problems, or the document to those that wait. */
-function serversOf(planning: Planning, placed: Placed<ClusterDocument>, find: (name: string) => FoundServer): Map<string, Server> | null {
+/**
+ * The servers of a new cluster by name; null if one is missing or can't join. Adds the problems, or
+ * the document to those that wait.
+ */
+function serversOf(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+  find: (name: string) => FoundServer,
+): Map<string, Server> | null {
   const { document } = placed
   const { plan } = planning
   const servers = new Map<string, Server>()
@@ -80,15 +127,20 @@ function serversOf(planning: Planning, placed: Placed<ClusterDocument>, find: (n
       refuse(planning, placed, message, 'servers', String(i))
     }
     if (servers.has(name)) fail(`${name} is named twice`)
-    else if (found === null) fail(`There is no server ${name}, and no document gives a server this name`)
+    else if (found === null)
+      fail(`There is no server ${name}, and no document gives a server this name`)
     else if ('waiting' in found) {
-      if (!plan.waiting.some((w) => w.placed === placed)) plan.waiting.push({ kind: 'cluster', name: document.name, placed, reason: found.waiting })
+      if (!plan.waiting.some((w) => w.placed === placed))
+        plan.waiting.push({ kind: 'cluster', name: document.name, placed, reason: found.waiting })
       isComplete = false
     } else {
       const { server, datacenter } = found
-      const verdict = isFreed(planning, server) ? null : canJoinCluster(server, document.talos_version)
+      const verdict = isFreed(planning, server)
+        ? null
+        : canJoinCluster(server, document.talos_version)
       if (verdict?.ok === false) fail(`${name}: ${verdict.reason}`)
-      else if (datacenter !== document.datacenter) fail(`${name} is in ${datacenter ?? 'no datacenter'}, not in ${document.datacenter}`)
+      else if (datacenter !== document.datacenter)
+        fail(`${name} is in ${datacenter ?? 'no datacenter'}, not in ${document.datacenter}`)
       servers.set(name, server)
     }
   }
@@ -98,21 +150,37 @@ function serversOf(planning: Planning, placed: Placed<ClusterDocument>, find: (n
   return isComplete && verdict.ok ? servers : null
 }
 
-const bodyOf = async (run: Run, document: ClusterDocument, servers: ReadonlyMap<string, Server>): Promise<NewClusterInput> => {
+const bodyOf = async (
+  run: Run,
+  document: ClusterDocument,
+  servers: ReadonlyMap<string, Server>,
+): Promise<NewClusterInput> => {
   const { kind: _kind, datacenter, servers: members, subnets: _subnets, ...fields } = document
   return {
     ...fields,
     datacenter_id: await run.idOf('datacenter', datacenter),
-    servers: members.map(({ server, ...member }) => ({ ...member, node_id: servers.get(server)!.id })),
+    servers: members.map(({ server, ...member }) => ({
+      ...member,
+      node_id: servers.get(server)!.id,
+    })),
   }
 }
 
-/** Adds the steps that change a cluster's subnets. Those that leave go first, because a pruned subnet can only be removed once its addresses are free. */
-async function planSubnets(planning: Planning, placed: Placed<ClusterDocument>, cluster: Cluster | null): Promise<void> {
+/**
+ * Adds the steps that change a cluster's subnets. Those that leave go first, because a pruned
+ * subnet can only be removed once its addresses are free.
+ */
+async function planSubnets(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+  cluster: Cluster | null,
+): Promise<void> {
   const { name } = placed.document
   if (placed.document.subnets === undefined) return
   const wanted = [...new Set(placed.document.subnets)]
-  const draining = new Set((await planning.world.subnets()).filter((s) => s.status === 'draining').map((s) => s.id))
+  const draining = new Set(
+    (await planning.world.subnets()).filter((s) => s.status === 'draining').map((s) => s.id),
+  )
   const now = (cluster?.subnets ?? []).filter((s) => !draining.has(s.id)).map((s) => s.name)
   const staying = now.filter((s) => wanted.includes(s))
   const step = { kind: 'cluster', name, placed, does: 'update' } as const
@@ -123,7 +191,10 @@ async function planSubnets(planning: Planning, placed: Placed<ClusterDocument>, 
     const id = await run.idOf('cluster', name)
     const subnet_ids: string[] = []
     for (const subnet of names) subnet_ids.push(await run.idOf('subnet', subnet))
-    const { operation } = await run.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids } })
+    const { operation } = await run.call(clusterSubnetsAssign, {
+      params: { id },
+      body: { subnet_ids },
+    })
     run.begun(name, operation.id)
     return operation.id
   }
@@ -146,10 +217,19 @@ async function planSubnets(planning: Planning, placed: Placed<ClusterDocument>, 
 }
 
 /** Whether the document's subnets exist and may be assigned to the cluster. Adds the problems. */
-async function subnetsFit(planning: Planning, placed: Placed<ClusterDocument>, cluster: Cluster | null): Promise<boolean> {
+async function subnetsFit(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+  cluster: Cluster | null,
+): Promise<boolean> {
   const { name, datacenter, subnets: wanted = [] } = placed.document
   const present = new Map((await planning.world.subnets()).map((s) => [s.name, s]))
-  const described = new Map(documentsOf<SubnetDocument>(planning, 'subnet').map(({ document }) => [document.name, document]))
+  const described = new Map(
+    documentsOf<SubnetDocument>(planning, 'subnet').map(({ document }) => [
+      document.name,
+      document,
+    ]),
+  )
   let isValid = true
   for (const [i, subnet] of wanted.entries()) {
     const key = keyOf('subnet', subnet)
@@ -166,22 +246,40 @@ async function subnetsFit(planning: Planning, placed: Placed<ClusterDocument>, c
       // Names stand for ids, because the objects may not exist yet.
       const holders: Subnet['clusters'] = (known?.clusters ?? []).map((c) => ({ ...c, id: c.name }))
       const freed = holders.filter((c) => !isUnassigned(planning, c.name, subnet))
-      const facts = { name: subnet, datacenter: { id: code, code }, purpose: document?.purpose ?? known!.purpose, clusters: freed }
-      const verdict = canAssignSubnet(facts, { id: cluster?.name ?? name, name, datacenter: { id: datacenter, code: datacenter } })
+      const facts = {
+        name: subnet,
+        datacenter: { id: code, code },
+        purpose: document?.purpose ?? known!.purpose,
+        clusters: freed,
+      }
+      const verdict = canAssignSubnet(facts, {
+        id: cluster?.name ?? name,
+        name,
+        datacenter: { id: datacenter, code: datacenter },
+      })
       if (!verdict.ok) fail(verdict.reason)
     }
   }
   return isValid
 }
 
-/** Whether the run takes the subnet from a cluster: the cluster is removed, or its document no longer names the subnet. */
+/**
+ * Whether the run takes the subnet from a cluster: the cluster is removed, or its document no
+ * longer names the subnet.
+ */
 function isUnassigned(planning: Planning, cluster: string, subnet: string): boolean {
   if (planning.prune?.clusters.includes(cluster)) return true
-  const document = documentsOf<ClusterDocument>(planning, 'cluster').find((one) => one.document.name === cluster)?.document
+  const document = documentsOf<ClusterDocument>(planning, 'cluster').find(
+    (one) => one.document.name === cluster,
+  )?.document
   return document?.subnets !== undefined && !document.subnets.includes(subnet)
 }
 
-function planCreation(planning: Planning, placed: Placed<ClusterDocument>, servers: ReadonlyMap<string, Server>): void {
+function planCreation(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+  servers: ReadonlyMap<string, Server>,
+): void {
   const { document } = placed
   const { name } = document
   planning.plan.steps.push({
@@ -194,8 +292,14 @@ function planCreation(planning: Planning, placed: Placed<ClusterDocument>, serve
     note: 'Talos is installed on its servers',
     async run(run) {
       const body = await bodyOf(run, document, servers)
-      const { cluster, operation } = await withDisks(run.context, body.servers, run.confirmedDisks, (confirmed) =>
-        run.call(clusterCreate, { body: { ...body, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) } }),
+      const { cluster, operation } = await withDisks(
+        run.context,
+        body.servers,
+        run.confirmedDisks,
+        (confirmed) =>
+          run.call(clusterCreate, {
+            body: { ...body, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) },
+          }),
       )
       run.made('cluster', name, cluster.id)
       run.begun(name, operation.id)
@@ -217,7 +321,9 @@ export const clusters = planner<ClusterDocument>({
       const cluster = now.get(document.name) ?? null
       const isPlaced = await demandDatacenter(planning, one, document.datacenter)
       const hasSubnets = await subnetsFit(planning, one, cluster)
-      for (const { server } of document.servers) if (!planning.referred.has(keyOf('server', server))) planning.referred.set(keyOf('server', server), one)
+      for (const { server } of document.servers)
+        if (!planning.referred.has(keyOf('server', server)))
+          planning.referred.set(keyOf('server', server), one)
       if (cluster === null) {
         const servers = serversOf(planning, one, find)
         if (!servers || !isPlaced || !hasSubnets) continue
@@ -227,13 +333,25 @@ export const clusters = planner<ClusterDocument>({
       }
       planning.described.add(keyOf('cluster', cluster.id))
       if (cluster.status === 'deleting') {
-        refuse(planning, one, `The cluster ${cluster.name} is being deleted: apply again when it is gone`)
+        refuse(
+          planning,
+          one,
+          `The cluster ${cluster.name} is being deleted: apply again when it is gone`,
+        )
         continue
       }
       const different = differences(cluster, document)
       for (const { field, now: is, wanted } of different)
-        refuse(planning, one, `${field} of a cluster cannot be changed after its creation: it is ${String(is)}, not ${String(wanted)}`, field)
-      if (cluster.status === 'failed') planning.plan.notes.push(`The cluster ${cluster.name} has failed${cluster.reason ? `: ${cluster.reason}` : ''}`)
+        refuse(
+          planning,
+          one,
+          `${field} of a cluster cannot be changed after its creation: it is ${String(is)}, not ${String(wanted)}`,
+          field,
+        )
+      if (cluster.status === 'failed')
+        planning.plan.notes.push(
+          `The cluster ${cluster.name} has failed${cluster.reason ? `: ${cluster.reason}` : ''}`,
+        )
       if (different.length > 0 || !hasSubnets) continue
       const before = planning.plan.steps.length
       await planSubnets(planning, one, cluster)
@@ -250,7 +368,9 @@ export const clusters = planner<ClusterDocument>({
       if (!known) continue
       const { name } = known
       if (!allowed.includes(name)) {
-        planning.plan.notes.push(`The cluster ${name} is in no document. It is removed only with --prune-cluster ${name}`)
+        planning.plan.notes.push(
+          `The cluster ${name} is in no document. It is removed only with --prune-cluster ${name}`,
+        )
         continue
       }
       if (known.status === 'deleting') continue
@@ -260,7 +380,11 @@ export const clusters = planner<ClusterDocument>({
         note: `its servers are wiped: ${known.servers.map((s) => s.name).join(', ')}`,
         rank: ranks.clusterRemove,
         async run(run) {
-          const { operation } = await run.call(clusterDelete, { params: { id }, query: {} }, known.version)
+          const { operation } = await run.call(
+            clusterDelete,
+            { params: { id }, query: {} },
+            known.version,
+          )
           await run.wait(operation.id)
         },
       })
@@ -269,6 +393,8 @@ export const clusters = planner<ClusterDocument>({
 
   async export(world) {
     const servers = await world.servers()
-    return (await world.clusters()).toSorted((a, b) => a.name.localeCompare(b.name)).map((c) => documentOf(c, servers))
+    return (await world.clusters())
+      .toSorted((a, b) => a.name.localeCompare(b.name))
+      .map((c) => documentOf(c, servers))
   },
 })

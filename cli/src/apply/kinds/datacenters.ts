@@ -1,6 +1,20 @@
 import type { DatacenterDocument } from '#contract/apply/documents.ts'
-import { type Datacenter, datacenterCreate, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
-import { bodyOf, changesOf, fieldsOf, keyOf, planner, planRemoval, planUpdate, ranks } from '../plan.ts'
+import {
+  type Datacenter,
+  datacenterCreate,
+  datacenterRemove,
+  datacenterUpdate,
+} from '#contract/datacenters.ts'
+import {
+  bodyOf,
+  changesOf,
+  fieldsOf,
+  keyOf,
+  planner,
+  planRemoval,
+  planUpdate,
+  ranks,
+} from '../plan.ts'
 
 /** The fields as the API stores them: an empty text is no text. */
 const stored = ({ kind: _kind, code: _code, ...fields }: DatacenterDocument) => ({
@@ -49,16 +63,27 @@ export const datacenters = planner<DatacenterDocument>({
           ...step,
           does: 'create',
           changes: fieldsOf(document),
-          run: async (run) => run.made('datacenter', code, (await run.call(datacenterCreate, { body: { ...partsOf(code), ...wanted } })).id),
+          run: async (run) =>
+            run.made(
+              'datacenter',
+              code,
+              (await run.call(datacenterCreate, { body: { ...partsOf(code), ...wanted } })).id,
+            ),
         })
         continue
       }
       planning.described.add(keyOf('datacenter', known.id))
       const changes = changesOf({ ...known }, wanted)
       // The API takes both coordinates or neither.
-      const both = changes.some(({ field }) => field === 'latitude' || field === 'longitude') ? { latitude: wanted.latitude, longitude: wanted.longitude } : {}
+      const both = changes.some(({ field }) => field === 'latitude' || field === 'longitude')
+        ? { latitude: wanted.latitude, longitude: wanted.longitude }
+        : {}
       planUpdate(planning, { ...step, changes }, async (run) => {
-        await run.call(datacenterUpdate, { params: { id: known.id }, body: { ...bodyOf(changes), ...both } }, known.version)
+        await run.call(
+          datacenterUpdate,
+          { params: { id: known.id }, body: { ...bodyOf(changes), ...both } },
+          known.version,
+        )
       })
     }
   },
@@ -77,5 +102,6 @@ export const datacenters = planner<DatacenterDocument>({
     }
   },
 
-  export: async (world) => (await world.datacenters()).toSorted((a, b) => a.code.localeCompare(b.code)).map(documentOf),
+  export: async (world) =>
+    (await world.datacenters()).toSorted((a, b) => a.code.localeCompare(b.code)).map(documentOf),
 })

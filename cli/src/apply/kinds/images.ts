@@ -1,11 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ImageDocument, JoinTokenDocument } from '#contract/apply/documents.ts'
-import { canPutServersIn, type Image, imageCreate, imageRemove, ownKernelArgs } from '#contract/images.ts'
+import {
+  canPutServersIn,
+  type Image,
+  imageCreate,
+  imageRemove,
+  ownKernelArgs,
+} from '#contract/images.ts'
 import type { JoinToken } from '#contract/join-tokens.ts'
-import { demandDatacenter, documentsOf, fieldsOf, keyOf, planner, type Planning, planRemoval, ranks, refuse } from '../plan.ts'
+import {
+  demandDatacenter,
+  documentsOf,
+  fieldsOf,
+  keyOf,
+  planner,
+  type Planning,
+  planRemoval,
+  ranks,
+  refuse,
+} from '../plan.ts'
 import type { Placed } from '../files.ts'
 
-const nameOf = ({ talos_version, arch, secureboot, format, token, datacenter }: ImageDocument): string =>
+const nameOf = ({
+  talos_version,
+  arch,
+  secureboot,
+  format,
+  token,
+  datacenter,
+}: ImageDocument): string =>
   [
     `Talos ${talos_version.replace(/^v?/, 'v')}`,
     arch,
@@ -15,8 +38,14 @@ const nameOf = ({ talos_version, arch, secureboot, format, token, datacenter }: 
     ...(datacenter ? [`for ${datacenter}`] : []),
   ].join(' ')
 
-/** The part of an image that is compared. `datacenter`: an image without one is for the datacenter of its join token. */
-const contentsOf = ({ kind: _kind, token: _token, talos_version, extensions, ...fields }: ImageDocument, tokenDatacenter: string | null) => ({
+/**
+ * The part of an image that is compared. `datacenter`: an image without one is for the datacenter
+ * of its join token.
+ */
+const contentsOf = (
+  { kind: _kind, token: _token, talos_version, extensions, ...fields }: ImageDocument,
+  tokenDatacenter: string | null,
+) => ({
   ...fields,
   talos_version: talos_version.replace(/^v/, ''),
   extensions: [...new Set(extensions)].toSorted(),
@@ -47,23 +76,39 @@ async function tokenFinder(planning: Planning): Promise<(name: string) => Token 
   const byName = new Map<string, Token>()
   for (const { document } of documentsOf<JoinTokenDocument>(planning, 'join-token'))
     byName.set(document.name, { id: null, name: document.name, datacenter: document.datacenter })
-  const present = (await planning.world.joinTokens()).filter((t: JoinToken) => t.status !== 'revoked')
-  for (const { id, name, datacenter } of present) byName.set(name, { id, name, datacenter: datacenter?.code ?? null })
+  const present = (await planning.world.joinTokens()).filter(
+    (t: JoinToken) => t.status !== 'revoked',
+  )
+  for (const { id, name, datacenter } of present)
+    byName.set(name, { id, name, datacenter: datacenter?.code ?? null })
   return (name) => byName.get(name)
 }
 
 /** Whether datacenter and token of the document exist and fit together. Adds a problem if not. */
-async function fits(planning: Planning, placed: Placed<ImageDocument>, token: Token | undefined): Promise<boolean> {
+async function fits(
+  planning: Planning,
+  placed: Placed<ImageDocument>,
+  token: Token | undefined,
+): Promise<boolean> {
   const { datacenter, token: name } = placed.document
   if (datacenter !== null && !(await demandDatacenter(planning, placed, datacenter))) return false
   if (name === null) return true
-  if (!planning.referred.has(keyOf('join-token', name))) planning.referred.set(keyOf('join-token', name), placed)
+  if (!planning.referred.has(keyOf('join-token', name)))
+    planning.referred.set(keyOf('join-token', name), placed)
   if (!token) {
-    refuse(planning, placed, `There is no join token ${name}, and no document describes it`, 'token')
+    refuse(
+      planning,
+      placed,
+      `There is no join token ${name}, and no document describes it`,
+      'token',
+    )
     return false
   }
   const asCode = (code: string | null) => (code === null ? null : { id: code, code })
-  const verdict = canPutServersIn({ name, datacenter: asCode(token.datacenter) }, asCode(datacenter))
+  const verdict = canPutServersIn(
+    { name, datacenter: asCode(token.datacenter) },
+    asCode(datacenter),
+  )
   if (!verdict.ok) refuse(planning, placed, verdict.reason, 'datacenter')
   return verdict.ok
 }
@@ -71,7 +116,8 @@ async function fits(planning: Planning, placed: Placed<ImageDocument>, token: To
 export const images = planner<ImageDocument>({
   kind: 'image',
   appliedKind: 'image',
-  nameOf: (document) => JSON.stringify([nameOf(document), [...document.extensions].toSorted(), document.kernel_args]),
+  nameOf: (document) =>
+    JSON.stringify([nameOf(document), [...document.extensions].toSorted(), document.kernel_args]),
 
   async plan(planning, placed) {
     const findToken = await tokenFinder(planning)
@@ -83,8 +129,13 @@ export const images = planner<ImageDocument>({
       const wanted = contentsOf(document, token?.datacenter ?? null)
       const known = [...free].find(
         (image) =>
-          (document.token === null ? image.token === null : token?.id !== null && image.token?.id === token?.id) &&
-          isDeepStrictEqual(contentsOf(documentOf(image), image.token && (token?.datacenter ?? null)), wanted),
+          (document.token === null
+            ? image.token === null
+            : token?.id !== null && image.token?.id === token?.id) &&
+          isDeepStrictEqual(
+            contentsOf(documentOf(image), image.token && (token?.datacenter ?? null)),
+            wanted,
+          ),
       )
       if (known) {
         free.delete(known)
@@ -131,7 +182,10 @@ export const images = planner<ImageDocument>({
     const all = await world.images()
     const lasting = all.filter(({ token }) => token === null || token.status === 'usable')
     for (const image of all)
-      if (!lasting.includes(image)) tell(`The image ${nameOf(documentOf(image))} is left out, because its join token can no longer be used`)
+      if (!lasting.includes(image))
+        tell(
+          `The image ${nameOf(documentOf(image))} is left out, because its join token can no longer be used`,
+        )
     const documents = lasting.map(documentOf)
     const seen = new Set<string>()
     // An image that was prepared twice is one document.

@@ -10,7 +10,12 @@ test.each([
   ['the mask itself', masked, masked, 'equal'],
   ['another text', 'a: 2\n', 'a: 1\n', 'different'],
   ['secrets in place of masks', 'password: "geheim"\nother: 1\nkey: abc=\n', masked, 'hidden'],
-  ['another field beside the secrets', 'password: geheim\nother: 2\nkey: abc=\n', masked, 'different'],
+  [
+    'another field beside the secrets',
+    'password: geheim\nother: 2\nkey: abc=\n',
+    masked,
+    'different',
+  ],
   ['a text that is shorter than the parts that are shown', 'password: \n', masked, 'different'],
   ['a missing part', 'password: geheim\nkey: abc=\n', masked, 'different'],
 ] as const)('%s is compared with the masked text', (_title, wanted, shown, result) => {

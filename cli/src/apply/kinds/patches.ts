@@ -2,17 +2,31 @@ import type { PatchDocument } from '#contract/apply/documents.ts'
 import { type Patch, patchCreate, patchMask, patchRemove, patchUpdate } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import type { Placed } from '../files.ts'
-import { bodyOf, changesOf, fieldsOf, keyOf, planner, type Planning, planRemoval, planUpdate, ranks, refuse, type Step } from '../plan.ts'
+import {
+  bodyOf,
+  changesOf,
+  fieldsOf,
+  keyOf,
+  planner,
+  type Planning,
+  planRemoval,
+  planUpdate,
+  ranks,
+  refuse,
+  type Step,
+} from '../plan.ts'
 import { isFreed, serverFinder } from '../servers.ts'
 
-const nameOf = ({ server, name }: Pick<PatchDocument, 'server' | 'name'>): string => `${name} of ${server}`
+const nameOf = ({ server, name }: Pick<PatchDocument, 'server' | 'name'>): string =>
+  `${name} of ${server}`
 
 /** The text without the line break at its end, which editors add and remove. */
 const trimmed = (body: string): string => body.replace(/\n$/, '')
 
 /**
- * Compares a text with the masked text of the API. `hidden`: they differ at most in the masked values, which nobody can compare. Looks for the parts between
- * the masks one after the other, so it takes linear time.
+ * Compares a text with the masked text of the API. `hidden`: they differ at most in the masked
+ * values, which nobody can compare. Looks for the parts between the masks one after the other, so
+ * it takes linear time.
  */
 export function compareMasked(wanted: string, masked: string): 'equal' | 'hidden' | 'different' {
   const [text, shown] = [trimmed(wanted), trimmed(masked)]
@@ -20,7 +34,8 @@ export function compareMasked(wanted: string, masked: string): 'equal' | 'hidden
   const parts = shown.split(patchMask)
   if (parts.length === 1) return 'different'
   const [first = '', last = ''] = [parts[0], parts.at(-1)]
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return 'different'
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+    return 'different'
   const end = text.length - last.length
   let at = first.length
   for (const part of parts.slice(1, -1)) {
@@ -36,28 +51,69 @@ const inCluster = (planning: Planning, server: Server): string | undefined =>
     ? undefined
     : `the server is in the cluster ${server.cluster.name}, so the change is applied at once and may reboot it`
 
-function planOne(planning: Planning, placed: Placed<PatchDocument>, server: Server, known: Patch | undefined): void {
+function planOne(
+  planning: Planning,
+  placed: Placed<PatchDocument>,
+  server: Server,
+  known: Patch | undefined,
+): void {
   const { document } = placed
   const { kind: _kind, server: _server, ...patch } = document
   const note = inCluster(planning, server)
-  const step = { kind: 'patch', name: nameOf(document), placed, rank: ranks.patch, ...(note !== undefined && { note }) } as const satisfies Partial<Step>
-  const push = (does: Step['does'], changes: Step['changes'], run: Step['run'], more: Partial<Step> = {}) =>
-    void planning.plan.steps.push({ ...step, does, changes, run, ...more })
+  const step = {
+    kind: 'patch',
+    name: nameOf(document),
+    placed,
+    rank: ranks.patch,
+    ...(note !== undefined && { note }),
+  } as const satisfies Partial<Step>
+  const push = (
+    does: Step['does'],
+    changes: Step['changes'],
+    run: Step['run'],
+    more: Partial<Step> = {},
+  ) => void planning.plan.steps.push({ ...step, does, changes, run, ...more })
   if (!known) {
     if (document.body.includes(patchMask))
-      return refuse(planning, placed, `body: ${patchMask} stands for a secret that this installation does not have. Enter the secret itself`, 'body')
-    return push('create', fieldsOf(document), async (run) => void (await run.call(patchCreate, { params: { id: server.id }, body: patch })))
+      return refuse(
+        planning,
+        placed,
+        `body: ${patchMask} stands for a secret that this installation does not have. Enter the secret itself`,
+        'body',
+      )
+    return push(
+      'create',
+      fieldsOf(document),
+      async (run) => void (await run.call(patchCreate, { params: { id: server.id }, body: patch })),
+    )
   }
   planning.described.add(keyOf('patch', known.patch_id))
   const params = { id: server.id, patchId: known.patch_id }
   const body = compareMasked(patch.body, known.body)
-  const changes = changesOf({ ...known }, { weight: patch.weight, labels: patch.labels, ...(body === 'different' && { body: patch.body }) })
+  const changes = changesOf(
+    { ...known },
+    {
+      weight: patch.weight,
+      labels: patch.labels,
+      ...(body === 'different' && { body: patch.body }),
+    },
+  )
   if (body === 'hidden')
     return push(
       changes.length > 0 ? 'update' : 'send',
       changes,
-      async (run) => void (await run.call(patchUpdate, { params, body: { ...bodyOf(changes), body: patch.body } }, known.version)),
-      { note: ['its secrets cannot be compared, so they are sent again', ...(note === undefined ? [] : [note])].join('; ') },
+      async (run) =>
+        void (await run.call(
+          patchUpdate,
+          { params, body: { ...bodyOf(changes), body: patch.body } },
+          known.version,
+        )),
+      {
+        note: [
+          'its secrets cannot be compared, so they are sent again',
+          ...(note === undefined ? [] : [note]),
+        ].join('; '),
+      },
     )
   return planUpdate(planning, { ...step, changes }, async (run) => {
     await run.call(patchUpdate, { params, body: bodyOf(changes) }, known.version)
@@ -68,7 +124,10 @@ function planOne(planning: Planning, placed: Placed<PatchDocument>, server: Serv
 const atOnce = 8
 
 /** The patches of servers, in the order of the servers. */
-async function patchesOf(planning: Pick<Planning, 'world'>, ids: readonly string[]): Promise<Map<string, Patch[]>> {
+async function patchesOf(
+  planning: Pick<Planning, 'world'>,
+  ids: readonly string[],
+): Promise<Map<string, Patch[]>> {
   const patches = new Map<string, Patch[]>()
   for (let from = 0; from < ids.length; from += atOnce) {
     const some = ids.slice(from, from + atOnce)
@@ -87,12 +146,26 @@ export const patches = planner<PatchDocument>({
     if (placed.length === 0) return
     const find = await serverFinder(planning)
     const found = placed.map((one) => ({ one, server: find(one.document.server) }))
-    const ids = new Set(found.flatMap(({ server }) => (server && 'server' in server ? [server.server.id] : [])))
+    const ids = new Set(
+      found.flatMap(({ server }) => (server && 'server' in server ? [server.server.id] : [])),
+    )
     const known = await patchesOf(planning, [...ids])
     for (const { one, server } of found) {
       const { document } = one
-      if (server === null) refuse(planning, one, `There is no server ${document.server}, and no document gives a server this name`, 'server')
-      else if ('waiting' in server) planning.plan.waiting.push({ kind: 'patch', name: nameOf(document), placed: one, reason: server.waiting })
+      if (server === null)
+        refuse(
+          planning,
+          one,
+          `There is no server ${document.server}, and no document gives a server this name`,
+          'server',
+        )
+      else if ('waiting' in server)
+        planning.plan.waiting.push({
+          kind: 'patch',
+          name: nameOf(document),
+          placed: one,
+          reason: server.waiting,
+        })
       else
         planOne(
           planning,
@@ -106,7 +179,13 @@ export const patches = planner<PatchDocument>({
   async prune(planning, applied) {
     if (applied.length === 0) return
     const servers = new Map((await planning.world.servers()).map((s) => [s.id, s]))
-    const ids = [...new Set(applied.flatMap(({ server_id }) => (server_id !== null && servers.has(server_id) ? [server_id] : [])))]
+    const ids = [
+      ...new Set(
+        applied.flatMap(({ server_id }) =>
+          server_id !== null && servers.has(server_id) ? [server_id] : [],
+        ),
+      ),
+    ]
     const known = await patchesOf(planning, ids)
     for (const { id, server_id } of applied) {
       const server = server_id === null ? undefined : servers.get(server_id)
@@ -131,7 +210,10 @@ export const patches = planner<PatchDocument>({
     )
     return servers.flatMap((server) =>
       known.get(server.id)!.map(({ name, weight, labels, body }): PatchDocument => {
-        if (body.includes(patchMask)) tell(`The patch ${name} of ${server.name} has secrets, which are masked: enter them before you apply it elsewhere`)
+        if (body.includes(patchMask))
+          tell(
+            `The patch ${name} of ${server.name} has secrets, which are masked: enter them before you apply it elsewhere`,
+          )
         return { kind: 'patch', server: server.name, name, weight, labels, body }
       }),
     )

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerDocument } from '#contract/apply/documents.ts'
-import { canMoveServer, canRenameServer, type Server, serverUpdate } from '#contract/servers/servers.ts'
+import {
+  canMoveServer,
+  canRenameServer,
+  type Server,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
 import type { Placed } from '../files.ts'
 import { type Change, demandDatacenter, planner, type Planning, ranks, refuse } from '../plan.ts'
 import { isFreed, matcher, orderRenames, twins } from '../servers.ts'
@@ -23,32 +28,54 @@ const documentOf = ({ name, identity: { uuid, serial }, datacenter }: Server): S
 })
 
 /** The changes that the document asks for; null if a rule forbids one of them. */
-async function changesOf(planning: Planning, placed: Placed<ServerDocument>, server: Server): Promise<Change[] | null> {
+async function changesOf(
+  planning: Planning,
+  placed: Placed<ServerDocument>,
+  server: Server,
+): Promise<Change[] | null> {
   const { name, datacenter } = placed.document
   const changes: Change[] = []
-  if (name !== undefined && name !== server.name) changes.push({ field: 'name', before: server.name, after: name })
+  if (name !== undefined && name !== server.name)
+    changes.push({ field: 'name', before: server.name, after: name })
   const code = server.datacenter?.code ?? null
-  if (datacenter !== undefined && datacenter !== code) changes.push({ field: 'datacenter', before: code, after: datacenter })
-  if (typeof datacenter === 'string' && !(await demandDatacenter(planning, placed, datacenter))) return null
+  if (datacenter !== undefined && datacenter !== code)
+    changes.push({ field: 'datacenter', before: code, after: datacenter })
+  if (typeof datacenter === 'string' && !(await demandDatacenter(planning, placed, datacenter)))
+    return null
   if (isFreed(planning, server)) return changes
   const rules = { name: canRenameServer, datacenter: canMoveServer }
   const refused = changes.flatMap(({ field }) => {
     const verdict = rules[field as keyof typeof rules](server)
     return verdict.ok ? [] : [{ field, reason: verdict.reason }]
   })
-  for (const { field, reason } of refused) refuse(planning, placed, `${server.name}: ${reason}`, field)
+  for (const { field, reason } of refused)
+    refuse(planning, placed, `${server.name}: ${reason}`, field)
   return refused.length === 0 ? changes : null
 }
 
 /** Adds a problem for each new name that a server has which keeps its name. */
-function demandFreeNames(planning: Planning, pairs: readonly Pair[], servers: readonly Server[]): void {
-  const leaving = new Set(pairs.filter(({ changes }) => changes.some((c) => c.field === 'name')).map(({ server }) => server.id))
+function demandFreeNames(
+  planning: Planning,
+  pairs: readonly Pair[],
+  servers: readonly Server[],
+): void {
+  const leaving = new Set(
+    pairs
+      .filter(({ changes }) => changes.some((c) => c.field === 'name'))
+      .map(({ server }) => server.id),
+  )
   const holder = new Map(servers.map((server) => [server.name, server]))
   for (const { placed, server, changes } of pairs) {
     const { name } = placed.document
-    const other = name === undefined || !changes.some((c) => c.field === 'name') ? undefined : holder.get(name)
+    const other =
+      name === undefined || !changes.some((c) => c.field === 'name') ? undefined : holder.get(name)
     if (other && other.id !== server.id && !leaving.has(other.id))
-      refuse(planning, placed, `Another server is called ${name}, with the system UUID ${other.identity.uuid ?? 'unknown'}`, 'name')
+      refuse(
+        planning,
+        placed,
+        `Another server is called ${name}, with the system UUID ${other.identity.uuid ?? 'unknown'}`,
+        'name',
+      )
   }
 }
 
@@ -70,22 +97,38 @@ function addSteps(planning: Planning, pairs: readonly Pair[]): void {
       placed,
       rank: ranks.server,
       async run(run) {
-        const to = Object.fromEntries(changes.map(({ field, after }) => [field, after])) as { name?: string; datacenter?: string | null }
+        const to = Object.fromEntries(changes.map(({ field, after }) => [field, after])) as {
+          name?: string
+          datacenter?: string | null
+        }
         const body = {
           ...(to.name !== undefined && { name: to.name }),
-          ...(to.datacenter !== undefined && { datacenter_id: to.datacenter === null ? null : await run.idOf('datacenter', to.datacenter) }),
+          ...(to.datacenter !== undefined && {
+            datacenter_id:
+              to.datacenter === null ? null : await run.idOf('datacenter', to.datacenter),
+          }),
         }
-        const { version } = await run.call(serverUpdate, { params: { id: server.id }, body }, versions.get(server.id) ?? server.version)
+        const { version } = await run.call(
+          serverUpdate,
+          { params: { id: server.id }, body },
+          versions.get(server.id) ?? server.version,
+        )
         versions.set(server.id, version)
         if (to.name !== undefined) run.made('server', to.name, server.id)
       },
     })
-  for (const pair of pairs) if (pair.changes.length > 0 && !pair.changes.some((c) => c.field === 'name')) step(pair, pair.changes)
+  for (const pair of pairs)
+    if (pair.changes.length > 0 && !pair.changes.some((c) => c.field === 'name'))
+      step(pair, pair.changes)
   for (const { id, from, to } of ordered) {
     const pair = byId.get(id)!
     const isLast = pair.placed.document.name === to
     const others = isLast ? pair.changes.filter((c) => c.field !== 'name') : []
-    step(pair, [{ field: 'name', before: from, after: to }, ...others], isLast ? undefined : 'to free the name for another server')
+    step(
+      pair,
+      [{ field: 'name', before: from, after: to }, ...others],
+      isLast ? undefined : 'to free the name for another server',
+    )
   }
 }
 
@@ -104,9 +147,16 @@ export const servers = planner<ServerDocument>({
       const { document } = one
       const earlier = repeated.get(one)
       const found = match(document)
-      if (earlier) refuse(planning, one, `${earlier.file}:${earlier.line} describes the same server`)
+      if (earlier)
+        refuse(planning, one, `${earlier.file}:${earlier.line} describes the same server`)
       else if ('problem' in found) refuse(planning, one, found.problem, found.field)
-      else if ('waiting' in found) plan.waiting.push({ kind: 'server', name: nameOf(document), placed: one, reason: found.waiting })
+      else if ('waiting' in found)
+        plan.waiting.push({
+          kind: 'server',
+          name: nameOf(document),
+          placed: one,
+          reason: found.waiting,
+        })
       else {
         const changes = await changesOf(planning, one, found.server)
         if (changes === null) continue
@@ -123,7 +173,8 @@ export const servers = planner<ServerDocument>({
   async export(world, tell) {
     const all = (await world.servers()).toSorted((a, b) => a.name.localeCompare(b.name))
     const unknown = all.filter(({ identity }) => identity.uuid === null && !identity.serial)
-    for (const { name } of unknown) tell(`The server ${name} is left out, because it has not reported its identity yet`)
+    for (const { name } of unknown)
+      tell(`The server ${name} is left out, because it has not reported its identity yet`)
     return all.filter((server) => !unknown.includes(server)).map(documentOf)
   },
 })

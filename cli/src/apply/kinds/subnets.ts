@@ -1,12 +1,43 @@
 import type { SubnetDocument } from '#contract/apply/documents.ts'
 import { formatAddress, formatCidr, parseAddress } from '#contract/network/addresses.ts'
-import { canonicalExclusions, readSubnetCidr, subnetProblems } from '#contract/network/subnet-rules.ts'
-import { canChangeCidr, canChangePurpose, type Subnet, subnetCreate, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
-import { bodyOf, changesOf, demandDatacenter, fieldsOf, keyOf, planner, type Planning, planRemoval, planUpdate, ranks, refuse } from '../plan.ts'
+import {
+  canonicalExclusions,
+  readSubnetCidr,
+  subnetProblems,
+} from '#contract/network/subnet-rules.ts'
+import {
+  canChangeCidr,
+  canChangePurpose,
+  type Subnet,
+  subnetCreate,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
+import {
+  bodyOf,
+  changesOf,
+  demandDatacenter,
+  fieldsOf,
+  keyOf,
+  planner,
+  type Planning,
+  planRemoval,
+  planUpdate,
+  ranks,
+  refuse,
+} from '../plan.ts'
 import type { Placed } from '../files.ts'
 
-/** The fields in the spelling in which the API returns them. The document has passed `subnetProblems`. */
-function canonical({ kind: _kind, name: _name, datacenter: _datacenter, ...fields }: SubnetDocument) {
+/**
+ * The fields in the spelling in which the API returns them. The document has passed
+ * `subnetProblems`.
+ */
+function canonical({
+  kind: _kind,
+  name: _name,
+  datacenter: _datacenter,
+  ...fields
+}: SubnetDocument) {
   const read = readSubnetCidr(fields.cidr)
   if (!read.ok) throw new Error(read.reason)
   const gateway = fields.gateway === null ? null : parseAddress(fields.gateway)
@@ -59,26 +90,41 @@ export const subnets = planner<SubnetDocument>({
           changes: fieldsOf(document),
           async run(run) {
             const datacenter_id = await run.idOf('datacenter', datacenter)
-            run.made('subnet', name, (await run.call(subnetCreate, { body: { name, datacenter_id, ...wanted } })).id)
+            run.made(
+              'subnet',
+              name,
+              (await run.call(subnetCreate, { body: { name, datacenter_id, ...wanted } })).id,
+            )
           },
         })
         continue
       }
       planning.described.add(keyOf('subnet', known.id))
       if (known.datacenter.code !== datacenter) {
-        refuse(planning, one, `The subnet ${name} is in ${known.datacenter.code}, and a subnet cannot be moved to another datacenter`, 'datacenter')
+        refuse(
+          planning,
+          one,
+          `The subnet ${name} is in ${known.datacenter.code}, and a subnet cannot be moved to another datacenter`,
+          'datacenter',
+        )
         continue
       }
       const changes = changesOf({ ...known }, wanted)
       const rules = { cidr: canChangeCidr, purpose: canChangePurpose } as const
       const refused = Object.entries(rules).flatMap(([field, rule]) => {
         const verdict = rule(known)
-        return verdict.ok || !changes.some((c) => c.field === field) ? [] : [{ field, reason: verdict.reason }]
+        return verdict.ok || !changes.some((c) => c.field === field)
+          ? []
+          : [{ field, reason: verdict.reason }]
       })
       for (const { field, reason } of refused) refuse(planning, one, `${name}: ${reason}`, field)
       if (refused.length === 0)
         planUpdate(planning, { ...step, changes }, async (run) => {
-          await run.call(subnetUpdate, { params: { id: known.id }, body: bodyOf(changes) }, known.version)
+          await run.call(
+            subnetUpdate,
+            { params: { id: known.id }, body: bodyOf(changes) },
+            known.version,
+          )
         })
     }
   },
@@ -97,5 +143,6 @@ export const subnets = planner<SubnetDocument>({
     }
   },
 
-  export: async (world) => (await world.subnets()).toSorted((a, b) => a.name.localeCompare(b.name)).map(documentOf),
+  export: async (world) =>
+    (await world.subnets()).toSorted((a, b) => a.name.localeCompare(b.name)).map(documentOf),
 })

@@ -30,7 +30,8 @@ export const clusterChangeCommands: Command[] = [
   restoreCommand,
   command({
     name: 'cluster defragment',
-    summary: 'Defragment etcd of a cluster, one member at a time, and clear the alarms about missing space.',
+    summary:
+      'Defragment etcd of a cluster, one member at a time, and clear the alarms about missing space.',
     operands: { cluster: noun.cluster },
     options: changeOptions,
     examples: ['cluster defragment web --dry-run', 'cluster defragment web --yes --wait'],
@@ -44,24 +45,52 @@ export const clusterChangeCommands: Command[] = [
   disksCommand,
   command({
     name: 'cluster window',
-    summary: 'Set or remove the maintenance window of a cluster: the weekly times in which scheduled changes run.',
+    summary:
+      'Set or remove the maintenance window of a cluster: the weekly times in which scheduled changes run.',
     operands: { cluster: noun.cluster },
     options: {
-      day: { kind: 'text', value: 'DAY', many: true, choices: weekdays, help: 'Days on which the window opens' },
+      day: {
+        kind: 'text',
+        value: 'DAY',
+        many: true,
+        choices: weekdays,
+        help: 'Days on which the window opens',
+      },
       from: { kind: 'text', value: 'HH:MM', help: 'Local time at which it opens' },
-      minutes: { kind: 'number', value: 'MINUTES', help: 'How long it is open, 15 to 1440 minutes' },
-      'time-zone': { kind: 'text', value: 'ZONE', help: 'Time zone, such as Europe/Warsaw (default: UTC)' },
+      minutes: {
+        kind: 'number',
+        value: 'MINUTES',
+        help: 'How long it is open, 15 to 1440 minutes',
+      },
+      'time-zone': {
+        kind: 'text',
+        value: 'ZONE',
+        help: 'Time zone, such as Europe/Warsaw (default: UTC)',
+      },
       remove: { kind: 'flag', help: 'Remove the window' },
     },
-    examples: ['cluster window web --day sat,sun --from 02:30 --minutes 240 --time-zone Europe/Warsaw', 'cluster window web --remove'],
-    async run({ api, show }, { operands, options: { remove, day, from, minutes, 'time-zone': time_zone = 'UTC' } }) {
+    examples: [
+      'cluster window web --day sat,sun --from 02:30 --minutes 240 --time-zone Europe/Warsaw',
+      'cluster window web --remove',
+    ],
+    async run(
+      { api, show },
+      { operands, options: { remove, day, from, minutes, 'time-zone': time_zone = 'UTC' } },
+    ) {
       const isGiven = day.length > 0 || from !== undefined || minutes !== undefined
-      if (isGiven === remove) throw new CliError('usage', 'Give either --day, --from and --minutes, or --remove')
-      const read = remove ? null : z.safeParse(MaintenanceWindow, { days: day, from, minutes, time_zone })
-      if (read?.success === false) throw new CliError('usage', `Invalid window: ${read.error.issues[0]!.message}`)
+      if (isGiven === remove)
+        throw new CliError('usage', 'Give either --day, --from and --minutes, or --remove')
+      const read = remove
+        ? null
+        : z.safeParse(MaintenanceWindow, { days: day, from, minutes, time_zone })
+      if (read?.success === false)
+        throw new CliError('usage', `Invalid window: ${read.error.issues[0]!.message}`)
       const id = await noun.idOf(api, noun.cluster, operands.cluster)
       const body = { window: read?.data ?? null }
-      show(await api.call(clusterWindowSet, { params: { id }, body }), (c) => `Maintenance window of ${c.name}: ${shownWindow(c.maintenance_window)}\n`)
+      show(
+        await api.call(clusterWindowSet, { params: { id }, body }),
+        (c) => `Maintenance window of ${c.name}: ${shownWindow(c.maintenance_window)}\n`,
+      )
     },
   }),
   ...upgradeTalosCommands,

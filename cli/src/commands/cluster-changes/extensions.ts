@@ -1,4 +1,6 @@
-/** The command that shows and changes the extensions and kernel arguments of a cluster's servers. */
+/**
+ * The command that shows and changes the extensions and kernel arguments of a cluster's servers.
+ */
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { command, type Command } from '../../command.ts'
@@ -7,9 +9,13 @@ import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
-/** The given values; an empty list for `--no-…`; undefined if neither is given, so that nothing changes. */
+/**
+ * The given values; an empty list for `--no-…`; undefined if neither is given, so that nothing
+ * changes.
+ */
 function wanted(option: string, values: readonly string[], none: boolean): string[] | undefined {
-  if (none && values.length > 0) throw new CliError('usage', `Give either --${option} or --no-${option}s`)
+  if (none && values.length > 0)
+    throw new CliError('usage', `Give either --${option} or --no-${option}s`)
   return none ? [] : values.length > 0 ? [...values] : undefined
 }
 
@@ -20,11 +26,27 @@ export const extensionCommands: Command[] = [
       'Set the extensions and kernel arguments of servers. The servers restart one after another with another image of their version. Without options: show them.',
     operands: { cluster: noun.cluster },
     options: {
-      extension: { kind: 'text', value: 'NAME', help: 'An extension, such as siderolabs/gvisor; extensions that are not listed are removed', many: true },
+      extension: {
+        kind: 'text',
+        value: 'NAME',
+        help: 'An extension, such as siderolabs/gvisor; extensions that are not listed are removed',
+        many: true,
+      },
       'no-extensions': { kind: 'flag', help: 'Remove all extensions' },
-      'kernel-arg': { kind: 'text', value: 'ARG', help: 'An extra kernel argument; arguments that are not listed are removed', many: true, whole: true },
+      'kernel-arg': {
+        kind: 'text',
+        value: 'ARG',
+        help: 'An extra kernel argument; arguments that are not listed are removed',
+        many: true,
+        whole: true,
+      },
       'no-kernel-args': { kind: 'flag', help: 'Remove all extra kernel arguments' },
-      server: { kind: 'text', value: 'SERVER', help: 'Servers to change (default: all)', many: true },
+      server: {
+        kind: 'text',
+        value: 'SERVER',
+        help: 'Servers to change (default: all)',
+        many: true,
+      },
       ...changeOptions,
     },
     examples: [
@@ -41,11 +63,24 @@ export const extensionCommands: Command[] = [
         context.show(await api.call(clusterExtensions, { params: { id } }), ({ items }) =>
           table(
             context.terminal,
-            items.filter((s) => options.server.length === 0 || options.server.includes(s.name) || options.server.includes(s.node_id)),
+            items.filter(
+              (s) =>
+                options.server.length === 0 ||
+                options.server.includes(s.name) ||
+                options.server.includes(s.node_id),
+            ),
             [
               { title: 'SERVER', text: (s) => s.name },
-              { title: 'EXTENSIONS', text: (s) => (s.extensions === null ? 'unknown' : s.extensions.join(', ') || 'none') },
-              { title: 'KERNEL ARGUMENTS', text: (s) => (s.kernel_args === null ? 'unknown' : s.kernel_args.join(' ') || 'none') },
+              {
+                title: 'EXTENSIONS',
+                text: (s) =>
+                  s.extensions === null ? 'unknown' : s.extensions.join(', ') || 'none',
+              },
+              {
+                title: 'KERNEL ARGUMENTS',
+                text: (s) =>
+                  s.kernel_args === null ? 'unknown' : s.kernel_args.join(' ') || 'none',
+              },
               { title: 'REASON', text: (s) => s.reason ?? '' },
             ],
             'No servers',

@@ -16,8 +16,19 @@ async function ready() {
   ]
   api.on(clusterList, () => pageOf([aCluster({ id: id(3), name: 'web' })]))
   api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', status: 'ready', servers }))
-  api.on(serverList, () => pageOf([aServer({ id: id(4), name: 'spare' }), aServer({ id: id(5), name: 'other' })]))
-  api.on(clusterPlan, ({ body }) => ({ kind: body.change.kind, checks: [], warnings: [], groups: [], disks: [], differences: [], took_s: null, seen }))
+  api.on(serverList, () =>
+    pageOf([aServer({ id: id(4), name: 'spare' }), aServer({ id: id(5), name: 'other' })]),
+  )
+  api.on(clusterPlan, ({ body }) => ({
+    kind: body.change.kind,
+    checks: [],
+    warnings: [],
+    groups: [],
+    disks: [],
+    differences: [],
+    took_s: null,
+    seen,
+  }))
   api.on(clusterChange, () => ({ operation: anOperation() }))
   return { api, cli: await startCli(api) }
 }
@@ -33,19 +44,36 @@ test.each([
       ],
     },
   ],
-  ['cluster shrink web --server w-1 --keep-workload-disks', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: true, force: false }] }],
-  ['cluster shrink web --force w-1', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] }],
-  ['cluster role web --control-plane w-1', { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] }],
-  ['cluster upgrade-talos web v1.13.9 --canary w-1 --stage', { kind: 'upgradeTalos', version: 'v1.13.9', canary: id(2), stage: true }],
+  [
+    'cluster shrink web --server w-1 --keep-workload-disks',
+    { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: true, force: false }] },
+  ],
+  [
+    'cluster shrink web --force w-1',
+    { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] },
+  ],
+  [
+    'cluster role web --control-plane w-1',
+    { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] },
+  ],
+  [
+    'cluster upgrade-talos web v1.13.9 --canary w-1 --stage',
+    { kind: 'upgradeTalos', version: 'v1.13.9', canary: id(2), stage: true },
+  ],
   ['cluster rollback-talos web w-1', { kind: 'rollbackTalos', node_id: id(2) }],
-  ['cluster replace web cp-1 --by spare', { kind: 'replace', node_id: id(1), by: { node_id: id(4) }, keep_workload_disks: false }],
+  [
+    'cluster replace web cp-1 --by spare',
+    { kind: 'replace', node_id: id(1), by: { node_id: id(4) }, keep_workload_disks: false },
+  ],
 ])('`%s` shows its plan, and starts the change of this plan', async (line, change) => {
   const { api, cli } = await ready()
   expect(await cli.run(`${line} --dry-run`)).toMatchObject({ exit: 0 })
   expect(api.callsOf(clusterPlan)).toMatchObject([{ params: { id: id(3) }, body: { change } }])
   expect(api.callsOf(clusterChange)).toEqual([])
   expect(await cli.run(`${line} --yes`)).toMatchObject({ exit: 0 })
-  expect(api.callsOf(clusterChange)).toMatchObject([{ params: { id: id(3) }, body: { change, seen } }])
+  expect(api.callsOf(clusterChange)).toMatchObject([
+    { params: { id: id(3) }, body: { change, seen } },
+  ])
 })
 
 test.each([
@@ -56,7 +84,10 @@ test.each([
   ['cluster replace web cp-1', '--by is missing'],
 ])('`%s` is refused: %s', async (line, message) => {
   const { api, cli } = await ready()
-  expect(await cli.run(line)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
+  expect(await cli.run(line)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining(message) as string,
+  })
   expect(api.callsOf(clusterPlan)).toEqual([])
 })
 
@@ -64,10 +95,21 @@ test('a refused change prints the command that settles the reason', async () => 
   const { api, cli } = await ready()
   const remedies = [{ change: 'shrink' as const, node_id: id(1), name: 'cp-1' }]
   const checks = [{ check: 'etcd', ok: false, message: 'cp-1: no answer', remedies }]
-  api.on(clusterPlan, () => ({ kind: 'defragment', checks, warnings: [], groups: [], disks: [], differences: [], took_s: null, seen }))
+  api.on(clusterPlan, () => ({
+    kind: 'defragment',
+    checks,
+    warnings: [],
+    groups: [],
+    disks: [],
+    differences: [],
+    took_s: null,
+    seen,
+  }))
   const helps = 'What helps: steelyard cluster shrink web --force cp-1'
   const dry = await cli.run('cluster defragment web --dry-run')
   expect(dry).toMatchObject({ exit: 1, out: expect.stringContaining(helps) as string })
   expect(dry.out).not.toContain('Nothing to do')
-  expect(await cli.run('cluster defragment web --yes')).toMatchObject({ err: expect.stringContaining(`Nothing was changed. ${helps}`) as string })
+  expect(await cli.run('cluster defragment web --yes')).toMatchObject({
+    err: expect.stringContaining(`Nothing was changed. ${helps}`) as string,
+  })
 })

@@ -9,13 +9,26 @@ const many = { kind: 'text', many: true } as const
 
 export const restoreCommand = command({
   name: 'cluster restore',
-  summary: 'Restore a cluster from a snapshot: on its own control planes, or on other servers if all its servers are lost.',
+  summary:
+    'Restore a cluster from a snapshot: on its own control planes, or on other servers if all its servers are lost.',
   operands: { cluster: noun.cluster, snapshot: noun.snapshot },
   options: {
-    reset: { ...many, value: 'SERVERS', help: 'Control planes whose etcd is wiped: every one that answers and has etcd data' },
-    'control-plane': { ...many, value: 'SERVERS', help: 'Other servers that become the control planes' },
+    reset: {
+      ...many,
+      value: 'SERVERS',
+      help: 'Control planes whose etcd is wiped: every one that answers and has etcd data',
+    },
+    'control-plane': {
+      ...many,
+      value: 'SERVERS',
+      help: 'Other servers that become the control planes',
+    },
     worker: { ...many, value: 'SERVERS', help: 'Other servers that become workers' },
-    of: { kind: 'text', value: 'NAME', help: "Name of the snapshot's cluster; required if that is another cluster" },
+    of: {
+      kind: 'text',
+      value: 'NAME',
+      help: "Name of the snapshot's cluster; required if that is another cluster",
+    },
     ...changeOptions,
   },
   examples: [
@@ -25,13 +38,19 @@ export const restoreCommand = command({
   async run(context, { operands, options }) {
     const { api } = context
     const names = [...options['control-plane'], ...options.worker]
-    if (options.reset.length > 0 && names.length > 0) throw new CliError('usage', 'Give either --reset, or --control-plane and --worker')
+    if (options.reset.length > 0 && names.length > 0)
+      throw new CliError('usage', 'Give either --reset, or --control-plane and --worker')
     const twice = names.find((name, i) => names.indexOf(name) !== i)
     if (twice !== undefined) throw new CliError('usage', `${twice} is named twice`)
-    const cluster = await api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
+    const cluster = await api.call(clusterGet, {
+      params: { id: await noun.idOf(api, noun.cluster, operands.cluster) },
+    })
     const servers: NonNullable<Extract<ClusterChangeInput, { kind: 'restore' }>['servers']> = []
     for (const name of names)
-      servers.push({ node_id: await noun.idOf(api, noun.server, name), role: options['control-plane'].includes(name) ? 'control_plane' : 'worker' })
+      servers.push({
+        node_id: await noun.idOf(api, noun.server, name),
+        role: options['control-plane'].includes(name) ? 'control_plane' : 'worker',
+      })
     const change = {
       kind: 'restore' as const,
       snapshot_id: await noun.idOf(api, noun.snapshot, operands.snapshot),

@@ -9,16 +9,27 @@ import { localTime } from '../../text.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
 const named = rotatedSecretNames.map((name) => name.replaceAll('_', '-'))
-const renewers = { rotation: 'a rotation', talos: 'Talos', steelyard: 'Steelyard', nobody: 'nobody' } as const
+const renewers = {
+  rotation: 'a rotation',
+  talos: 'Talos',
+  steelyard: 'Steelyard',
+  nobody: 'nobody',
+} as const
 
 export const rotateCommands: Command[] = [
   command({
     name: 'cluster rotate',
     summary:
       'Replace secrets of a cluster: the authority of Talos, Kubernetes or aggregated APIs, or the tokens with which servers join. Old and new secrets work until every server has the new ones.',
-    operands: { cluster: noun.cluster, what: { value: 'WHAT', help: `What to replace: ${named.join(', ')}` } },
+    operands: {
+      cluster: noun.cluster,
+      what: { value: 'WHAT', help: `What to replace: ${named.join(', ')}` },
+    },
     options: changeOptions,
-    examples: ['cluster rotate web talos-ca --dry-run', 'cluster rotate web kubernetes-ca --yes --wait'],
+    examples: [
+      'cluster rotate web talos-ca --dry-run',
+      'cluster rotate web kubernetes-ca --yes --wait',
+    ],
     async run(context, { operands, options }) {
       const what = rotatedSecretNames.find((name) => name.replaceAll('_', '-') === operands.what)
       if (what === undefined) throw new CliError('usage', `Give one of ${named.join(', ')}`)
@@ -32,7 +43,9 @@ export const rotateCommands: Command[] = [
     options: {},
     examples: ['cluster certificates web'],
     async run({ api, show, terminal }, { operands }) {
-      const answer = await api.call(clusterCertificates, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
+      const answer = await api.call(clusterCertificates, {
+        params: { id: await noun.idOf(api, noun.cluster, operands.cluster) },
+      })
       show(answer, ({ items }) =>
         table(
           terminal,
@@ -40,7 +53,11 @@ export const rotateCommands: Command[] = [
           [
             { title: 'CERTIFICATE', text: (c) => certificateKinds[c.kind].title },
             { title: 'SERVER', text: (c) => c.name ?? '' },
-            { title: 'ENDS', text: (c) => (c.ends_at === null ? 'unknown' : localTime(c.ends_at)), colour: (c) => (c.ending ? 'red' : null) },
+            {
+              title: 'ENDS',
+              text: (c) => (c.ends_at === null ? 'unknown' : localTime(c.ends_at)),
+              colour: (c) => (c.ending ? 'red' : null),
+            },
             { title: 'RENEWED BY', text: (c) => renewers[c.renewed_by] },
             { title: 'REASON', text: (c) => c.reason ?? '' },
           ],

@@ -9,7 +9,12 @@ export const clusterShrink = command({
     'Remove servers from a running cluster: each is drained and wiped, and comes back in maintenance mode. Workers first, then control planes one at a time.',
   operands: { cluster: noun.cluster },
   options: {
-    server: { kind: 'text', value: 'SERVER', many: true, help: 'Servers that are drained, reset and removed' },
+    server: {
+      kind: 'text',
+      value: 'SERVER',
+      many: true,
+      help: 'Servers that are drained, reset and removed',
+    },
     force: {
       kind: 'text',
       value: 'SERVER',
@@ -19,7 +24,10 @@ export const clusterShrink = command({
     'keep-workload-disks': { kind: 'flag', help: 'Do not wipe the workload disks' },
     ...changeOptions,
   },
-  examples: ['cluster shrink web --server w-4 --dry-run', 'cluster shrink web --force brave-otter-042 --yes --wait'],
+  examples: [
+    'cluster shrink web --server w-4 --dry-run',
+    'cluster shrink web --force brave-otter-042 --yes --wait',
+  ],
   async run(context, { operands, options }) {
     const names = [...options.server, ...options.force]
     if (names.length === 0) throw new CliError('usage', 'Name the servers with --server or --force')

@@ -6,15 +6,32 @@ import { changeOptions, runChange } from './run-change.ts'
 export const upgradeKubernetesCommand = command({
   name: 'cluster upgrade-kubernetes',
   summary: 'Upgrade Kubernetes of a cluster by at most one minor release; no server restarts.',
-  operands: { cluster: noun.cluster, version: { value: 'VERSION', help: 'Version of Kubernetes, such as 1.36.3' } },
+  operands: {
+    cluster: noun.cluster,
+    version: { value: 'VERSION', help: 'Version of Kubernetes, such as 1.36.3' },
+  },
   options: {
-    drain: { kind: 'flag', help: 'Move the workload off each server before its kubelet is updated' },
-    'accept-removed-apis': { kind: 'flag', help: 'Upgrade even if programs still use APIs that the new version no longer serves' },
+    drain: {
+      kind: 'flag',
+      help: 'Move the workload off each server before its kubelet is updated',
+    },
+    'accept-removed-apis': {
+      kind: 'flag',
+      help: 'Upgrade even if programs still use APIs that the new version no longer serves',
+    },
     ...changeOptions,
   },
-  examples: ['cluster upgrade-kubernetes web 1.36.3 --dry-run', 'cluster upgrade-kubernetes web 1.36.3 --in-window --yes'],
+  examples: [
+    'cluster upgrade-kubernetes web 1.36.3 --dry-run',
+    'cluster upgrade-kubernetes web 1.36.3 --in-window --yes',
+  ],
   run(context, { operands, options }) {
-    const change = { kind: 'upgradeKubernetes', version: operands.version, drain: options.drain, accept_removed_apis: options['accept-removed-apis'] } as const
+    const change = {
+      kind: 'upgradeKubernetes',
+      version: operands.version,
+      drain: options.drain,
+      accept_removed_apis: options['accept-removed-apis'],
+    } as const
     return runChange(context, operands.cluster, change, options)
   },
 })

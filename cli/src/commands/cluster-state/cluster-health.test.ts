@@ -10,8 +10,18 @@ const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, 
 const healthy: Answer<typeof clusterHealth> = {
   at: '2026-11-20T08:00:00.000Z',
   lines: [
-    { topic: 'etcd', state: 'ok', message: '3 members, all healthy. cp-1 leads. One may fail.', remedies: [] },
-    { topic: 'talos', state: 'attention', message: 'v1.12.11; v1.13.9 is offered.', remedies: [{ change: 'upgradeTalos', node_id: null, name: null }] },
+    {
+      topic: 'etcd',
+      state: 'ok',
+      message: '3 members, all healthy. cp-1 leads. One may fail.',
+      remedies: [],
+    },
+    {
+      topic: 'talos',
+      state: 'attention',
+      message: 'v1.12.11; v1.13.9 is offered.',
+      remedies: [{ change: 'upgradeTalos', node_id: null, name: null }],
+    },
   ],
   etcd: {
     members: [
@@ -65,7 +75,13 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
   expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)
   expect(JSON.parse((await cli.run(`cluster health ${cluster.name} --json`)).out)).toEqual(healthy)
 
-  const snapshot = { id: id(9), taken_at: healthy.at, verified_at: healthy.at, size_bytes: 1, store: 'disk' }
+  const snapshot = {
+    id: id(9),
+    taken_at: healthy.at,
+    verified_at: healthy.at,
+    size_bytes: 1,
+    store: 'disk',
+  }
   const remedies = [{ change: 'restore' as const, node_id: null, name: null }]
   for (const state of ['problem', 'unknown'] as const) {
     const message = 'No control plane reports the members of etcd'
@@ -76,8 +92,13 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
       snapshot,
     }))
     const ran = await cli.run(`cluster health ${cluster.name}`)
-    expect(ran).toMatchObject({ exit: 1, out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string })
-    expect(ran.out).toContain(`What helps:\n  steelyard cluster restore ${cluster.name} ${snapshot.id} --dry-run\n`)
+    expect(ran).toMatchObject({
+      exit: 1,
+      out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string,
+    })
+    expect(ran.out).toContain(
+      `What helps:\n  steelyard cluster restore ${cluster.name} ${snapshot.id} --dry-run\n`,
+    )
     expect(ran.out).toMatch(/^cp-1 +yes +unknown /m)
   }
 })

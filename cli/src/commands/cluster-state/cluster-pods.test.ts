@@ -39,7 +39,9 @@ test('cluster pods prints a line per pod, says how many are left out, and sends 
   const cli = await startCli(api)
   const { exit, out } = await cli.run(`cluster pods web --server ${id(1)} --search shop`)
   expect(exit).toBe(0)
-  expect(out).toMatch(/^shop +web-1 +cp-1 +0\/1 +CrashLoopBackOff +41 .* moves +back-off restarting/m)
+  expect(out).toMatch(
+    /^shop +web-1 +cp-1 +0\/1 +CrashLoopBackOff +41 .* moves +back-off restarting/m,
+  )
   expect(out).toContain('The first 1 of 1200 pods are shown')
   expect(asked).toEqual([{ node_id: id(1), q: 'shop' }])
 })

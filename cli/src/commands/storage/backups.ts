@@ -1,4 +1,12 @@
-import { backupCreate, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet, backupVerify } from '#contract/storage/backups.ts'
+import {
+  backupCreate,
+  backupList,
+  backupRemove,
+  backupScheduleGet,
+  backupScheduleRemove,
+  backupScheduleSet,
+  backupVerify,
+} from '#contract/storage/backups.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import { command, type Command, listCommand, objectCommand } from '../../command.ts'
 import { CliError } from '../../exit.ts'
@@ -13,7 +21,12 @@ export const backupCommands: Command[] = [
     examples: ['backup list', 'backup list --status ready'],
     operation: backupList,
     shown: ['id', 'taken_at', 'status', 'size', 'store', 'key', 'made_by', 'reason'],
-    cells: { status: { colour: (b) => (b.status === 'ready' ? 'green' : b.status === 'failed' ? 'red' : 'yellow') }, reason: { optional: true } },
+    cells: {
+      status: {
+        colour: (b) => (b.status === 'ready' ? 'green' : b.status === 'failed' ? 'red' : 'yellow'),
+      },
+      reason: { optional: true },
+    },
   }),
   command({
     name: 'backup take',
@@ -23,7 +36,9 @@ export const backupCommands: Command[] = [
     async run({ api, show }, { options: { store } }) {
       if (store === undefined) throw new CliError('usage', '--store is missing')
       show(
-        await api.call(backupCreate, { body: { store_id: await noun.idOf(api, noun.store, store) } }),
+        await api.call(backupCreate, {
+          body: { store_id: await noun.idOf(api, noun.store, store) },
+        }),
         () => 'The backup has begun: steelyard backup list shows it\n',
       )
     },
@@ -33,7 +48,11 @@ export const backupCommands: Command[] = [
     of: noun.backup,
     operation: backupVerify,
     done({ show }, answer) {
-      show(answer, (b) => (b.status === 'ready' ? 'The file was read back, opened and is right\n' : `The backup is damaged: ${oneLine(b.reason ?? '')}\n`))
+      show(answer, (b) =>
+        b.status === 'ready'
+          ? 'The file was read back, opened and is right\n'
+          : `The backup is damaged: ${oneLine(b.reason ?? '')}\n`,
+      )
       return answer.status === 'ready' ? 0 : 1
     },
   }),
@@ -53,7 +72,9 @@ export const backupCommands: Command[] = [
     summary: 'The schedule of the backups of Steelyard.',
     examples: ['backup schedule'],
     async run({ api, terminal, show }) {
-      show(await api.call(backupScheduleGet, {}), ({ schedule }) => scheduleText(terminal, schedule))
+      show(await api.call(backupScheduleGet, {}), ({ schedule }) =>
+        scheduleText(terminal, schedule),
+      )
     },
   }),
   command({
@@ -64,7 +85,9 @@ export const backupCommands: Command[] = [
     async run({ api, terminal, show }, { options }) {
       const { schedule: now } = await api.call(backupScheduleGet, {})
       const body = await wishOf(api, now, options)
-      show(await api.call(backupScheduleSet, { body }, { version: now?.version }), (schedule) => scheduleText(terminal, schedule))
+      show(await api.call(backupScheduleSet, { body }, { version: now?.version }), (schedule) =>
+        scheduleText(terminal, schedule),
+      )
     },
   }),
   command({

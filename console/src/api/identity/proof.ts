@@ -1,12 +1,20 @@
-/** Asks users again for their password or passkey, for calls that need a recent proof of identity. */
+/**
+ * Asks users again for their password or passkey, for calls that need a recent proof of identity.
+ */
 import { createStore } from '../../lib/store.ts'
 import { whenSessionEnds } from '../auth.ts'
 
-/** Whether the user's role requires a second factor that the session lacks. Until one is added, only calls about the own account are accepted. */
+/**
+ * Whether the user's role requires a second factor that the session lacks. Until one is added, only
+ * calls about the own account are accepted.
+ */
 export const secondFactorMissing = createStore(false)
 whenSessionEnds(() => secondFactorMissing.set(false))
 
-/** Asks in a dialog. True after the user has proved their identity. Set by the frame, because the API client knows no dialogs. */
+/**
+ * Asks in a dialog. True after the user has proved their identity. Set by the frame, because the
+ * API client knows no dialogs.
+ */
 type AskForProof = () => Promise<boolean>
 let ask: AskForProof = () => Promise.resolve(false)
 export function whenProofNeeded(asks: AskForProof): () => void {

@@ -1,6 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentProps, useMemo, useState } from 'react'
-import { auditActions, auditCsv, type AuditEntry, auditList, auditNdjson, auditSentence, auditVerify } from '#contract/audit.ts'
+import {
+  auditActions,
+  auditCsv,
+  type AuditEntry,
+  auditList,
+  auditNdjson,
+  auditSentence,
+  auditVerify,
+} from '#contract/audit.ts'
 import { userList } from '#contract/users.ts'
 import { download } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
@@ -35,7 +43,11 @@ const choosePeriod = dialog<ComponentProps<typeof ChoosePeriod>>(() => import('.
 
 const auditColumns = listColumns(auditList.list, {
   at: { fixed: true, card: 'fact', width: 112, cell: (e) => <EventTime at={e.at} /> },
-  actor: { from: 'md', width: 200, cell: (e) => <span className={e.actor === null ? 'clip t3' : 'clip'}>{actorSaid(e)}</span> },
+  actor: {
+    from: 'md',
+    width: 200,
+    cell: (e) => <span className={e.actor === null ? 'clip t3' : 'clip'}>{actorSaid(e)}</span>,
+  },
   action: {
     fixed: true,
     card: 'name',
@@ -45,14 +57,24 @@ const auditColumns = listColumns(auditList.list, {
         {from.md ? (
           <span className="mono fs12 t3 clip">{e.action}</span>
         ) : (
-          <span className="fs12 t3 clip">{[objectSaid(e), actorSaid(e)].filter((part) => part !== null).join(', ')}</span>
+          <span className="fs12 t3 clip">
+            {[objectSaid(e), actorSaid(e)].filter((part) => part !== null).join(', ')}
+          </span>
         )}
       </span>
     ),
   },
   target: { from: 'md', width: 210, cell: (e) => <ObjectOf entry={e} /> },
-  result: { card: 'state', width: (from) => (from.md ? 170 : 150), cell: (e) => <ResultOf entry={e} /> },
-  ip: { from: 'lg', width: 140, cell: (e) => (e.ip === null ? none : <span className="mono">{e.ip}</span>) },
+  result: {
+    card: 'state',
+    width: (from) => (from.md ? 170 : 150),
+    cell: (e) => <ResultOf entry={e} />,
+  },
+  ip: {
+    from: 'lg',
+    width: 140,
+    cell: (e) => (e.ip === null ? none : <span className="mono">{e.ip}</span>),
+  },
   seq: { from: 'lg', width: 92, numeric: true },
 })
 
@@ -87,7 +109,11 @@ function ResultOf({ entry }: { entry: AuditEntry }) {
 const detailOf = (entry: AuditEntry) => <EntryDetail entry={entry} />
 
 const save = (format: 'CSV' | 'NDJSON', search: ListSearch): Promise<unknown> =>
-  download(format === 'CSV' ? auditCsv : auditNdjson, { query: narrowingOf(auditList, search) }, `audit.${format.toLowerCase()}`).catch((error: unknown) =>
+  download(
+    format === 'CSV' ? auditCsv : auditNdjson,
+    { query: narrowingOf(auditList, search) },
+    `audit.${format.toLowerCase()}`,
+  ).catch((error: unknown) =>
     toast.error(`The audit log could not be exported: ${reasonOf(error)}`),
   )
 
@@ -107,7 +133,10 @@ function AuditLog({ search, setSearch }: AuditPageProps) {
   const answer = useQuery(auditQuery(search))
   const { data: page, refetch, isFetching } = answer
   const state = useList(auditList.list, auditColumns, { search, setSearch }, answer)
-  const { data: users } = useQuery({ ...query(userList, { query: { per_page: 1000 } }), enabled: allowed(userList).ok })
+  const { data: users } = useQuery({
+    ...query(userList, { query: { per_page: 1000 } }),
+    enabled: allowed(userList).ok,
+  })
   const [periods] = useState(() => sinceChoices(Date.now()))
   const { about, since, until } = search
   const given = (key: string) => (search[key] ? [{ value: search[key], text: search[key] }] : [])
@@ -131,22 +160,54 @@ function AuditLog({ search, setSearch }: AuditPageProps) {
         {
           label: 'Choose a period',
           icon: 'filter',
-          run: () => choosePeriod({ since, until, onPeriod: (period) => setSearch({ page: undefined, ...period }) }),
+          run: () =>
+            choosePeriod({
+              since,
+              until,
+              onPeriod: (period) => setSearch({ page: undefined, ...period }),
+            }),
         },
-        { label: 'Export as CSV', icon: 'download', can: allowed(auditCsv), run: () => save('CSV', search) },
-        { label: 'Export as NDJSON', icon: 'download', can: allowed(auditNdjson), run: () => save('NDJSON', search) },
+        {
+          label: 'Export as CSV',
+          icon: 'download',
+          can: allowed(auditCsv),
+          run: () => save('CSV', search),
+        },
+        {
+          label: 'Export as NDJSON',
+          icon: 'download',
+          can: allowed(auditNdjson),
+          run: () => save('NDJSON', search),
+        },
       ],
     ],
     [search, setSearch, since, until],
   )
-  const commands = useMemo(() => [{ ...verify, label: 'Verify the audit log' }, ...more], [verify, more])
+  const commands = useMemo(
+    () => [{ ...verify, label: 'Verify the audit log' }, ...more],
+    [verify, more],
+  )
   useCommands('Audit log', commands)
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar state={state} placeholder="Who, action or object" options={options} inline={['about', 'actor', 'result', 'since']}>
-        <IconButton icon="refresh" label="Refresh" aria-busy={isFetching} onClick={() => void refetch()} />
-        <Menu label="More actions" items={more} trigger={<IconButton icon="more" label="More actions" />} />
+      <ListToolbar
+        state={state}
+        placeholder="Who, action or object"
+        options={options}
+        inline={['about', 'actor', 'result', 'since']}
+      >
+        <IconButton
+          icon="refresh"
+          label="Refresh"
+          aria-busy={isFetching}
+          onClick={() => void refetch()}
+        />
+        <Menu
+          label="More actions"
+          items={more}
+          trigger={<IconButton icon="more" label="More actions" />}
+        />
         <ActionButton {...verify} />
       </ListToolbar>
       <DataTable
@@ -154,7 +215,12 @@ function AuditLog({ search, setSearch }: AuditPageProps) {
         rowKey={(e) => String(e.seq)}
         rowName={(e) => `entry ${e.seq}`}
         detail={detailOf}
-        empty={<Empty title="No entries yet" text="Everything that users and Steelyard change is recorded here, and so are refused sign-ins." />}
+        empty={
+          <Empty
+            title="No entries yet"
+            text="Everything that users and Steelyard change is recorded here, and so are refused sign-ins."
+          />
+        }
       />
     </>
   )

@@ -14,7 +14,11 @@ type Typed = Record<keyof Period, string>
 const { Text } = fieldsFor<Typed>()
 
 /** Asks from when to when entries are shown. `onPeriod` gets times in ISO 8601 and UTC. */
-export default function ChoosePeriod({ since, until, onPeriod }: Period & { onPeriod: (period: Period) => void }) {
+export default function ChoosePeriod({
+  since,
+  until,
+  onPeriod,
+}: Period & { onPeriod: (period: Period) => void }) {
   const { close } = useDialog()
   const form = useForm({
     initial: { since: localOf(since), until: localOf(until) },
@@ -31,7 +35,13 @@ export default function ChoosePeriod({ since, until, onPeriod }: Period & { onPe
     <FormDialog form={form} title="Choose a period" submit="Show">
       <div className={css['period']}>
         <Text name="since" label="From" type="datetime-local" optional />
-        <Text name="until" label="To" type="datetime-local" optional hint={`Times of ${zone()}. Without an end, entries up to now are shown.`} />
+        <Text
+          name="until"
+          label="To"
+          type="datetime-local"
+          optional
+          hint={`Times of ${zone()}. Without an end, entries up to now are shown.`}
+        />
       </div>
     </FormDialog>
   )

@@ -22,7 +22,10 @@ export function EntryDetail({ entry: e }: { entry: AuditEntry }) {
           ['From', e.ip && <Copyable value={e.ip} what="address" />],
           ['Action', <span className="mono">{e.action}</span>],
           ['Object', objectSaid(e)],
-          e.target?.id != null && ['Id of the object', <Copyable value={e.target.id} what="id of the object" />],
+          e.target?.id != null && [
+            'Id of the object',
+            <Copyable value={e.target.id} what="id of the object" />,
+          ],
           [
             'Result',
             <StatusDot tone={tone} why={why} whole>

@@ -1,5 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
-import { type AuditCheck, auditHeadHint, auditVerdict, auditVerify, readAuditHead } from '#contract/audit.ts'
+import {
+  type AuditCheck,
+  auditHeadHint,
+  auditVerdict,
+  auditVerify,
+  readAuditHead,
+} from '#contract/audit.ts'
 import { count } from '#contract/words.ts'
 import { authorized } from '../../api/client.ts'
 import { read } from '../../api/http.ts'
@@ -18,10 +24,17 @@ const blank = { head: '' }
 const { Text } = fieldsFor<typeof blank>()
 
 type Verdict = Exclude<AuditCheck, { state: 'checking' }>
-const interrupted: Verdict = { state: 'failed', reason: 'the connection was interrupted before the end' }
+const interrupted: Verdict = {
+  state: 'failed',
+  reason: 'the connection was interrupted before the end',
+}
 
 /** Verifies the chain, and calls `progress` until the verdict is known. */
-async function verify(head: string, signal: AbortSignal, progress: (check: AuditCheck) => void): Promise<Verdict> {
+async function verify(
+  head: string,
+  signal: AbortSignal,
+  progress: (check: AuditCheck) => void,
+): Promise<Verdict> {
   const response = await authorized(auditVerify, { query: head === '' ? {} : { head } }, { signal })
   if (!response.ok || response.body === null) {
     await read(auditVerify, {}, response)
@@ -52,7 +65,9 @@ export default function VerifyAudit() {
     initial: blank,
     read: ({ head }) => {
       const noted = head.trim()
-      return noted === '' || readAuditHead(noted) ? { ok: true, body: noted } : { ok: false, fields: { head: `Expected ${auditHeadHint}` } }
+      return noted === '' || readAuditHead(noted)
+        ? { ok: true, body: noted }
+        : { ok: false, fields: { head: `Expected ${auditHeadHint}` } }
     },
     send: (head) => {
       setCheck(null)
@@ -70,11 +85,13 @@ export default function VerifyAudit() {
       submit={check === null || form.busy ? 'Verify' : 'Verify again'}
       busyText="Verifying"
       wayOut="Close"
-      command={<AsCommand complete={form.read.ok} api={curlOf({ ...auditVerify, path }, {}, undefined)} />}
+      command={
+        <AsCommand complete={form.read.ok} api={curlOf({ ...auditVerify, path }, {}, undefined)} />
+      }
     >
       <p className="fs13 t2">
-        Each entry contains a hash of itself and of the entry before it, made with a key that is not in the database. The verification finds entries that were
-        changed, removed, added or moved.
+        Each entry contains a hash of itself and of the entry before it, made with a key that is not
+        in the database. The verification finds entries that were changed, removed, added or moved.
       </p>
       <Text
         name="head"
@@ -93,8 +110,16 @@ export default function VerifyAudit() {
 function Result({ check }: { check: AuditCheck | null }) {
   if (check === null) return null
   if (check.state === 'checking')
-    return <Meter value={check.checked} of={check.of} label="Verified entries" text={`${count(check.checked)} of ${count(check.of)} entries`} />
-  if (check.state !== 'intact') return <Alert tone={check.state === 'broken' ? 'danger' : 'warn'}>{auditVerdict(check)}.</Alert>
+    return (
+      <Meter
+        value={check.checked}
+        of={check.of}
+        label="Verified entries"
+        text={`${count(check.checked)} of ${count(check.of)} entries`}
+      />
+    )
+  if (check.state !== 'intact')
+    return <Alert tone={check.state === 'broken' ? 'danger' : 'warn'}>{auditVerdict(check)}.</Alert>
   return (
     <div className="stack stack2">
       <Alert tone="ok">{auditVerdict(check)}.</Alert>

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { objectPage, objectSaid, operationOf, resultSaid } from './audit-entry.ts'
 
-const of = (kind: string, id: string | null = 'x', name: string | null = 'n') => objectPage({ target: { kind, id, name } })
+const of = (kind: string, id: string | null = 'x', name: string | null = 'n') =>
+  objectPage({ target: { kind, id, name } })
 
 test('an entry links to the page of its object, if there is one', () => {
   expect([of('server'), of('cluster'), of('operation'), of('subnet')]).toEqual([
@@ -11,26 +12,46 @@ test('an entry links to the page of its object, if there is one', () => {
     '/infra/network?q=n&open=x',
   ])
   expect(of('datacenter', 'x', 'PL-POZ-1')).toBe('/infra/datacenters?q=PL-POZ-1')
-  expect([of('installation'), of('constructor'), of('server', null), objectPage({ target: null })]).toEqual([null, null, null, null])
+  expect([
+    of('installation'),
+    of('constructor'),
+    of('server', null),
+    objectPage({ target: null }),
+  ]).toEqual([null, null, null, null])
 })
 
 test('a refusal is shown by its code in words, with the meaning of the code', () => {
   expect(resultSaid('ok')).toEqual({ tone: 'ok', word: 'Done', why: null })
-  expect(resultSaid('forbidden')).toEqual({ tone: 'warn', word: 'Forbidden', why: 'The caller lacks the scope.' })
-  expect(resultSaid('from_a_newer_version')).toEqual({ tone: 'warn', word: 'From a newer version', why: null })
+  expect(resultSaid('forbidden')).toEqual({
+    tone: 'warn',
+    word: 'Forbidden',
+    why: 'The caller lacks the scope.',
+  })
+  expect(resultSaid('from_a_newer_version')).toEqual({
+    tone: 'warn',
+    word: 'From a newer version',
+    why: null,
+  })
 })
 
 test('the operation that an action started is read from the entry', () => {
-  expect([operationOf({ after: { operation: 'o' } }), operationOf({ after: { operation: 1 } }), operationOf({ after: null })]).toEqual(['o', null, null])
+  expect([
+    operationOf({ after: { operation: 'o' } }),
+    operationOf({ after: { operation: 1 } }),
+    operationOf({ after: null }),
+  ]).toEqual(['o', null, null])
 })
 
 test('an operation is named by its title, other objects by their name or id', () => {
-  const said = (kind: string, name: string | null) => objectSaid({ target: { kind, id: 'x', name } })
-  expect(said('operation', 'clusterSubnetsAssign poz-ready-01')).toBe('Change subnets of poz-ready-01')
-  expect([said('operation', 'laterKind web'), said('server', 'serverReset a'), said('server', null), objectSaid({ target: null })]).toEqual([
-    'laterKind web',
-    'serverReset a',
-    'x',
-    null,
-  ])
+  const said = (kind: string, name: string | null) =>
+    objectSaid({ target: { kind, id: 'x', name } })
+  expect(said('operation', 'clusterSubnetsAssign poz-ready-01')).toBe(
+    'Change subnets of poz-ready-01',
+  )
+  expect([
+    said('operation', 'laterKind web'),
+    said('server', 'serverReset a'),
+    said('server', null),
+    objectSaid({ target: null }),
+  ]).toEqual(['laterKind web', 'serverReset a', 'x', null])
 })

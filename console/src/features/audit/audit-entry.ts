@@ -23,7 +23,10 @@ export function objectPage({ target }: Pick<AuditEntry, 'target'>): string | nul
   return Object.hasOwn(pages, kind) ? pages[kind]!() : null
 }
 
-/** Name of an entry's object. Of an operation, whose name begins with its kind, its title: "Create cluster poz-edge-04". Null if there is no object. */
+/**
+ * Name of an entry's object. Of an operation, whose name begins with its kind, its title: "Create
+ * cluster poz-edge-04". Null if there is no object.
+ */
 export function objectSaid({ target }: Pick<AuditEntry, 'target'>): string | null {
   const name = target?.name ?? target?.id ?? null
   if (target?.kind !== 'operation' || name === null) return name
@@ -32,12 +35,17 @@ export function objectSaid({ target }: Pick<AuditEntry, 'target'>): string | nul
 }
 
 /** The operation that the action started, if it did. */
-export const operationOf = ({ after }: Pick<AuditEntry, 'after'>): string | null => (typeof after?.['operation'] === 'string' ? after['operation'] : null)
+export const operationOf = ({ after }: Pick<AuditEntry, 'after'>): string | null =>
+  typeof after?.['operation'] === 'string' ? after['operation'] : null
 
 /** Result of an action in words; `why`: the meaning of the refusal's code. */
 export function resultSaid(result: string): { tone: Tone; word: string; why: string | null } {
   if (result === 'ok') return { tone: 'ok', word: 'Done', why: null }
-  return { tone: 'warn', word: sentence(result), why: Object.hasOwn(errors, result) ? errors[result as ErrorCode].means : null }
+  return {
+    tone: 'warn',
+    word: sentence(result),
+    why: Object.hasOwn(errors, result) ? errors[result as ErrorCode].means : null,
+  }
 }
 
 /** Who acted. */

@@ -10,7 +10,11 @@ const streamOf = (...pieces: string[]) =>
   })
 
 test('lines are read whole, however the text is cut into pieces', async () => {
-  expect(await Array.fromAsync(linesOf(streamOf('{"a"', ':1}\n{"b":2}\n{"c', '":3}')))).toEqual(['{"a":1}', '{"b":2}', '{"c":3}'])
+  expect(await Array.fromAsync(linesOf(streamOf('{"a"', ':1}\n{"b":2}\n{"c', '":3}')))).toEqual([
+    '{"a":1}',
+    '{"b":2}',
+    '{"c":3}',
+  ])
   expect(await Array.fromAsync(linesOf(streamOf()))).toEqual([])
 })
 

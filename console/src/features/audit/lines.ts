@@ -1,6 +1,11 @@
-/** Yields the complete lines of a streamed text. A last line without a line break is yielded at the end. */
+/**
+ * Yields the complete lines of a streamed text. A last line without a line break is yielded at the
+ * end.
+ */
 export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader()
   let rest = ''
   try {
     for (;;) {

@@ -1,4 +1,6 @@
-/** The period of the audit log's filters: ISO 8601 in the URL, the reader's time zone in the form. */
+/**
+ * The period of the audit log's filters: ISO 8601 in the URL, the reader's time zone in the form.
+ */
 import { exact } from '../../lib/time/time.ts'
 
 const two = (n: number) => String(n).padStart(2, '0')
@@ -10,7 +12,10 @@ export function localOf(iso: string | undefined): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
 }
 
-/** The time in an input `datetime-local`, in ISO 8601 and UTC; undefined if the input is empty or incomplete. */
+/**
+ * The time in an input `datetime-local`, in ISO 8601 and UTC; undefined if the input is empty or
+ * incomplete.
+ */
 export function isoOf(local: string): string | undefined {
   const at = new Date(/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(local) ? local : Number.NaN)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
@@ -23,14 +28,20 @@ const periods = [
   ['Last 30 days', 30 * 86_400_000],
 ] as const
 
-/** Choices of the filter Since. `now` in ms since 1970: rounded down to the minute, so that the same choice stays chosen while the page is open. */
+/**
+ * Choices of the filter Since. `now` in ms since 1970: rounded down to the minute, so that the same
+ * choice stays chosen while the page is open.
+ */
 export const sinceChoices = (now: number): { value: string; text: string }[] => {
   const minute = Math.floor(now / 60_000) * 60_000
   return periods.map(([text, ms]) => ({ value: new Date(minute - ms).toISOString(), text }))
 }
 
 /** Adds the value in the URL to the choices of a time. */
-export const withTime = (choices: readonly { value: string; text: string }[], value: string | undefined) =>
+export const withTime = (
+  choices: readonly { value: string; text: string }[],
+  value: string | undefined,
+) =>
   value === undefined || value === '' || choices.some((c) => c.value === value)
     ? choices
     : [...choices, { value, text: Number.isNaN(Date.parse(value)) ? value : exact(value) }]

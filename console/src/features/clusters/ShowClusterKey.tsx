@@ -22,7 +22,10 @@ import { AccessState } from './offers/AccessState.tsx'
 import { offerTool } from './offers/offer-queries.ts'
 import css from './ShowClusterKey.module.css'
 
-/** Specified: with more than three clusters the list scrolls at 240 px; addresses are shortened to their first 5 and last 4 characters. */
+/**
+ * Specified: with more than three clusters the list scrolls at 240 px; addresses are shortened to
+ * their first 5 and last 4 characters.
+ */
 const clustersInSight = 3
 const short = (value: string): string => truncate(value, 5, 4)
 
@@ -33,7 +36,10 @@ const words = {
   notFound: "OfferID wasn't detected automatically. Please contact the provider team.",
 }
 
-/** The modal `showClusterKey`: clusters with their addresses and offers, and the commands for them. Only values in the valid format can be copied. */
+/**
+ * The modal `showClusterKey`: clusters with their addresses and offers, and the commands for them.
+ * Only values in the valid format can be copied.
+ */
 export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] }) {
   const { close } = useDialog()
   const answers = useQueries({ queries: clusterIds.map((id) => clusterOne(id)) })
@@ -52,17 +58,29 @@ export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] })
       {tool.data ? (
         <div className={css['update']}>
           <p>
-            Use {tool.data.name} version <b className="num strong">{tool.data.version}</b> to update existing offers:
+            Use {tool.data.name} version <b className="num strong">{tool.data.version}</b> to update
+            existing offers:
           </p>
-          <Command command={tool.data.update_command} what="the command that updates existing offers" />
+          <Command
+            command={tool.data.update_command}
+            what="the command that updates existing offers"
+          />
         </div>
       ) : (
         <Pending of={tool} boxed={false} rows={1} widths={[240]} />
       )}
-      <ul className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']} aria-label="Clusters" {...(scrolls && { tabIndex: 0 })}>
+      <ul
+        className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']}
+        aria-label="Clusters"
+        {...(scrolls && { tabIndex: 0 })}
+      >
         {answers.map((answer, i) => (
           <li key={clusterIds[i]}>
-            {answer.data ? <Entry cluster={answer.data} tool={tool.data} /> : <Pending of={answer} boxed={false} rows={1} widths={[120, 120]} />}
+            {answer.data ? (
+              <Entry cluster={answer.data} tool={tool.data} />
+            ) : (
+              <Pending of={answer} boxed={false} rows={1} widths={[120, 120]} />
+            )}
           </li>
         ))}
       </ul>
@@ -74,7 +92,8 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
   // A link to the page that is open already doesn't close the dialog by itself.
   const { close } = useDialog()
   const leave = () => close()
-  const chainAddress = c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
+  const chainAddress =
+    c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
   const offerId = c.offerId !== null && offerIdPattern.test(c.offerId) ? c.offerId : null
   const kept = keptOf(c, 'cluster_key')
   const command = tool === undefined ? null : addressCommand(tool, { offerId, chainAddress })
@@ -100,7 +119,11 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
                 {words.noAddress}
               </a>
             ) : (
-              <Copyable value={chainAddress} what={`address of ${c.name}`} shown={short(chainAddress)} />
+              <Copyable
+                value={chainAddress}
+                what={`address of ${c.name}`}
+                shown={short(chainAddress)}
+              />
             )}
           </dd>
         </div>
@@ -110,7 +133,13 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
             {offerId !== null ? (
               <Copyable value={offerId} what={`offer id of ${c.name}`} shown={short(offerId)} />
             ) : c.offer_detection === 'looking' ? (
-              <StatusDot tone="busy" why={c.offer_looking_since === null ? null : `since ${moment(c.offer_looking_since)}`} whole>
+              <StatusDot
+                tone="busy"
+                why={
+                  c.offer_looking_since === null ? null : `since ${moment(c.offer_looking_since)}`
+                }
+                whole
+              >
                 {words.looking}
               </StatusDot>
             ) : (
@@ -143,7 +172,9 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
         <div className={css['command']}>
           <Command
             command={command}
-            shown={command.replaceAll(offerId, short(offerId)).replaceAll(chainAddress, short(chainAddress))}
+            shown={command
+              .replaceAll(offerId, short(offerId))
+              .replaceAll(chainAddress, short(chainAddress))}
             what={`the command that sets the access address of ${c.name}`}
           />
         </div>

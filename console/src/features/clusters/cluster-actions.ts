@@ -19,11 +19,14 @@ import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 
 const save = (what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<unknown> =>
-  download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`).catch((error: unknown) =>
-    toast.error(reasonOf(error)),
-  )
+  download(
+    what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig,
+    { params: { id: c.id } },
+    `${what}-${c.name}.yaml`,
+  ).catch((error: unknown) => toast.error(reasonOf(error)))
 
-export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => void showClusterKey({ clusterIds: clusters.map((c) => c.id) })
+export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void =>
+  void showClusterKey({ clusterIds: clusters.map((c) => c.id) })
 
 export const kubeconfigAction = (c: Cluster): Action => ({
   label: 'Kubeconfig',
@@ -59,7 +62,13 @@ export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
   { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
   kubeconfigAction(c),
   talosconfigAction(c),
-  { label: 'Delete', icon: 'trash', danger: true, can: both(allowed(clusterDelete), canDeleteCluster(c)), run: () => removal(c, false) },
+  {
+    label: 'Delete',
+    icon: 'trash',
+    danger: true,
+    can: both(allowed(clusterDelete), canDeleteCluster(c)),
+    run: () => removal(c, false),
+  },
   ...only(from === 'page' && ['failed', 'deleting', 'degraded'].includes(c.status), {
     label: 'Forget without resetting',
     icon: 'alert',

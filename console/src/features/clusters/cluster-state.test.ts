@@ -16,19 +16,37 @@ const server = {
 const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
 test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unknown if the Kubernetes API does not answer', () => {
-  expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({ tone: 'ok', word: 'Ready', why: null })
+  expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({
+    tone: 'ok',
+    word: 'Ready',
+    why: null,
+  })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
-  expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
-  expect(nodeSaid(node({ ready: null, reason: 'The Kubernetes API does not answer', since }))).toMatchObject({ tone: 'off', word: 'Unknown' })
+  expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({
+    tone: 'danger',
+    word: 'Not ready',
+    why: dead,
+  })
+  expect(
+    nodeSaid(node({ ready: null, reason: 'The Kubernetes API does not answer', since })),
+  ).toMatchObject({ tone: 'off', word: 'Unknown' })
   expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
 })
 
 test("a ready cluster that needs a user's action is not shown as healthy", () => {
   const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
   expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
-  expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({ tone: 'danger', word: 'Ready', why: 'locked out' })
+  expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({
+    tone: 'danger',
+    word: 'Ready',
+    why: 'locked out',
+  })
   const troubles = [{ node_id: null, message: 'Steelyard cannot manage the cluster: no secrets' }]
-  expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
+  expect(clusterSaid({ ...cluster, troubles })).toEqual({
+    tone: 'warn',
+    word: 'Ready',
+    why: troubles[0]!.message,
+  })
 })
 
 test('if no key is new, the reason is that there are no clusters or that every offer has the address of its cluster', () => {
@@ -37,14 +55,31 @@ test('if no key is new, the reason is that there are no clusters or that every o
     ok: false,
     reason: expect.stringContaining('address of their cluster already') as string,
   })
-  expect(canShowNewKeys([{ offer_address_set: true }, { offer_address_set: false }])).toEqual({ ok: true })
+  expect(canShowNewKeys([{ offer_address_set: true }, { offer_address_set: false }])).toEqual({
+    ok: true,
+  })
 })
 
 test('during an operation, a silent server is shown as Away instead of Unreachable, and its node does not raise an alarm', () => {
   const now = Date.parse(since) + 60_000
-  const dark = { ...server, talos: { ...server.talos, reachable: false, unreachable_since: since, reason: 'connection refused', stage: 'rebooting' as const } }
-  expect(contactSaid({ ...dark, operation_id: 'o' }, now)).toMatchObject({ tone: 'busy', word: 'Away' })
+  const dark = {
+    ...server,
+    talos: {
+      ...server.talos,
+      reachable: false,
+      unreachable_since: since,
+      reason: 'connection refused',
+      stage: 'rebooting' as const,
+    },
+  }
+  expect(contactSaid({ ...dark, operation_id: 'o' }, now)).toMatchObject({
+    tone: 'busy',
+    word: 'Away',
+  })
   expect(contactSaid(dark, now)).toMatchObject({ tone: 'danger', word: 'Unreachable' })
   const down = { ready: false, reason: 'Kubelet stopped', since }
-  expect(nodeSaid({ ...node(down), operation_id: 'o' }, now)).toMatchObject({ tone: 'busy', word: 'Not ready' })
+  expect(nodeSaid({ ...node(down), operation_id: 'o' }, now)).toMatchObject({
+    tone: 'busy',
+    word: 'Not ready',
+  })
 })

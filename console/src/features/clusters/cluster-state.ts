@@ -17,8 +17,13 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-/** Texts of a cluster's status. A Ready cluster may still have a problem: its machines no longer accept Steelyard, or something fails repeatedly. */
-export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>): Said {
+/**
+ * Texts of a cluster's status. A Ready cluster may still have a problem: its machines no longer
+ * accept Steelyard, or something fails repeatedly.
+ */
+export function clusterSaid(
+  c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>,
+): Said {
   const shown = { ...said[c.status], why: c.reason }
   if (c.status !== 'ready') return shown
   if (c.locked_out) return { ...shown, tone: 'danger', why: 'locked out' }
@@ -26,7 +31,8 @@ export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' 
 }
 
 /** Whether the cluster is being created or deleted, so that its page opens on the timeline. */
-export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'degraded'].includes(c.status)
+export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean =>
+  !['ready', 'degraded'].includes(c.status)
 
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
 export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
@@ -37,32 +43,55 @@ interface Said {
   why: string | null
 }
 
-/** The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an operation runs on the server. */
-export function nodeSaid(server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes'>, now = Date.now()): Said {
+/**
+ * The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an
+ * operation runs on the server.
+ */
+export function nodeSaid(
+  server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes'>,
+  now = Date.now(),
+): Said {
   const { kubernetes: node } = server
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
   if (node.ready) return { tone: 'ok', word: 'Ready', why: null }
-  return { tone: troubleOf(server, now) === null ? 'busy' : 'danger', word: 'Not ready', why: node.reason }
+  return {
+    tone: troubleOf(server, now) === null ? 'busy' : 'danger',
+    word: 'Not ready',
+    why: node.reason,
+  }
 }
 
 /** Whether a server of the cluster responds; if not, since when and why. */
-export function contactSaid(server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
+export function contactSaid(
+  server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,
+  now = Date.now(),
+): Said {
   const { stage, unreachable_since: since, reason } = server.talos
-  const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
-  const silent = [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
+  const doing =
+    stage === 'running' || stage === 'maintenance' || stage === 'unknown'
+      ? null
+      : stage.replace('_', ' ')
+  const silent = [since === null ? null : `since ${moment(since, now)}`, reason]
+    .filter((part) => part !== null)
+    .join(', ')
   const contact = contactStateOf(server, now)
   if (contact === 'unasked') return { tone: 'off', word: 'Not contacted yet', why: null }
   if (contact === 'answers') return { tone: 'ok', word: 'Answering', why: doing }
-  if (contact === 'away') return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
+  if (contact === 'away')
+    return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
   return { tone: 'danger', word: 'Unreachable', why: silent }
 }
 
-/** Whether the cluster's address is new: its offer doesn't have the address yet, or it has no offer. */
+/**
+ * Whether the cluster's address is new: its offer doesn't have the address yet, or it has no offer.
+ */
 export const isKeyNew = (c: Pick<Cluster, 'offer_address_set'>): boolean => !c.offer_address_set
 
 /** Whether the list contains a cluster whose address is new. */
 export function canShowNewKeys(shown: readonly Pick<Cluster, 'offer_address_set'>[]): Verdict {
   if (shown.length === 0) return no('There are no clusters here yet')
-  return shown.some(isKeyNew) ? yes : no('The offers of all clusters here have the address of their cluster already')
+  return shown.some(isKeyNew)
+    ? yes
+    : no('The offers of all clusters here have the address of their cluster already')
 }

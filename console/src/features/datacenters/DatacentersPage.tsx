@@ -1,6 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { canRemoveDatacenter, type Datacenter, datacenterCreate, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import {
+  canRemoveDatacenter,
+  type Datacenter,
+  datacenterCreate,
+  datacenterList,
+  datacenterRemove,
+  datacenterUpdate,
+} from '#contract/datacenters.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
@@ -37,7 +44,12 @@ const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./Datac
 /** Actions on a datacenter, for row menu and ⌘K. */
 const datacenterActions = (d: Datacenter): Action[] => [
   { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
-  { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => editDatacenter({ edit: d }) },
+  {
+    label: 'Edit',
+    icon: 'edit',
+    can: allowed(datacenterUpdate),
+    run: () => editDatacenter({ edit: d }),
+  },
   {
     label: 'Remove',
     icon: 'trash',
@@ -103,7 +115,8 @@ const tableColumns = (most: number) =>
     },
     certifications: {
       from: 'lg',
-      cell: (d) => (d.certifications.length === 0 ? <span className="t3">–</span> : certifications(d)),
+      cell: (d) =>
+        d.certifications.length === 0 ? <span className="t3">–</span> : certifications(d),
     },
     servers: {
       numeric: true,
@@ -137,18 +150,39 @@ const tableColumns = (most: number) =>
   })
 
 /** The datacenters: a map and a table. */
-export function DatacentersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function DatacentersPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery(datacentersQuery(search))
   const { data } = answer
   const most = Math.max(1, ...(data?.items ?? []).map((d) => d.compute_units.total))
   const cols = useMemo(() => tableColumns(most), [most])
   const state = useList(datacenterList.list, cols, { search, setSearch }, answer)
   const commands = useMemo<Action[]>(
-    () => [{ label: 'Add datacenter', icon: 'add', can: allowed(datacenterCreate), run: () => editDatacenter({ edit: null }) }],
+    () => [
+      {
+        label: 'Add datacenter',
+        icon: 'add',
+        can: allowed(datacenterCreate),
+        run: () => editDatacenter({ edit: null }),
+      },
+    ],
     [],
   )
   useCommands('Datacenters', commands)
-  const add = <ActionButton label="Add datacenter" kind="primary" icon="add" can={allowed(datacenterCreate)} run={() => editDatacenter({ edit: null })} />
+  const add = (
+    <ActionButton
+      label="Add datacenter"
+      kind="primary"
+      icon="add"
+      can={allowed(datacenterCreate)}
+      run={() => editDatacenter({ edit: null })}
+    />
+  )
   return (
     <>
       <PageCount n={data?.total} />
@@ -164,7 +198,13 @@ export function DatacentersPage({ search, setSearch }: { search: ListSearch; set
         detail={detailOf}
         actions={datacenterActions}
         grows
-        empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
+        empty={
+          <Empty
+            title="No datacenters yet"
+            text="Add the site where your servers stand."
+            actions={add}
+          />
+        }
         foot={data && data.total > data.per_page && state.table.foot}
       />
     </>
@@ -180,20 +220,37 @@ function DatacenterDetails({ datacenter: d }: { datacenter: Datacenter }) {
           ['Facility', d.facility ?? unknown],
           ['Address', d.address ?? unknown],
           ['Country', countryName(d.country_code)],
-          ['Coordinates', d.latitude === null || d.longitude === null ? unknown : `${d.latitude}, ${d.longitude}`],
+          [
+            'Coordinates',
+            d.latitude === null || d.longitude === null ? unknown : `${d.latitude}, ${d.longitude}`,
+          ],
         ]}
       />
       <KeyValue
         rows={[
           ['Tier', d.tier === null ? unknown : `Tier ${d.tier}, declared`],
-          ['Certifications', d.certifications.length === 0 ? <span className="t3">None declared</span> : certifications(d)],
+          [
+            'Certifications',
+            d.certifications.length === 0 ? (
+              <span className="t3">None declared</span>
+            ) : (
+              certifications(d)
+            ),
+          ],
           ['Power', d.power_capacity_kw === null ? unknown : `${d.power_capacity_kw} kW`],
           ['Racks', d.rack_capacity === null ? unknown : count(d.rack_capacity)],
         ]}
       />
       <KeyValue
         rows={[
-          ['Notes', d.notes === null || d.notes === '' ? <span className="t3">None</span> : <span className={css['notes']}>{d.notes}</span>],
+          [
+            'Notes',
+            d.notes === null || d.notes === '' ? (
+              <span className="t3">None</span>
+            ) : (
+              <span className={css['notes']}>{d.notes}</span>
+            ),
+          ],
           ['Added', exact(d.created_at)],
         ]}
       />
@@ -227,7 +284,8 @@ function SitesPanel({ items }: { items: readonly Datacenter[] }) {
       </div>
       {missing > 0 && (
         <p className={`fs12 t3 ${css['missing']}`}>
-          {counted(missing, 'datacenter')} without coordinates {missing === 1 ? 'is' : 'are'} not on the map.
+          {counted(missing, 'datacenter')} without coordinates {missing === 1 ? 'is' : 'are'} not on
+          the map.
         </p>
       )}
     </Panel>

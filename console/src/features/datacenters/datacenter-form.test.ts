@@ -36,13 +36,38 @@ test('codes are sent in capitals, certifications as a list, numbers as numbers, 
 })
 
 test('an empty number field is sent as unknown, not as 0', () => {
-  const read = readForm({ ...poznan, tier: '', latitude: '', longitude: '', power_capacity_kw: '', rack_capacity: '' })
-  expect(read).toMatchObject({ ok: true, body: { tier: null, latitude: null, longitude: null, power_capacity_kw: null, rack_capacity: null } })
+  const read = readForm({
+    ...poznan,
+    tier: '',
+    latitude: '',
+    longitude: '',
+    power_capacity_kw: '',
+    rack_capacity: '',
+  })
+  expect(read).toMatchObject({
+    ok: true,
+    body: {
+      tier: null,
+      latitude: null,
+      longitude: null,
+      power_capacity_kw: null,
+      rack_capacity: null,
+    },
+  })
 })
 
 test('each invalid field has its own message', () => {
   expect(
-    readForm({ ...poznan, country_code: 'POL', city_code: 'P0', city_name: '', latitude: '91', index: '0', power_capacity_kw: 'much', rack_capacity: '1.5' }),
+    readForm({
+      ...poznan,
+      country_code: 'POL',
+      city_code: 'P0',
+      city_name: '',
+      latitude: '91',
+      index: '0',
+      power_capacity_kw: 'much',
+      rack_capacity: '1.5',
+    }),
   ).toEqual({
     ok: false,
     fields: {
@@ -61,7 +86,10 @@ test('a missing coordinate is reported at its own field, together with all other
   const both = 'Enter both latitude and longitude, or neither'
   expect(readForm({ ...poznan, longitude: '' })).toEqual({ ok: false, fields: { longitude: both } })
   expect(readForm({ ...poznan, latitude: '' })).toEqual({ ok: false, fields: { latitude: both } })
-  expect(readForm({ ...poznan, latitude: '', city_name: '' })).toEqual({ ok: false, fields: { latitude: both, city_name: 'Enter the name of the city' } })
+  expect(readForm({ ...poznan, latitude: '', city_name: '' })).toEqual({
+    ok: false,
+    fields: { latitude: both, city_name: 'Enter the name of the city' },
+  })
   expect(readForm({ ...poznan, latitude: '', longitude: '181' })).toMatchObject({
     ok: false,
     fields: { latitude: both, longitude: 'Longitude is a number from -180 to 180, such as 16.93' },
@@ -94,5 +122,10 @@ test('converting a datacenter to form values and back changes nothing, and its c
   const { country_code, city_code, ...rest } = sent
   expect(changeOf(d, read.body, true)).toEqual(rest)
   expect(changeOf(d, read.body, false)).toEqual({ ...rest, country_code, city_code })
-  expect(changeOf(d, { ...read.body, index: 9 }, false)).toEqual({ ...rest, country_code, city_code, index: 9 })
+  expect(changeOf(d, { ...read.body, index: 9 }, false)).toEqual({
+    ...rest,
+    country_code,
+    city_code,
+    index: 9,
+  })
 })

@@ -42,11 +42,17 @@ export const typedOf = (d: Datacenter): Typed => ({
 })
 
 /** "52.41" → 52.41, "" → null. Other text stays a string, so that the schema refuses it. */
-const number = (typed: string): unknown => (typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed)
+const number = (typed: string): unknown =>
+  typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed
 const words = (typed: string): string | null => (typed === '' ? null : typed)
 
-/** Preview of the code. Without a valid index, "…" stands for the index. Null until country and city are valid. */
-export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>): string | null {
+/**
+ * Preview of the code. Without a valid index, "…" stands for the index. Null until country and city
+ * are valid.
+ */
+export function codePreview(
+  typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>,
+): string | null {
   const [country, city] = [typed.country_code.toUpperCase(), typed.city_code.toUpperCase()]
   if (!/^[A-Z]{2}$/.test(country) || !/^[A-Z2-9]{3}$/.test(city)) return null
   return `${country}-${city}-${/^[1-9]\d{0,2}$/.test(typed.index) ? typed.index : '…'}`
@@ -62,7 +68,10 @@ const sentences: Partial<Record<keyof Typed, string>> = {
 }
 const both = 'Enter both latitude and longitude, or neither'
 
-/** Validates the form with the contract's schema. Returns the request body, or the first error message of each field. */
+/**
+ * Validates the form with the contract's schema. Returns the request body, or the first error
+ * message of each field.
+ */
 export function readForm(typed: Typed): Read<DatacenterInput> {
   const asked = {
     country_code: typed.country_code.toUpperCase(),
@@ -86,16 +95,25 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // If only one coordinate is given, the schema reports this at `longitude` or, after other errors, not at all. Report it at the missing one.
+  // If only one coordinate is given, the schema reports this at `longitude` or, after other errors,
+  // not at all. Report it at the missing one.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both
   return { ok: false, fields: wrong }
 }
 
-/** The request body that changes `d`. If `isFixed`, without country, city and index. An unchanged index is left out. */
+/**
+ * The request body that changes `d`. If `isFixed`, without country, city and index. An unchanged
+ * index is left out.
+ */
 export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
   const { country_code, city_code, index, ...rest } = body
   if (isFixed) return rest
-  return { ...rest, country_code, city_code, ...(index !== undefined && String(index) !== indexOf(d.code) && { index }) }
+  return {
+    ...rest,
+    country_code,
+    city_code,
+    ...(index !== undefined && String(index) !== indexOf(d.code) && { index }),
+  }
 }

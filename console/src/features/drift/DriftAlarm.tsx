@@ -1,6 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import {
+  type Drift,
+  driftSentence,
+  serverDrift,
+  serverDriftKeep,
+  serverDriftOverwrite,
+} from '#contract/servers/drift.ts'
 import { patchList } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
@@ -23,9 +29,21 @@ import css from './DriftAlarm.module.css'
 
 type Drifted = Pick<Server, 'id' | 'name' | 'drift'>
 
-/** Alarm that a server's configuration was changed outside of Steelyard. Shown on the pages of the server and its cluster until a user decides. */
-export function DriftAlarm({ server, link = false }: { server: Drifted; /** Names the server with a link to its page. */ link?: boolean }) {
-  const { data, error, isPending, refetch } = useQuery({ ...query(serverDrift, { params: { id: server.id } }), enabled: !!server.drift })
+/**
+ * Alarm that a server's configuration was changed outside of Steelyard. Shown on the pages of the
+ * server and its cluster until a user decides.
+ */
+export function DriftAlarm({
+  server,
+  link = false,
+}: {
+  server: Drifted
+  /** Names the server with a link to its page. */ link?: boolean
+}) {
+  const { data, error, isPending, refetch } = useQuery({
+    ...query(serverDrift, { params: { id: server.id } }),
+    enabled: !!server.drift,
+  })
   if (!server.drift) return null
   const { since } = server.drift
   return (
@@ -53,7 +71,15 @@ export function DriftAlarm({ server, link = false }: { server: Drifted; /** Name
   )
 }
 
-function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift; onRetry: () => void }) {
+function Difference({
+  server,
+  drift,
+  onRetry,
+}: {
+  server: Drifted
+  drift: Drift
+  onRetry: () => void
+}) {
   const { busy, problem, act } = useAct()
   const why = useId()
   const refresh = () => invalidate(serverDrift, serverGet, serverList, patchList)
@@ -65,8 +91,12 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
         <ActionButton label="Try again" size="small" run={onRetry} />
       </div>
     )
-  if (drift.state === 'none' || seen === null || diff === null) return <span>The server now has the configuration that Steelyard sent.</span>
-  if (drift.state === 'overwriting') return <span>The configuration is being overwritten with the one that Steelyard sent last.</span>
+  if (drift.state === 'none' || seen === null || diff === null)
+    return <span>The server now has the configuration that Steelyard sent.</span>
+  if (drift.state === 'overwriting')
+    return (
+      <span>The configuration is being overwritten with the one that Steelyard sent last.</span>
+    )
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {
     // Refetches even after a failure: the configuration may have changed again.
@@ -100,12 +130,18 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
           busy={busy}
           busyText="Loading"
           can={both(allowed(serverDriftKeep), canKeep)}
-          run={() => act(() => send(serverDriftKeep)).then((done) => done && toast.success(`The changes on ${server.name} are kept`))}
+          run={() =>
+            act(() => send(serverDriftKeep)).then(
+              (done) => done && toast.success(`The changes on ${server.name} are kept`),
+            )
+          }
         />
         <ActionButton
           label="Overwrite the changes"
           size="small"
-          can={busy ? no('Wait until the current request has finished') : allowed(serverDriftOverwrite)}
+          can={
+            busy ? no('Wait until the current request has finished') : allowed(serverDriftOverwrite)
+          }
           run={() => overwrite()}
         />
       </div>
@@ -116,5 +152,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
 /** The alarms of all drifted servers of a cluster. */
 export function ClusterDrift({ clusterId }: { clusterId: string }) {
   const { data } = useQuery(everyServerOf(clusterId))
-  return data?.items.filter((server) => server.drift).map((server) => <DriftAlarm key={server.id} server={server} link />)
+  return data?.items
+    .filter((server) => server.drift)
+    .map((server) => <DriftAlarm key={server.id} server={server} link />)
 }

@@ -1,5 +1,9 @@
 import type { Answer } from '#contract/operation.ts'
-import { InvitationAcceptance, invitationAccept, invitationLook } from '#contract/people/invitations.ts'
+import {
+  InvitationAcceptance,
+  invitationAccept,
+  invitationLook,
+} from '#contract/people/invitations.ts'
 import { mayBePassword } from '#contract/sessions.ts'
 import { callOpen, CallError } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
@@ -16,7 +20,12 @@ const look = (token: string) => callOpen(invitationLook, { body: { token } })
 
 /** Creates the account of an invitation. */
 export const AcceptInvitation = () => (
-  <LinkPage heading="Your invitation" done="Your account is ready" takeToken={takeToken} look={look}>
+  <LinkPage
+    heading="Your invitation"
+    done="Your account is ready"
+    takeToken={takeToken}
+    look={look}
+  >
     {(form) => <NewAccount {...form} />}
   </LinkPage>
 )
@@ -27,7 +36,12 @@ interface Typed {
 }
 const { Text } = fieldsFor<Typed>()
 
-function NewAccount({ token, found: invited, onDone, onOver }: LinkForm<Answer<typeof invitationLook>>) {
+function NewAccount({
+  token,
+  found: invited,
+  onDone,
+  onOver,
+}: LinkForm<Answer<typeof invitationLook>>) {
   const { email, role, expires_at: until } = invited
   const form = useForm({
     initial: { name: invited.name, new_password: '' },
@@ -38,21 +52,37 @@ function NewAccount({ token, found: invited, onDone, onOver }: LinkForm<Answer<t
     },
     send: (body) => callOpen(invitationAccept, { body }),
     done: onDone,
-    failed: (error) => error instanceof CallError && (error.code === 'link_over' || error.code === 'user_exists') && onOver(error.message),
+    failed: (error) =>
+      error instanceof CallError &&
+      (error.code === 'link_over' || error.code === 'user_exists') &&
+      onOver(error.message),
   })
   return (
     <Form form={form} className={css['form']} focusFirst label="accept-invitation">
       <h1 id="accept-invitation">Create your account</h1>
       <p>
-        You are invited as {role === 'viewer' ? 'a' : 'an'} <strong>{role}</strong>, with the email address <strong>{email}</strong>. The invitation ends on{' '}
-        {exact(until)}.
+        You are invited as {role === 'viewer' ? 'a' : 'an'} <strong>{role}</strong>, with the email
+        address <strong>{email}</strong>. The invitation ends on {exact(until)}.
       </p>
       <Problem text={form.problem} />
       <Text name="name" label="Name" size="large" autoComplete="name" />
-      <Text name="new_password" label="Password" hint="12 to 128 characters" type="password" size="large" autoComplete="new-password" />
+      <Text
+        name="new_password"
+        label="Password"
+        hint="12 to 128 characters"
+        type="password"
+        size="large"
+        autoComplete="new-password"
+      />
       {/* Tells password managers to which user the password belongs. */}
       <input hidden type="text" name="username" autoComplete="username" value={email} readOnly />
-      <Button type="submit" kind="primary" size="large" busy={form.busy} busyText="Creating the account">
+      <Button
+        type="submit"
+        kind="primary"
+        size="large"
+        busy={form.busy}
+        busyText="Creating the account"
+      >
         Create account
       </Button>
     </Form>

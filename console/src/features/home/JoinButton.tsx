@@ -16,7 +16,11 @@ export function JoinButton({ size = 'medium' }: { size?: 'medium' | 'large' }) {
     )
   }
   return (
-    <Button size={size} onPointerEnter={() => void loadDialog().catch(() => undefined)} onClick={() => void joinWaitlist()}>
+    <Button
+      size={size}
+      onPointerEnter={() => void loadDialog().catch(() => undefined)}
+      onClick={() => void joinWaitlist()}
+    >
       Join waitlist
     </Button>
   )

@@ -11,7 +11,10 @@ import { Alert } from '../../ui/feedback/Status.tsx'
 const blank = { name: '', company: '', email: '' }
 const { Text } = fieldsFor<typeof blank>()
 
-/** Sends a name, a company and an email to the provider. The response doesn't reveal whether the email was already known. */
+/**
+ * Sends a name, a company and an email to the provider. The response doesn't reveal whether the
+ * email was already known.
+ */
 export default function JoinWaitlist() {
   const [sent, setSent] = useState(false)
   const form = useForm({
@@ -23,7 +26,9 @@ export default function JoinWaitlist() {
   if (sent) {
     return (
       <Dialog title="Join waitlist">
-        <Alert tone="ok">You are on the list. The provider will write to {form.values.email}.</Alert>
+        <Alert tone="ok">
+          You are on the list. The provider will write to {form.values.email}.
+        </Alert>
       </Dialog>
     )
   }

@@ -11,7 +11,10 @@ type State<Found> =
   | { at: 'looking' }
   /** The link is valid. */
   | { at: 'form'; found: Found }
-  /** `again`: Steelyard didn't respond, and the user can retry. Otherwise the link is invalid or expired. */
+  /**
+   * `again`: Steelyard didn't respond, and the user can retry. Otherwise the link is invalid or
+   * expired.
+   */
   | { at: 'problem'; text: string; again: boolean }
   | { at: 'done' }
 
@@ -25,8 +28,9 @@ export interface LinkForm<Found> {
 }
 
 /**
- * Reads the token of a link from the URL's fragment, and removes it from the URL, so that it is neither on the screen nor in the history.
- * Each page that is reached by a link has a reader of its own, which remembers the last token.
+ * Reads the token of a link from the URL's fragment, and removes it from the URL, so that it is
+ * neither on the screen nor in the history. Each page that is reached by a link has a reader of its
+ * own, which remembers the last token.
  */
 export function linkToken(): () => string {
   let taken = ''
@@ -51,13 +55,28 @@ interface LinkPageProps<Found> {
   children: (form: LinkForm<Found>) => ReactNode
 }
 
-/** A page that is reached by a link with a token. The token is in the fragment, so that no server logs it. */
-export function LinkPage<Found>({ heading, done, takeToken, look, children }: LinkPageProps<Found>) {
+/**
+ * A page that is reached by a link with a token. The token is in the fragment, so that no server
+ * logs it.
+ */
+export function LinkPage<Found>({
+  heading,
+  done,
+  takeToken,
+  look,
+  children,
+}: LinkPageProps<Found>) {
   // A new object for each opening of a link, because the same link may be opened again.
   const [opened, setOpened] = useState(() => ({ token: takeToken() }))
   const { token } = opened
   const [state, setState] = useState<State<Found>>(
-    token === '' ? { at: 'problem', text: 'This link is incomplete. Open the whole link that was sent to you.', again: false } : { at: 'looking' },
+    token === ''
+      ? {
+          at: 'problem',
+          text: 'This link is incomplete. Open the whole link that was sent to you.',
+          again: false,
+        }
+      : { at: 'looking' },
   )
   const lookAt = async (): Promise<void> => {
     try {

@@ -22,12 +22,19 @@ const known = ['state', 'code', 'iss', 'error', 'error_description'] as const
 
 const noAnswer = 'This address is only for the way back from the identity provider.'
 
-/** Where the identity provider sends the browser back to: finishes the sign-in or the proof of identity. */
+/**
+ * Where the identity provider sends the browser back to: finishes the sign-in or the proof of
+ * identity.
+ */
 export function ProviderReturn({ search }: PageProps<'/auth/callback'>) {
-  const [problem, setProblem] = useState<string | null>(search.state === undefined && taken === null ? noAnswer : null)
+  const [problem, setProblem] = useState<string | null>(
+    search.state === undefined && taken === null ? noAnswer : null,
+  )
   useEffect(() => {
     document.title = 'Signing in · Steelyard'
-    const answer = Object.fromEntries(known.flatMap((key) => (search[key] === undefined ? [] : [[key, search[key]]]))) as Partial<ProviderAnswer>
+    const answer = Object.fromEntries(
+      known.flatMap((key) => (search[key] === undefined ? [] : [[key, search[key]]])),
+    ) as Partial<ProviderAnswer>
     const { state } = answer
     if (state === undefined) return
     // The code must not stay in the history.
@@ -43,8 +50,14 @@ export function ProviderReturn({ search }: PageProps<'/auth/callback'>) {
       <Beam />
       <div className={css['form']}>
         <h1>{problem === null ? 'Signing in' : 'You are not signed in'}</h1>
-        {problem === null ? <p role="status">Steelyard checks the answer of the identity provider.</p> : <Problem text={problem} />}
-        {problem !== null && <ActionButton label="Back to sign in" kind="primary" size="large" to={paths.signIn} />}
+        {problem === null ? (
+          <p role="status">Steelyard checks the answer of the identity provider.</p>
+        ) : (
+          <Problem text={problem} />
+        )}
+        {problem !== null && (
+          <ActionButton label="Back to sign in" kind="primary" size="large" to={paths.signIn} />
+        )}
       </div>
     </div>
   )

@@ -1,4 +1,9 @@
-import { mayBePassword, PasswordReset, passwordReset, passwordResetLook } from '#contract/sessions.ts'
+import {
+  mayBePassword,
+  PasswordReset,
+  passwordReset,
+  passwordResetLook,
+} from '#contract/sessions.ts'
 import { callOpen, CallError } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
@@ -13,7 +18,12 @@ const look = (token: string) => callOpen(passwordResetLook, { body: { token } })
 
 /** Sets a password with the token of a link. */
 export const SetPassword = () => (
-  <LinkPage heading="Choose a new password" done="Your password is set" takeToken={takeToken} look={look}>
+  <LinkPage
+    heading="Choose a new password"
+    done="Your password is set"
+    takeToken={takeToken}
+    look={look}
+  >
     {(form) => <NewPassword {...form} />}
   </LinkPage>
 )
@@ -31,7 +41,8 @@ function NewPassword({ token, found: { email }, onDone, onOver }: LinkForm<{ ema
     },
     send: (body) => callOpen(passwordReset, { body }),
     done: onDone,
-    failed: (error) => error instanceof CallError && error.code === 'link_over' && onOver(error.message),
+    failed: (error) =>
+      error instanceof CallError && error.code === 'link_over' && onOver(error.message),
   })
   return (
     <Form form={form} className={css['form']} focusFirst label="set-password">
@@ -40,10 +51,23 @@ function NewPassword({ token, found: { email }, onDone, onOver }: LinkForm<{ ema
         For <strong>{email}</strong>. Wherever you are signed in, you will be signed out.
       </p>
       <Problem text={form.problem} />
-      <Text name="new_password" label="New password" hint="12 to 128 characters" type="password" size="large" autoComplete="new-password" />
+      <Text
+        name="new_password"
+        label="New password"
+        hint="12 to 128 characters"
+        type="password"
+        size="large"
+        autoComplete="new-password"
+      />
       {/* Tells password managers to which user the password belongs. */}
       <input hidden type="text" name="username" autoComplete="username" value={email} readOnly />
-      <Button type="submit" kind="primary" size="large" busy={form.busy} busyText="Setting the password">
+      <Button
+        type="submit"
+        kind="primary"
+        size="large"
+        busy={form.busy}
+        busyText="Setting the password"
+      >
         Set password
       </Button>
     </Form>

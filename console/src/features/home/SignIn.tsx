@@ -26,18 +26,27 @@ const read = (form: HTMLFormElement) => {
   return { email: text('email').trim(), password: text('password'), code: text('code').trim() }
 }
 
-// Written out, because the module of `no` would move into the code of this page, which signed-in users then had to load.
+// Written out, because the module of `no` would move into the code of this page, which signed-in
+// users then had to load.
 const refuse = (reason: string): Verdict => ({ ok: false, reason })
 const wait = refuse('Signing in')
 
-/** Whether this page may use the installation's passkeys. A short form of `passkeysOf`, because the sign-in page has a size limit. */
+/**
+ * Whether this page may use the installation's passkeys. A short form of `passkeysOf`, because the
+ * sign-in page has a size limit.
+ */
 function passkeysHere({ rp_id: host, reason }: Installation['sign_in']['passkeys']): Verdict {
   if (host === null) return refuse(reason ?? 'Passkeys are not available here')
   const { hostname } = location
-  return isSecureContext && (hostname === host || hostname.endsWith(`.${host}`)) ? { ok: true } : refuse(`The passkeys of this Steelyard work only at ${host}`)
+  return isSecureContext && (hostname === host || hostname.endsWith(`.${host}`))
+    ? { ok: true }
+    : refuse(`The passkeys of this Steelyard work only at ${host}`)
 }
 
-/** Signs in and goes to the page that the user wanted. A native form, so that password managers recognise the form. */
+/**
+ * Signs in and goes to the page that the user wanted. A native form, so that password managers
+ * recognise the form.
+ */
 export function SignIn({ search }: PageProps<'/auth/login'>) {
   const { from } = useStore(place)
   const form = useRef<HTMLFormElement>(null)
@@ -59,7 +68,10 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
   const check = async () => {
     // Without the rules the form is sent as it is: the server validates it too.
     const loaded = await rules().catch(() => null)
-    const found = form.current === null || loaded === null ? {} : loaded.signInErrors(read(form.current), second)
+    const found =
+      form.current === null || loaded === null
+        ? {}
+        : loaded.signInErrors(read(form.current), second)
     setErrors(found)
     return found
   }
@@ -68,10 +80,14 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
     if (busy) return
     const element = event.currentTarget
     const [first] = Object.keys(await check())
-    if (first !== undefined) return element.querySelector<HTMLInputElement>(`[name="${first}"]`)?.focus()
+    if (first !== undefined)
+      return element.querySelector<HTMLInputElement>(`[name="${first}"]`)?.focus()
     const { email, password, code } = read(element)
     const isIn = await attempt(() => signIn(email, password, second ? code : undefined))
-    if (!isIn) element.querySelector<HTMLInputElement>(second ? '[name="code"]' : '[name="password"]')?.select()
+    if (!isIn)
+      element
+        .querySelector<HTMLInputElement>(second ? '[name="code"]' : '[name="password"]')
+        ?.select()
     return undefined
   }
   /** Runs a way to sign in, and then goes to the page that the user wanted. False if it failed. */
@@ -84,16 +100,24 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
       return true
     } catch (error) {
       if (needsCode(error)) setSecond(true)
-      else setRefused(error instanceof Error && error.message !== '' ? error.message : messages.authenticationFailed)
+      else
+        setRefused(
+          error instanceof Error && error.message !== ''
+            ? error.message
+            : messages.authenticationFailed,
+        )
       setBusy(false)
       return false
     }
   }
-  const byPasskey = () => attempt(async () => (await import('../../api/identity/passkey.ts')).signInWithPasskey())
+  const byPasskey = () =>
+    attempt(async () => (await import('../../api/identity/passkey.ts')).signInWithPasskey())
   const atProvider = async () => {
     setRefused(null)
     try {
-      await (await import('../../api/identity/provider.ts')).signInAtProvider(samePlace(from, location.origin))
+      await (
+        await import('../../api/identity/provider.ts')
+      ).signInAtProvider(samePlace(from, location.origin))
     } catch (error) {
       setRefused(error instanceof Error ? error.message : messages.authenticationFailed)
     }
@@ -130,12 +154,30 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
                 />
               </Field>
               <Field label="Password" error={errors['password']}>
-                <TextInput name="password" type="password" size="large" autoComplete="current-password" onValue={again} />
+                <TextInput
+                  name="password"
+                  type="password"
+                  size="large"
+                  autoComplete="current-password"
+                  onValue={again}
+                />
               </Field>
             </div>
             {second && (
-              <Field label="Code" hint="From your authenticator app, or one of your recovery codes" error={errors['code']}>
-                <TextInput name="code" size="large" autoComplete="one-time-code" autoCapitalize="none" spellCheck={false} mono onValue={again} />
+              <Field
+                label="Code"
+                hint="From your authenticator app, or one of your recovery codes"
+                error={errors['code']}
+              >
+                <TextInput
+                  name="code"
+                  size="large"
+                  autoComplete="one-time-code"
+                  autoCapitalize="none"
+                  spellCheck={false}
+                  mono
+                  onValue={again}
+                />
               </Field>
             )}
             <Button type="submit" kind="primary" size="large" busy={busy} busyText="Signing in">
@@ -144,7 +186,12 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
           </>
         )}
         {ways?.password && (
-          <Button size="large" icon="key" can={busy ? wait : passkeysHere(ways.passkeys)} onClick={() => void byPasskey()}>
+          <Button
+            size="large"
+            icon="key"
+            can={busy ? wait : passkeysHere(ways.passkeys)}
+            onClick={() => void byPasskey()}
+          >
             Sign in with a passkey
           </Button>
         )}

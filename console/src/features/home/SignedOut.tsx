@@ -10,9 +10,18 @@ const does = [
     'Find',
     'Servers that boot an image prepared here announce themselves and are listed seconds later, with their processors, memory, disks and links; others are found by address.',
   ],
-  ['Build', 'Pick servers, review every line of their configuration, and watch a Kubernetes cluster come up step by step.'],
-  ['Tune', 'Patch the configuration of a single server, and see which layer each line of the merged configuration comes from.'],
-  ['Hold', 'See the capacity of every datacenter, the use of every address, which servers answer, and what each operation waits for.'],
+  [
+    'Build',
+    'Pick servers, review every line of their configuration, and watch a Kubernetes cluster come up step by step.',
+  ],
+  [
+    'Tune',
+    'Patch the configuration of a single server, and see which layer each line of the merged configuration comes from.',
+  ],
+  [
+    'Hold',
+    'See the capacity of every datacenter, the use of every address, which servers answer, and what each operation waits for.',
+  ],
 ] as const
 
 /** Home for visitors: introduction, sign-in and waitlist. */

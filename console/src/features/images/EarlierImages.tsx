@@ -20,7 +20,9 @@ import { ImageResult } from './ImageResult.tsx'
 import { imagesPerPage, imagesQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
 
-const tokenWords: Readonly<Record<NonNullable<Image['token']>['status'], { tone: Tone; word: string }>> = {
+const tokenWords: Readonly<
+  Record<NonNullable<Image['token']>['status'], { tone: Tone; word: string }>
+> = {
   usable: { tone: 'ok', word: 'usable' },
   used_up: { tone: 'idle', word: 'used up' },
   expired: { tone: 'off', word: 'expired' },
@@ -41,9 +43,22 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
       id: 'extensions',
       head: 'Extensions',
       from: 'md',
-      cell: (i) => (i.extensions.length === 0 ? none : <span title={i.extensions.map(shortName).join(', ')}>{i.extensions.map(shortName).join(', ')}</span>),
+      cell: (i) =>
+        i.extensions.length === 0 ? (
+          none
+        ) : (
+          <span title={i.extensions.map(shortName).join(', ')}>
+            {i.extensions.map(shortName).join(', ')}
+          </span>
+        ),
     },
-    { id: 'datacenter', head: 'Datacenter', width: 110, from: 'md', cell: (i) => i.datacenter?.code ?? none },
+    {
+      id: 'datacenter',
+      head: 'Datacenter',
+      width: 110,
+      from: 'md',
+      cell: (i) => i.datacenter?.code ?? none,
+    },
     {
       id: 'token',
       head: 'Join token',
@@ -93,9 +108,15 @@ interface EarlierImagesProps {
   onUse: (image: Image) => void
 }
 
-/** Earlier images: their properties, whether servers can still join with them, and a button to reuse an image. */
+/**
+ * Earlier images: their properties, whether servers can still join with them, and a button to reuse
+ * an image.
+ */
 export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
-  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({ ...imagesQuery(page), placeholderData: keepPreviousData })
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
+    ...imagesQuery(page),
+    placeholderData: keepPreviousData,
+  })
   const actions = useMemo(
     () =>
       (image: Image): Action[] => [
@@ -156,13 +177,28 @@ export function EarlierImages({ page, onPage, onUse }: EarlierImagesProps) {
         grows
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
-        empty={<Empty title="No images yet" text="Images that you generate above are kept here, so that you can use their settings again." />}
+        notice={
+          isRefetchError && (
+            <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />
+          )
+        }
+        empty={
+          <Empty
+            title="No images yet"
+            text="Images that you generate above are kept here, so that you can use their settings again."
+          />
+        }
         onFirstPage={data !== undefined && data.total > 0 && (() => onPage(undefined))}
         foot={
           data &&
           data.total > imagesPerPage && (
-            <Pager page={data.page} perPage={data.per_page} total={data.total} plural="images" onPage={(to) => onPage(to === 1 ? undefined : String(to))} />
+            <Pager
+              page={data.page}
+              perPage={data.per_page}
+              total={data.total}
+              plural="images"
+              onPage={(to) => onPage(to === 1 ? undefined : String(to))}
+            />
           )
         }
       />

@@ -14,7 +14,17 @@ import type { Form } from '../../ui/form/use-form.ts'
 import { Select, Switch } from '../../ui/inputs/Choices.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { ExtensionPicker } from '../../layout/extensions/ExtensionPicker.tsx'
-import { argsOf, choicesOf, type Draft, formatHints, formatNames, type Known, noToken, withDatacenter, withToken } from './image-form.ts'
+import {
+  argsOf,
+  choicesOf,
+  type Draft,
+  formatHints,
+  formatNames,
+  type Known,
+  noToken,
+  withDatacenter,
+  withToken,
+} from './image-form.ts'
 import css from './PrepareImage.module.css'
 
 const { Area, Choose, Custom } = fieldsFor<Draft>()
@@ -26,12 +36,22 @@ interface ImageFieldsProps {
   versions: readonly string[]
   /** The offered Talos versions, each with its end of support. */
   offered: readonly OfferedTalos[]
-  known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
+  known: Omit<Known, 'tokens' | 'datacenters'> & {
+    tokens: readonly JoinToken[]
+    datacenters: readonly { id: string; code: string; city_name: string }[]
+  }
   onCreateToken: () => void
 }
 
 /** The fields of an image. */
-export function ImageFields({ form: { values: draft, set, errorOf }, version, versions, offered, known, onCreateToken }: ImageFieldsProps) {
+export function ImageFields({
+  form: { values: draft, set, errorOf },
+  version,
+  versions,
+  offered,
+  known,
+  onCreateToken,
+}: ImageFieldsProps) {
   const moreOf = (version: string) => {
     const found = offered.find((v) => v.talos_version === version)
     return found?.support.ended === true ? { more: 'out of support' } : {}
@@ -40,11 +60,19 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
     <>
       <Panel title="Talos">
         <div className={css['fields']}>
-          <Custom name="version" label="Talos version" hint="Servers that boot the image can join clusters of this minor version, or of an earlier one.">
+          <Custom
+            name="version"
+            label="Talos version"
+            hint="Servers that boot the image can join clusters of this minor version, or of an earlier one."
+          >
             <Select
               value={version}
               placeholder="Loading"
-              options={versions.map((v, i) => ({ value: v, text: i === 0 && v === known.newest ? `${v} (newest)` : v, ...moreOf(v) }))}
+              options={versions.map((v, i) => ({
+                value: v,
+                text: i === 0 && v === known.newest ? `${v} (newest)` : v,
+                ...moreOf(v),
+              }))}
               onValue={(to) => set({ version: to === known.newest ? '' : to })}
             />
           </Custom>
@@ -68,7 +96,11 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
           </Choice>
           <Choice
             label="SecureBoot"
-            hint={draft.secureboot ? 'The machine boots signed images only: enrol the keys at its first start.' : 'The image is not signed.'}
+            hint={
+              draft.secureboot
+                ? 'The machine boots signed images only: enrol the keys at its first start.'
+                : 'The image is not signed.'
+            }
           >
             <span className={css['switch']}>
               <Switch
@@ -99,14 +131,26 @@ export function ImageFields({ form: { values: draft, set, errorOf }, version, ve
             label="Datacenter"
             hint="The datacenter of the servers."
             none="None yet"
-            options={known.datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+            options={known.datacenters.map((d) => ({
+              value: d.id,
+              text: d.code,
+              more: d.city_name,
+            }))}
             onValue={(id) => set(withDatacenter(draft, id, known.tokens))}
           />
           <TokenField draft={draft} tokens={known.tokens} onChange={set} onCreate={onCreateToken} />
         </div>
       </Panel>
-      <Panel title="Extensions" note={draft.extensions.length === 0 ? 'none chosen' : `${draft.extensions.length} chosen`}>
-        <ExtensionPicker version={version} chosen={draft.extensions} onChosen={(extensions) => set({ extensions })} error={errorOf('extensions')} />
+      <Panel
+        title="Extensions"
+        note={draft.extensions.length === 0 ? 'none chosen' : `${draft.extensions.length} chosen`}
+      >
+        <ExtensionPicker
+          version={version}
+          chosen={draft.extensions}
+          onChosen={(extensions) => set({ extensions })}
+          error={errorOf('extensions')}
+        />
       </Panel>
       <Panel title="Kernel arguments">
         <Area
@@ -138,7 +182,10 @@ function Choice({ label, hint, children }: { label: string; hint?: string; child
 
 /** "3 of 10 used, ends in 7 d" */
 const stateOf = (t: JoinToken): string =>
-  [t.max_uses !== null && `${count(t.uses)} of ${count(t.max_uses)} used`, t.expires_at === null ? 'does not expire' : `ends ${until(t.expires_at)}`]
+  [
+    t.max_uses !== null && `${count(t.uses)} of ${count(t.max_uses)} used`,
+    t.expires_at === null ? 'does not expire' : `ends ${until(t.expires_at)}`,
+  ]
     .filter(Boolean)
     .join(', ')
 
@@ -152,8 +199,11 @@ interface TokenFieldProps {
 /** Picks the image's join token: a usable one, a new one, or none. */
 function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
   const { fit, others } = choicesOf(tokens, draft.datacenter)
-  // The chosen token stays in the list even if it is no longer usable; the field's error then says why.
-  const spent = tokens.filter((t) => t.id === draft.token && !fit.includes(t) && !others.includes(t))
+  // The chosen token stays in the list even if it is no longer usable; the field's error then says
+  // why.
+  const spent = tokens.filter(
+    (t) => t.id === draft.token && !fit.includes(t) && !others.includes(t),
+  )
   const chosen = tokens.find((t) => t.id === draft.token)
   const hint =
     draft.token === noToken
@@ -169,8 +219,17 @@ function TokenField({ draft, tokens, onChange, onCreate }: TokenFieldProps) {
           placeholder="Choose a join token"
           onValue={(token) => onChange(withToken(draft, token, tokens))}
           options={[
-            ...fit.map((t) => ({ value: t.id, text: t.name, ...(t.datacenter !== null && { more: t.datacenter.code }) })),
-            ...others.map((t) => ({ value: t.id, text: t.name, more: `puts servers in ${t.datacenter?.code ?? 'no datacenter'}`, disabled: true })),
+            ...fit.map((t) => ({
+              value: t.id,
+              text: t.name,
+              ...(t.datacenter !== null && { more: t.datacenter.code }),
+            })),
+            ...others.map((t) => ({
+              value: t.id,
+              text: t.name,
+              more: `puts servers in ${t.datacenter?.code ?? 'no datacenter'}`,
+              disabled: true,
+            })),
             ...spent.map((t) => ({ value: t.id, text: t.name, disabled: true })),
             { value: noToken, text: 'None: servers do not announce themselves' },
           ]}

@@ -1,4 +1,10 @@
-import { type Image, imageFactoryGet, imageGet, imageList, imageRegister } from '#contract/images.ts'
+import {
+  type Image,
+  imageFactoryGet,
+  imageGet,
+  imageList,
+  imageRegister,
+} from '#contract/images.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -16,7 +22,9 @@ export const simulatedSentence = 'Simulated image factory: these files boot no r
 
 /** An image's schematic, kernel arguments and links, each with a copy button. */
 export function ImageResult({ image }: { image: Image }) {
-  const chosenFirst = image.links.toSorted((a, b) => Number(b.format === image.format) - Number(a.format === image.format))
+  const chosenFirst = image.links.toSorted(
+    (a, b) => Number(b.format === image.format) - Number(a.format === image.format),
+  )
   return (
     <div className={css['parts']}>
       {image.factory.simulated && <Alert tone="warn">{simulatedSentence}.</Alert>}
@@ -35,16 +43,28 @@ export function ImageResult({ image }: { image: Image }) {
         <ul className={css['links']}>
           {chosenFirst.map((link) => (
             <li key={link.format}>
-              <Badge tone={link.format === image.format ? 'accent' : 'neutral'}>{formatNames[link.format]}</Badge>
+              <Badge tone={link.format === image.format ? 'accent' : 'neutral'}>
+                {formatNames[link.format]}
+              </Badge>
               <Copyable value={link.url} what={`${formatNames[link.format]} link`} />
-              <IconLink icon="external" label={`Open the ${formatNames[link.format]} link`} href={link.url} target="_blank" rel="noreferrer" />
+              <IconLink
+                icon="external"
+                label={`Open the ${formatNames[link.format]} link`}
+                href={link.url}
+                target="_blank"
+                rel="noreferrer"
+              />
             </li>
           ))}
         </ul>
       </section>
       <Snippet title="Kernel command line" text={image.kernel_command_line} wrap />
       {image.factory.simulated && (
-        <Snippet title="Boot simulated servers" text={`npm run simulate -- --boot-with '${image.kernel_command_line.replaceAll("'", `'\\''`)}'`} wrap />
+        <Snippet
+          title="Boot simulated servers"
+          text={`npm run simulate -- --boot-with '${image.kernel_command_line.replaceAll("'", `'\\''`)}'`}
+          wrap
+        />
       )}
       <Snippet title="PXE script" text={image.pxe_script} />
       <Snippet title="Schematic" text={image.schematic} />
@@ -59,19 +79,37 @@ function Registered({ image }: { image: Image }) {
   if (registered_at !== null)
     return (
       <p className={css['state']}>
-        <StatusDot tone="ok" why={<span title={exact(registered_at)}>{moment(registered_at)}</span>}>
+        <StatusDot
+          tone="ok"
+          why={<span title={exact(registered_at)}>{moment(registered_at)}</span>}
+        >
           Confirmed by the image factory
         </StatusDot>
       </p>
     )
-  const again = () => act(() => call(imageRegister, { params: { id: image.id } }).finally(() => invalidate(imageGet, imageList, imageFactoryGet)))
+  const again = () =>
+    act(() =>
+      call(imageRegister, { params: { id: image.id } }).finally(() =>
+        invalidate(imageGet, imageList, imageFactoryGet),
+      ),
+    )
   return (
     <Alert
       tone="danger"
-      action={<ActionButton label="Try again" size="small" busy={busy} busyText="Loading" can={allowed(imageRegister)} run={() => again()} />}
+      action={
+        <ActionButton
+          label="Try again"
+          size="small"
+          busy={busy}
+          busyText="Loading"
+          can={allowed(imageRegister)}
+          run={() => again()}
+        />
+      }
     >
       <b>The image factory has not confirmed this schematic yet, so the links do not work.</b>{' '}
-      {problem ?? reason ?? 'The image factory has not been contacted yet.'} Schematic and id are kept.
+      {problem ?? reason ?? 'The image factory has not been contacted yet.'} Schematic and id are
+      kept.
     </Alert>
   )
 }

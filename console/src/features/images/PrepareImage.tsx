@@ -1,7 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import type * as z from 'zod/mini'
-import { type Image, type ImageFactory, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
+import {
+  type Image,
+  type ImageFactory,
+  imageCreate,
+  imageFactoryGet,
+  imageList,
+} from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { everyDatacenter } from '../../api/every.ts'
 import { call } from '../../api/client.ts'
@@ -22,7 +28,18 @@ import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Alert, Problem } from '../../ui/feedback/Status.tsx'
 import { VersionNotices } from '../../ui/feedback/VersionNotices.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
-import { argsOf, atFields, blank, Draft, draftOf, formatNames, madeFor, noToken, readDraft, withToken } from './image-form.ts'
+import {
+  argsOf,
+  atFields,
+  blank,
+  Draft,
+  draftOf,
+  formatNames,
+  madeFor,
+  noToken,
+  readDraft,
+  withToken,
+} from './image-form.ts'
 import { factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
 import { ImageResult, simulatedSentence } from './ImageResult.tsx'
@@ -30,13 +47,19 @@ import { shortName } from '../../layout/extensions/extensions.ts'
 import css from './PrepareImage.module.css'
 
 /** Prepares an image: the form on the left, the result on the right, earlier images below. */
-export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
+export function PrepareImage({
+  search,
+  setSearch: onSearch,
+}: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
   const { data: offered } = useQuery(versionsQuery)
   const { data: tokens } = useQuery(tokensQuery)
   const { data: datacenters } = useQuery(everyDatacenter)
   const result = useRef<HTMLDivElement>(null)
-  const { data: image, error: lost } = useQuery({ ...imageQuery(search.image ?? ''), enabled: search.image !== undefined })
+  const { data: image, error: lost } = useQuery({
+    ...imageQuery(search.image ?? ''),
+    enabled: search.image !== undefined,
+  })
 
   // Scrolls to the result, which is below the form on a narrow screen.
   const made = useRef<string | null>(null)
@@ -69,12 +92,16 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
       datacenter: now.datacenter,
       onMade: (token) => {
         // Makes the token selectable at once; the list is refetched in the background.
-        queryClient.setQueryData(tokensQuery.queryKey, (page) => page && { ...page, items: [token, ...page.items], total: page.total + 1 })
+        queryClient.setQueryData(
+          tokensQuery.queryKey,
+          (page) => page && { ...page, items: [token, ...page.items], total: page.total + 1 },
+        )
         set((typed) => withToken(typed, token.id, [token, ...known.tokens]))
       },
     })
 
-  // A link from the list of join tokens preselects a token. The preselection is applied once and removed from the URL.
+  // A link from the list of join tokens preselects a token. The preselection is applied once and
+  // removed from the URL.
   const taken = useRef<string | undefined>(undefined)
   const wanted = tokens?.items.find((t) => t.id === search.token)
   const isRead = kept.ready
@@ -99,7 +126,17 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
   })
   useCommands(
     'Prepare image',
-    useMemo(() => [{ label: 'Create join token', icon: 'key' as const, can: allowed(joinTokenCreate), run: () => create.current() }], []),
+    useMemo(
+      () => [
+        {
+          label: 'Create join token',
+          icon: 'key' as const,
+          can: allowed(joinTokenCreate),
+          run: () => create.current(),
+        },
+      ],
+      [],
+    ),
   )
 
   if (!kept.ready) return <SkeletonRows rows={6} />
@@ -107,11 +144,15 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
     site: known.datacenters.find((d) => d.id === now.datacenter)?.code,
     token: known.tokens.find((t) => t.id === now.token)?.name,
   }
-  const versions = [...new Set([...(factory?.versions ?? []), ...(now.version === '' ? [] : [now.version])])]
+  const versions = [
+    ...new Set([...(factory?.versions ?? []), ...(now.version === '' ? [] : [now.version])]),
+  ]
   return (
     <div className={css['page']}>
       <h1 className="sr">Talos OS image configuration</h1>
-      {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
+      {unknown !== null && factory === undefined && (
+        <ErrorState boxed error={unknown} onRetry={() => void refetch()} />
+      )}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
       {/* Without `reason`: the notice above already says whether the factory responds. */}
       {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
@@ -132,7 +173,14 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
             <div className={css['foot']}>
               <Problem text={form.problem} />
               <div className="row wrap">
-                <Button kind="primary" type="submit" form={form.id} busy={form.busy} busyText="Loading" can={allowed(imageCreate)}>
+                <Button
+                  kind="primary"
+                  type="submit"
+                  form={form.id}
+                  busy={form.busy}
+                  busyText="Loading"
+                  can={allowed(imageCreate)}
+                >
                   Generate
                 </Button>
                 <AsCommand
@@ -149,14 +197,31 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
                   })}
                   api={curlOf(imageCreate, {}, read.ok ? read.body : {})}
                 />
-                <ActionButton label="Start over" kind="ghost" className="right" run={kept.discard} />
+                <ActionButton
+                  label="Start over"
+                  kind="ghost"
+                  className="right"
+                  run={kept.discard}
+                />
               </div>
             </div>
           </Panel>
           {search.image !== undefined && (
-            <div ref={result} className={css['made']} tabIndex={-1} aria-label="Generated image" role="region">
+            <div
+              ref={result}
+              className={css['made']}
+              tabIndex={-1}
+              aria-label="Generated image"
+              role="region"
+            >
               <Panel title="Generated" note={image === undefined ? undefined : madeFor(image)}>
-                {image !== undefined ? <ImageResult image={image} /> : lost === null ? <SkeletonRows rows={4} /> : <ErrorState error={lost} />}
+                {image !== undefined ? (
+                  <ImageResult image={image} />
+                ) : lost === null ? (
+                  <SkeletonRows rows={4} />
+                ) : (
+                  <ErrorState error={lost} />
+                )}
               </Panel>
             </div>
           )}
@@ -168,7 +233,17 @@ export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/i
 }
 
 /** Describes the image before it is created. */
-function Summary({ draft, version, site, token }: { draft: Draft; version: string; site: string | undefined; token: string | undefined }) {
+function Summary({
+  draft,
+  version,
+  site,
+  token,
+}: {
+  draft: Draft
+  version: string
+  site: string | undefined
+  token: string | undefined
+}) {
   const args = argsOf(draft.kernelArgs)
   return (
     <div className="stack">
@@ -176,27 +251,53 @@ function Summary({ draft, version, site, token }: { draft: Draft; version: strin
         rows={[
           ['Talos', `${version}, ${draft.arch}${draft.secureboot ? ', SecureBoot' : ''}`],
           ['File', formatNames[draft.format]],
-          ['Extensions', draft.extensions.length === 0 ? <span className="t3">None</span> : draft.extensions.map(shortName).join(', ')],
-          ['Kernel arguments', args.length === 0 ? <span className="t3">Talos's defaults</span> : <span className="mono">{args.join(' ')}</span>],
+          [
+            'Extensions',
+            draft.extensions.length === 0 ? (
+              <span className="t3">None</span>
+            ) : (
+              draft.extensions.map(shortName).join(', ')
+            ),
+          ],
+          [
+            'Kernel arguments',
+            args.length === 0 ? (
+              <span className="t3">Talos's defaults</span>
+            ) : (
+              <span className="mono">{args.join(' ')}</span>
+            ),
+          ],
           ['Datacenter', site ?? <span className="t3">None yet</span>],
-          ['Join token', token ?? <span className="t3">{draft.token === noToken ? 'None' : 'Not chosen yet'}</span>],
+          [
+            'Join token',
+            token ?? (
+              <span className="t3">{draft.token === noToken ? 'None' : 'Not chosen yet'}</span>
+            ),
+          ],
         ]}
       />
       <p className="fs13 t2">
-        Generate makes the schematic and its id, registers it with the image factory and shows the links for every format, the PXE script and the kernel command
-        line.
+        Generate makes the schematic and its id, registers it with the image factory and shows the
+        links for every format, the PXE script and the kernel command line.
       </p>
     </div>
   )
 }
 
 /** Says that the image factory is simulated, or that it does not respond. */
-function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFactory>; onRetry: () => void }) {
+function FactoryNotice({
+  factory,
+  onRetry,
+}: {
+  factory: z.output<typeof ImageFactory>
+  onRetry: () => void
+}) {
   return (
     <>
       {factory.simulated && (
         <Alert tone="warn">
-          {simulatedSentence}. They are made by the simulator at <span className="mono">{factory.url}</span>.
+          {simulatedSentence}. They are made by the simulator at{' '}
+          <span className="mono">{factory.url}</span>.
         </Alert>
       )}
       {!factory.reachable && (
@@ -204,7 +305,8 @@ function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFac
           <b>
             The image factory at <span className="mono">{factory.url}</span> does not answer.
           </b>{' '}
-          {factory.reason ?? ''} You can continue: schematic and id are made here and kept, and the links work after the factory has confirmed them.
+          {factory.reason ?? ''} You can continue: schematic and id are made here and kept, and the
+          links work after the factory has confirmed them.
         </Alert>
       )}
     </>

@@ -2,13 +2,29 @@ import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import type { Image } from '#contract/images.ts'
 import type { JoinToken } from '#contract/join-tokens.ts'
-import { argsOf, atFields, blank, choicesOf, Draft, draftOf, noToken, readDraft, withDatacenter, withToken } from './image-form.ts'
+import {
+  argsOf,
+  atFields,
+  blank,
+  choicesOf,
+  Draft,
+  draftOf,
+  noToken,
+  readDraft,
+  withDatacenter,
+  withToken,
+} from './image-form.ts'
 
 const [poz, fra] = [
   { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0001', code: 'PL-POZ-1' },
   { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0002', code: 'DE-FRA-1' },
 ]
-const token = (id: string, status: JoinToken['status'], datacenter: JoinToken['datacenter']) => ({ id, name: `t-${id.at(-1)}`, status, datacenter })
+const token = (id: string, status: JoinToken['status'], datacenter: JoinToken['datacenter']) => ({
+  id,
+  name: `t-${id.at(-1)}`,
+  status,
+  datacenter,
+})
 const tokens = [
   token('7c9e6679-7425-40de-944b-e07fc1f90001', 'usable', poz),
   token('7c9e6679-7425-40de-944b-e07fc1f90002', 'usable', null),
@@ -18,31 +34,48 @@ const known = { newest: 'v1.13.9', tokens, datacenters: [poz, fra] }
 const draft = { ...blank, token: tokens[0]!.id, datacenter: poz.id }
 
 test('the request has the newest version by default, sorted extensions and one kernel argument per line', () => {
-  expect(readDraft({ ...draft, extensions: ['siderolabs/gvisor', 'siderolabs/amd-ucode'], kernelArgs: ' console=ttyS0,115200 \n\n-selinux\n' }, known)).toEqual(
-    {
-      ok: true,
-      body: {
-        talos_version: 'v1.13.9',
-        arch: 'amd64',
-        secureboot: false,
-        extensions: ['siderolabs/amd-ucode', 'siderolabs/gvisor'],
-        kernel_args: ['console=ttyS0,115200', '-selinux'],
-        format: 'iso',
-        datacenter_id: poz.id,
-        token_id: tokens[0]!.id,
+  expect(
+    readDraft(
+      {
+        ...draft,
+        extensions: ['siderolabs/gvisor', 'siderolabs/amd-ucode'],
+        kernelArgs: ' console=ttyS0,115200 \n\n-selinux\n',
       },
+      known,
+    ),
+  ).toEqual({
+    ok: true,
+    body: {
+      talos_version: 'v1.13.9',
+      arch: 'amd64',
+      secureboot: false,
+      extensions: ['siderolabs/amd-ucode', 'siderolabs/gvisor'],
+      kernel_args: ['console=ttyS0,115200', '-selinux'],
+      format: 'iso',
+      datacenter_id: poz.id,
+      token_id: tokens[0]!.id,
     },
-  )
+  })
 })
 
 test('kernel arguments are separated by lines, or by a comma and a space; a comma within an argument does not split it', () => {
   expect(argsOf('a=1,2\n b ')).toEqual(['a=1,2', 'b'])
-  expect(argsOf('console=tty0, console=ttyS0,115200,\n,quiet ,')).toEqual(['console=tty0', 'console=ttyS0,115200', ',quiet'])
+  expect(argsOf('console=tty0, console=ttyS0,115200,\n,quiet ,')).toEqual([
+    'console=tty0',
+    'console=ttyS0,115200',
+    ',quiet',
+  ])
 })
 
 test('"no token" is a valid choice; making no choice is an error', () => {
-  expect(readDraft({ ...blank, token: noToken }, known)).toMatchObject({ ok: true, body: { token_id: null, datacenter_id: null } })
-  expect(readDraft(blank, known)).toEqual({ ok: false, fields: { token: 'Choose a join token, or none' } })
+  expect(readDraft({ ...blank, token: noToken }, known)).toMatchObject({
+    ok: true,
+    body: { token_id: null, datacenter_id: null },
+  })
+  expect(readDraft(blank, known)).toEqual({
+    ok: false,
+    fields: { token: 'Choose a join token, or none' },
+  })
 })
 
 test('a revoked or deleted token, or one of another datacenter, is refused with the reason', () => {
@@ -51,24 +84,42 @@ test('a revoked or deleted token, or one of another datacenter, is refused with 
     return read.ok ? null : read.fields['token']
   }
   expect(why({ token: tokens[2]!.id })).toBe('The join token was revoked')
-  expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe('This join token no longer exists')
-  expect(why({ datacenter: fra.id })).toBe('The join token t-1 puts servers in PL-POZ-1, not in DE-FRA-1: choose another token')
+  expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe(
+    'This join token no longer exists',
+  )
+  expect(why({ datacenter: fra.id })).toBe(
+    'The join token t-1 puts servers in PL-POZ-1, not in DE-FRA-1: choose another token',
+  )
 })
 
 test('an invalid kernel argument is reported by its line number in the text field', () => {
   const read = readDraft({ ...draft, kernelArgs: 'a=1\n\nb c\ntalos.config=http://x' }, known)
-  expect(read).toEqual({ ok: false, fields: { kernelArgs: 'Line 3: A kernel argument has no spaces and only ASCII characters' } })
-  expect(atFields({ 'kernel_args.1': 'No.', token_id: 'Gone.', colour: '?' }, 'a\n\nb')).toEqual({ kernelArgs: 'Line 3: No.', token: 'Gone.' })
+  expect(read).toEqual({
+    ok: false,
+    fields: { kernelArgs: 'Line 3: A kernel argument has no spaces and only ASCII characters' },
+  })
+  expect(atFields({ 'kernel_args.1': 'No.', token_id: 'Gone.', colour: '?' }, 'a\n\nb')).toEqual({
+    kernelArgs: 'Line 3: No.',
+    token: 'Gone.',
+  })
   expect(atFields({ 'kernel_args.2': 'No.' }, 'a, b\nc')).toEqual({ kernelArgs: 'Line 2: No.' })
 })
 
 test('choosing a token also sets its datacenter, and choosing another datacenter clears the token', () => {
-  expect(withToken(blank, tokens[0]!.id, tokens)).toEqual({ token: tokens[0]!.id, datacenter: poz.id })
+  expect(withToken(blank, tokens[0]!.id, tokens)).toEqual({
+    token: tokens[0]!.id,
+    datacenter: poz.id,
+  })
   expect(withToken({ ...blank, datacenter: fra.id }, noToken, tokens)).toEqual({ token: noToken })
   expect(withDatacenter(draft, fra.id, tokens)).toEqual({ datacenter: fra.id, token: '' })
-  expect(withDatacenter({ ...draft, token: noToken }, fra.id, tokens)).toEqual({ datacenter: fra.id })
+  expect(withDatacenter({ ...draft, token: noToken }, fra.id, tokens)).toEqual({
+    datacenter: fra.id,
+  })
   expect(choicesOf(tokens, '').fit.map((t) => t.name)).toEqual(['t-1', 't-2'])
-  expect(choicesOf(tokens, poz.id)).toMatchObject({ fit: [{ name: 't-1' }], others: [{ name: 't-2' }] })
+  expect(choicesOf(tokens, poz.id)).toMatchObject({
+    fit: [{ name: 't-1' }],
+    others: [{ name: 't-2' }],
+  })
 })
 
 const image: Image = {

@@ -1,6 +1,14 @@
 /** The draft of "Prepare image", and the request body. */
 import * as z from 'zod/mini'
-import { architectures, canPutServersIn, type Image, NewImage, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
+import {
+  architectures,
+  canPutServersIn,
+  type Image,
+  NewImage,
+  type ImageFormat,
+  imageFormats,
+  ownKernelArgs,
+} from '#contract/images.ts'
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 
@@ -23,7 +31,16 @@ export const Draft = z.object({
 })
 export type Draft = z.infer<typeof Draft>
 
-export const blank: Draft = { version: '', arch: 'amd64', secureboot: false, extensions: [], kernelArgs: '', format: 'iso', datacenter: '', token: '' }
+export const blank: Draft = {
+  version: '',
+  arch: 'amd64',
+  secureboot: false,
+  extensions: [],
+  kernelArgs: '',
+  format: 'iso',
+  datacenter: '',
+  token: '',
+}
 
 /** Fills the form from an earlier image. Keeps the image's token if the token is still usable. */
 export const draftOf = (image: Image): Draft => ({
@@ -39,23 +56,45 @@ export const draftOf = (image: Image): Draft => ({
 
 type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** A join token decides the datacenter of its servers, so a chosen token may set the datacenter, and a chosen datacenter may clear the token. */
-export const withToken = (draft: Draft, token: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
+/**
+ * A join token decides the datacenter of its servers, so a chosen token may set the datacenter, and
+ * a chosen datacenter may clear the token.
+ */
+export const withToken = (
+  draft: Draft,
+  token: string,
+  tokens: readonly TokenChoice[],
+): Partial<Draft> => {
   const site = tokens.find((t) => t.id === token)?.datacenter?.id
   return { token, ...(draft.datacenter === '' && site !== undefined && { datacenter: site }) }
 }
-export const withDatacenter = (draft: Draft, datacenter: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
+export const withDatacenter = (
+  draft: Draft,
+  datacenter: string,
+  tokens: readonly TokenChoice[],
+): Partial<Draft> => {
   const chosen = tokens.find((t) => t.id === draft.token)
-  return { datacenter, ...(chosen !== undefined && (chosen.datacenter?.id ?? '') !== datacenter && { token: '' }) }
+  return {
+    datacenter,
+    ...(chosen !== undefined && (chosen.datacenter?.id ?? '') !== datacenter && { token: '' }),
+  }
 }
 /** Usable tokens: those that fit the datacenter, and the others. */
-export const choicesOf = <T extends TokenChoice>(tokens: readonly T[], datacenter: string): { fit: T[]; others: T[] } => {
+export const choicesOf = <T extends TokenChoice>(
+  tokens: readonly T[],
+  datacenter: string,
+): { fit: T[]; others: T[] } => {
   const usable = tokens.filter((t) => canUseJoinToken(t).ok)
   const fits = (t: T) => datacenter === '' || t.datacenter?.id === datacenter
   return { fit: usable.filter(fits), others: usable.filter((t) => !fits(t)) }
 }
 
-export const formatNames: Readonly<Record<ImageFormat, string>> = { iso: 'ISO', pxe: 'PXE', raw: 'RAW', qcow2: 'QCOW2' }
+export const formatNames: Readonly<Record<ImageFormat, string>> = {
+  iso: 'ISO',
+  pxe: 'PXE',
+  raw: 'RAW',
+  qcow2: 'QCOW2',
+}
 export const formatHints: Readonly<Record<ImageFormat, string>> = {
   iso: 'A disc image for virtual media of a BMC, or a USB stick.',
   pxe: 'Booted over the network: an iPXE script, the kernel and its initramfs.',
@@ -68,8 +107,9 @@ export const madeFor = (i: Pick<Image, 'talos_version' | 'arch' | 'secureboot'>)
   [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
 
 /**
- * Arguments with the number of their line. They are separated by lines, or by a comma and a space. Any other comma is part of an argument, as in
- * `console=ttyS0,115200`: an argument contains no spaces.
+ * Arguments with the number of their line. They are separated by lines, or by a comma and a space.
+ * Any other comma is part of an argument, as in `console=ttyS0,115200`: an argument contains no
+ * spaces.
  */
 const linedArgs = (text: string): { argument: string; line: number }[] =>
   text.split('\n').flatMap((line, i) =>
@@ -92,17 +132,26 @@ const fieldOf: Readonly<Record<string, Field>> = {
   datacenter_id: 'datacenter',
 }
 
-/** Maps an error at "kernel_args.1" to the form's field, with the number of the line: "Line 2: …". Empty lines are counted, because the user sees them. */
+/**
+ * Maps an error at "kernel_args.1" to the form's field, with the number of the line: "Line 2: …".
+ * Empty lines are counted, because the user sees them.
+ */
 function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
   const [name = '', index] = path.split('.')
   const field = fieldOf[name]
   if (field === undefined) return null
   if (field !== 'kernelArgs' || index === undefined) return [field, sentence]
-  return [field, `Line ${linedArgs(kernelArgs)[Number(index)]?.line ?? Number(index) + 1}: ${sentence}`]
+  return [
+    field,
+    `Line ${linedArgs(kernelArgs)[Number(index)]?.line ?? Number(index) + 1}: ${sentence}`,
+  ]
 }
 
 /** Maps the API's field errors to form fields. */
-export function atFields(errors: Readonly<Record<string, string>>, kernelArgs: string): Partial<Record<Field, string>> {
+export function atFields(
+  errors: Readonly<Record<string, string>>,
+  kernelArgs: string,
+): Partial<Record<Field, string>> {
   const fields: Partial<Record<Field, string>> = {}
   for (const [path, sentence] of Object.entries(errors)) {
     const at = placed(path, sentence, kernelArgs)
@@ -133,15 +182,22 @@ export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known):
   const read = readBy(NewImage, asked)
   const fields = read.ok ? {} : atFields(read.fields, draft.kernelArgs)
   const token = tokenProblem(draft, tokens, datacenters)
-  return read.ok && token === null ? read : { ok: false, fields: { ...fields, ...(token !== null && { token }) } }
+  return read.ok && token === null
+    ? read
+    : { ok: false, fields: { ...fields, ...(token !== null && { token }) } }
 }
 
-function tokenProblem(draft: Draft, tokens: readonly TokenChoice[], datacenters: Known['datacenters']): string | null {
+function tokenProblem(
+  draft: Draft,
+  tokens: readonly TokenChoice[],
+  datacenters: Known['datacenters'],
+): string | null {
   if (draft.token === '') return 'Choose a join token, or none'
   if (draft.token === noToken) return null
   const token = tokens.find((t) => t.id === draft.token)
   if (token === undefined) return 'This join token no longer exists'
   const site = datacenters.find((d) => d.id === draft.datacenter) ?? null
-  for (const verdict of [canUseJoinToken(token), canPutServersIn(token, site)]) if (!verdict.ok) return verdict.reason
+  for (const verdict of [canUseJoinToken(token), canPutServersIn(token, site)])
+    if (!verdict.ok) return verdict.reason
   return null
 }

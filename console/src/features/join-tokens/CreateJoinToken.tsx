@@ -1,6 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type JoinToken, joinTokenCreate, joinTokenList, longestLifetimeHours } from '#contract/join-tokens.ts'
+import {
+  type JoinToken,
+  joinTokenCreate,
+  joinTokenList,
+  longestLifetimeHours,
+} from '#contract/join-tokens.ts'
 import type { Answer } from '#contract/operation.ts'
 import { nameLength } from '#contract/names.ts'
 import { everyDatacenter } from '../../api/every.ts'
@@ -27,8 +32,16 @@ type MadeToken = Answer<typeof joinTokenCreate>
 
 const { Text, Choose } = fieldsFor<Typed>()
 
-/** Creates a join token and shows it once. With `onMade` the token is passed on instead of shown. */
-export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: (token: JoinToken) => void; datacenter?: string }) {
+/**
+ * Creates a join token and shows it once. With `onMade` the token is passed on instead of shown.
+ */
+export default function CreateJoinToken({
+  onMade,
+  datacenter = '',
+}: {
+  onMade?: (token: JoinToken) => void
+  datacenter?: string
+}) {
   const { close } = useDialog()
   const { data: datacenters } = useQuery(everyDatacenter)
   const [made, setMade] = useState<MadeToken | null>(null)
@@ -68,8 +81,9 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
       }
     >
       <p className="fs13 t2">
-        A join token lets booting servers announce themselves: anyone who has it can get a server listed, but never gets a configuration. Each machine counts as
-        one use, however often it boots.
+        A join token lets booting servers announce themselves: anyone who has it can get a server
+        listed, but never gets a configuration. Each machine counts as one use, however often it
+        boots.
       </p>
       <Text
         name="name"
@@ -79,8 +93,23 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
       />
       <div className={css['pair']}>
         <Choose name="lifetime" label="Lifetime" options={lifetimes} />
-        {typed.lifetime === 'other' && <Text name="lifetime_hours" label="Hours" hint={`1 to ${longestLifetimeHours}`} inputMode="numeric" unit="h" />}
-        <Text name="max_uses" label="Uses" optional hint="How many machines" inputMode="numeric" placeholder="Any number" />
+        {typed.lifetime === 'other' && (
+          <Text
+            name="lifetime_hours"
+            label="Hours"
+            hint={`1 to ${longestLifetimeHours}`}
+            inputMode="numeric"
+            unit="h"
+          />
+        )}
+        <Text
+          name="max_uses"
+          label="Uses"
+          optional
+          hint="How many machines"
+          inputMode="numeric"
+          placeholder="Any number"
+        />
       </div>
       <Choose
         name="datacenter_id"
@@ -88,7 +117,11 @@ export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: 
         optional
         hint="The datacenter of servers that join with the token."
         none="None yet"
-        options={(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+        options={(datacenters?.items ?? []).map((d) => ({
+          value: d.id,
+          text: d.code,
+          more: d.city_name,
+        }))}
       />
     </FormDialog>
   )
@@ -102,24 +135,37 @@ function ShownOnce({ token }: { token: MadeToken }) {
       title={`Join token ${token.name}`}
       footer={
         <>
-          <ActionButton label="Prepare image" to={paths.prepareImage({ token: token.id })} icon="disk" />
+          <ActionButton
+            label="Prepare image"
+            to={paths.prepareImage({ token: token.id })}
+            icon="disk"
+          />
           <ActionButton label="Done" kind="primary" run={() => close()} />
         </>
       }
     >
       <div className="stack">
-        <Alert tone="warn">Copy the token now: it is not shown again. Images that are prepared with this token contain it.</Alert>
+        <Alert tone="warn">
+          Copy the token now: it is not shown again. Images that are prepared with this token
+          contain it.
+        </Alert>
         <section className="stack stack2">
           <h3 className="label">Token</h3>
           <Command command={token.token} prompt="" what="token" />
         </section>
         <section className="stack stack2">
-          <h3 className="label">Kernel argument, for machines that boot Talos without a prepared image</h3>
+          <h3 className="label">
+            Kernel argument, for machines that boot Talos without a prepared image
+          </h3>
           <Command command={token.kernel_argument} prompt="" what="kernel argument" />
         </section>
         <p className="fs13 t2">
-          {token.expires_at === null ? 'It does not expire' : `It expires on ${exact(token.expires_at)}`}
-          {token.max_uses === null ? ', and any number of servers may join with it.' : `, or after ${count(token.max_uses)} machines have joined with it.`}
+          {token.expires_at === null
+            ? 'It does not expire'
+            : `It expires on ${exact(token.expires_at)}`}
+          {token.max_uses === null
+            ? ', and any number of servers may join with it.'
+            : `, or after ${count(token.max_uses)} machines have joined with it.`}
         </p>
       </div>
     </Dialog>

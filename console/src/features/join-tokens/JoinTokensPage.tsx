@@ -1,7 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { imageCreate } from '#contract/images.ts'
-import { canRevokeJoinToken, canUseJoinToken, type JoinToken, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
+import {
+  canRevokeJoinToken,
+  canUseJoinToken,
+  type JoinToken,
+  joinTokenCreate,
+  joinTokenList,
+  joinTokenRevoke,
+} from '#contract/join-tokens.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -25,7 +32,12 @@ import { tokensQuery, expiryOf, tokenStates, usesOf } from './tokens.ts'
 
 /** Actions on a join token, for row menu and ⌘K. */
 const tokenActions = (t: JoinToken): Action[] => [
-  { label: 'Prepare image', icon: 'disk', can: all(allowed(imageCreate), canUseJoinToken(t)), to: paths.prepareImage({ token: t.id }) },
+  {
+    label: 'Prepare image',
+    icon: 'disk',
+    can: all(allowed(imageCreate), canUseJoinToken(t)),
+    to: paths.prepareImage({ token: t.id }),
+  },
   {
     label: 'Revoke',
     icon: 'trash',
@@ -51,7 +63,9 @@ const tokenColumns = listColumns(joinTokenList.list, {
   status: {
     card: 'state',
     width: 98,
-    cell: (t) => <StatusDot tone={tokenStates[t.status].tone}>{tokenStates[t.status].word}</StatusDot>,
+    cell: (t) => (
+      <StatusDot tone={tokenStates[t.status].tone}>{tokenStates[t.status].word}</StatusDot>
+    ),
   },
   uses: {
     card: 'fact',
@@ -88,7 +102,8 @@ const tokenColumns = listColumns(joinTokenList.list, {
   last_used: {
     width: 110,
     from: 'md',
-    cell: (t) => (t.last_used_at === null ? <span className="t3">Never</span> : <Time at={t.last_used_at} />),
+    cell: (t) =>
+      t.last_used_at === null ? <span className="t3">Never</span> : <Time at={t.last_used_at} />,
   },
   created_at: { width: 110, from: 'md' },
   created_by: { from: 'md' },
@@ -97,13 +112,37 @@ const tokenColumns = listColumns(joinTokenList.list, {
 const detailOf = (t: JoinToken) => <Arrivals token={t} />
 
 /** The join tokens. An opened row shows which machines have announced themselves with the token. */
-export function JoinTokensPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function JoinTokensPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
   const { data } = answer
   const state = useList(joinTokenList.list, tokenColumns, { search, setSearch }, answer)
-  const commands = useMemo<Action[]>(() => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => createJoinToken({}) }], [])
+  const commands = useMemo<Action[]>(
+    () => [
+      {
+        label: 'Create join token',
+        icon: 'key',
+        can: allowed(joinTokenCreate),
+        run: () => createJoinToken({}),
+      },
+    ],
+    [],
+  )
   useCommands('Join tokens', commands)
-  const add = <ActionButton label="Create token" kind="primary" icon="add" can={allowed(joinTokenCreate)} run={() => createJoinToken({})} />
+  const add = (
+    <ActionButton
+      label="Create token"
+      kind="primary"
+      icon="add"
+      can={allowed(joinTokenCreate)}
+      run={() => createJoinToken({})}
+    />
+  )
   return (
     <>
       <h1 className="sr">Join tokens</h1>

@@ -2,8 +2,17 @@
 import { NewJoinToken } from '#contract/join-tokens.ts'
 import { readBy } from '../../lib/fields.ts'
 
-/** Empty values, by the API's field names. `lifetime` is hours as text, `never`, or `other` with `lifetime_hours`. `max_uses` "" is unlimited. */
-export const blank = { name: '', lifetime: '168', lifetime_hours: '', max_uses: '', datacenter_id: '' }
+/**
+ * Empty values, by the API's field names. `lifetime` is hours as text, `never`, or `other` with
+ * `lifetime_hours`. `max_uses` "" is unlimited.
+ */
+export const blank = {
+  name: '',
+  lifetime: '168',
+  lifetime_hours: '',
+  max_uses: '',
+  datacenter_id: '',
+}
 export type Typed = typeof blank
 
 export const lifetimes = [
@@ -22,6 +31,7 @@ export const readForm = ({ name, lifetime, lifetime_hours, max_uses, datacenter_
   readBy(NewJoinToken, {
     name,
     datacenter_id: datacenter_id === '' ? null : datacenter_id,
-    lifetime_hours: lifetime === 'never' ? null : whole(lifetime === 'other' ? lifetime_hours : lifetime),
+    lifetime_hours:
+      lifetime === 'never' ? null : whole(lifetime === 'other' ? lifetime_hours : lifetime),
     max_uses: max_uses === '' ? null : whole(max_uses),
   })

@@ -1,15 +1,22 @@
 /** Queries of the join token pages, and the texts of a token's state, uses and expiry. */
-import { type Arrival, type JoinToken, joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
+import {
+  type Arrival,
+  type JoinToken,
+  joinTokenArrivals,
+  joinTokenList,
+} from '#contract/join-tokens.ts'
 import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
-export const tokensQuery = (search: ListSearch) => query(joinTokenList, { query: askedOf(joinTokenList, search) })
+export const tokensQuery = (search: ListSearch) =>
+  query(joinTokenList, { query: askedOf(joinTokenList, search) })
 
 export const arrivalsPerPage = 25
-export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
+export const arrivalsQuery = (id: string, page: number) =>
+  query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
 
 export const tokenStates: Readonly<Record<JoinToken['status'], { tone: Tone; word: string }>> = {
   usable: { tone: 'ok', word: 'Usable' },
@@ -26,7 +33,9 @@ export const arrivalResults: Readonly<Record<Arrival['result'], { tone: Tone; wo
 }
 
 /** "3 of 10"; without a limit "3". */
-export const usesOf = (t: Pick<JoinToken, 'uses' | 'max_uses'>): string => (t.max_uses === null ? count(t.uses) : `${count(t.uses)} of ${count(t.max_uses)}`)
+export const usesOf = (t: Pick<JoinToken, 'uses' | 'max_uses'>): string =>
+  t.max_uses === null ? count(t.uses) : `${count(t.uses)} of ${count(t.max_uses)}`
 
 /** "in 6 d", "2 d ago", "Never". */
-export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = Date.now()): string => (t.expires_at === null ? 'Never' : until(t.expires_at, now))
+export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = Date.now()): string =>
+  t.expires_at === null ? 'Never' : until(t.expires_at, now)

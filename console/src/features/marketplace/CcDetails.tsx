@@ -22,25 +22,40 @@ export const Capacity = ({ cc: { capacity, status } }: { cc: CapacityCommitment 
       ['vCPU', amount(capacity.vcpu, (n) => `${count(n)}, two per core`)],
       ['Memory', amount(capacity.memory_bytes, memory)],
       ['Disk', amount(capacity.disk_bytes, disk)],
-      ['As of', status === 'not_committed' ? 'now: a draft follows the hardware' : 'the commitment'],
+      [
+        'As of',
+        status === 'not_committed' ? 'now: a draft follows the hardware' : 'the commitment',
+      ],
     ]}
   />
 )
 
 /** With which offer, and for how much, the capacity is sold. */
-const Access = ({ offer: { access_address: address, in_use } }: { offer: NonNullable<CapacityCommitment['offer']> }) =>
+const Access = ({
+  offer: { access_address: address, in_use },
+}: {
+  offer: NonNullable<CapacityCommitment['offer']>
+}) =>
   address === null ? (
     <span className="t3">None yet</span>
   ) : (
     <>
-      <Copyable value={address} what="access address" shown={truncate(address, 6, 4)} /> <span className="t3">{in_use ? 'in use' : 'not in use'}</span>
+      <Copyable value={address} what="access address" shown={truncate(address, 6, 4)} />{' '}
+      <span className="t3">{in_use ? 'in use' : 'not in use'}</span>
     </>
   )
 
 export const Sold = ({ cc, cc: { offer } }: { cc: CapacityCommitment }) => (
   <KeyValue
     rows={[
-      ['OfferID', offer === null ? <span className="t3">None</span> : <Copyable value={offer.id} what="OfferID" shown={truncate(offer.id)} />],
+      [
+        'OfferID',
+        offer === null ? (
+          <span className="t3">None</span>
+        ) : (
+          <Copyable value={offer.id} what="OfferID" shown={truncate(offer.id)} />
+        ),
+      ],
       offer !== null && ['Status', sentence(offer.status)],
       offer !== null && ['Access address', <Access key="a" offer={offer} />],
       ['Price', cc.price === null ? <span className="t3">None yet</span> : priceShown(cc.price)],
@@ -63,8 +78,20 @@ export function Terms({ cc }: { cc: CapacityCommitment }) {
     <KeyValue
       rows={[
         ['Start', cc.starts_at === null ? 'When the delegation is confirmed' : exact(cc.starts_at)],
-        ['End', cc.expires_at === null ? <span className="t3">None yet</span> : exact(cc.expires_at)],
-        elapsed !== null && ['Elapsed', <Meter key="e" value={elapsed.days} of={elapsed.of} label="Elapsed days of the commitment" text={elapsed.text} />],
+        [
+          'End',
+          cc.expires_at === null ? <span className="t3">None yet</span> : exact(cc.expires_at),
+        ],
+        elapsed !== null && [
+          'Elapsed',
+          <Meter
+            key="e"
+            value={elapsed.days}
+            of={elapsed.of}
+            label="Elapsed days of the commitment"
+            text={elapsed.text}
+          />,
+        ],
         ['Committed', by(cc.committed_at, cc.committed_by)],
         ['Delegation', by(cc.delegated_at, cc.delegated_by)],
         cc.started_at !== null && ['Started', <Time key="s" at={cc.started_at} />],

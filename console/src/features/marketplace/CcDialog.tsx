@@ -1,6 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useEffect, useId, useState } from 'react'
-import { type CapacityCommitment, ccCreate, ccPriceBases, ccUpdate } from '#contract/marketplace/ccs.ts'
+import {
+  type CapacityCommitment,
+  ccCreate,
+  ccPriceBases,
+  ccUpdate,
+} from '#contract/marketplace/ccs.ts'
 import { perHour } from '#contract/marketplace/money.ts'
 import { serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
@@ -47,11 +52,22 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
     initial: edit ? typedOf(edit) : blank,
     read: (typed) => readForm(typed, Date.now(), edit),
     send: (body, key) =>
-      edit ? call(ccUpdate, { params: { id: edit.id }, body: changeOf(body) }, { version: edit.version }) : call(ccCreate, { body }, { key }),
-    at: (refused) => Object.fromEntries(Object.entries(refused).map(([path, text]) => [fieldOf(path), text])),
+      edit
+        ? call(
+            ccUpdate,
+            { params: { id: edit.id }, body: changeOf(body) },
+            { version: edit.version },
+          )
+        : call(ccCreate, { body }, { key }),
+    at: (refused) =>
+      Object.fromEntries(Object.entries(refused).map(([path, text]) => [fieldOf(path), text])),
     done: async ({ server, status }) => {
       await refreshCcs()
-      toast.success(status === 'not_committed' ? `The draft of ${server.name} is saved` : `The capacity of ${server.name} is committed`)
+      toast.success(
+        status === 'not_committed'
+          ? `The draft of ${server.name} is saved`
+          : `The capacity of ${server.name} is committed`,
+      )
       close()
     },
   })
@@ -71,11 +87,21 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
         <AsCommand
           complete={body !== null}
           cli={body === null ? '' : commandOf(body, name, edit === null)}
-          api={body === null ? '' : edit ? curlOf(ccUpdate, { id: edit.id }, changeOf(body), { version: edit.version }) : curlOf(ccCreate, {}, body)}
+          api={
+            body === null
+              ? ''
+              : edit
+                ? curlOf(ccUpdate, { id: edit.id }, changeOf(body), { version: edit.version })
+                : curlOf(ccCreate, {}, body)
+          }
         />
       }
     >
-      <Custom name="node_id" label="Server" hint={edit ? 'Fixed' : 'Its whole capacity is committed'}>
+      <Custom
+        name="node_id"
+        label="Server"
+        hint={edit ? 'Fixed' : 'Its whole capacity is committed'}
+      >
         <TextInput
           name="node_id"
           value={name}
@@ -90,20 +116,57 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
       <datalist id={list}>
         {suggested.map((s) => (
           <option key={s.id} value={s.name}>
-            {[s.datacenter?.code, s.capacity_commitment && sentence(s.capacity_commitment.status).toLowerCase()].filter(Boolean).join(', ')}
+            {[
+              s.datacenter?.code,
+              s.capacity_commitment && sentence(s.capacity_commitment.status).toLowerCase(),
+            ]
+              .filter(Boolean)
+              .join(', ')}
           </option>
         ))}
       </datalist>
       <div className={css['three']}>
-        <Text name="price" label="Price" optional={!commit} inputMode="decimal" placeholder="1.25" />
-        <Text name="currency" label="Currency" optional={!commit} maxLength={5} autoCapitalize="characters" placeholder="EUR" />
+        <Text
+          name="price"
+          label="Price"
+          optional={!commit}
+          inputMode="decimal"
+          placeholder="1.25"
+        />
+        <Text
+          name="currency"
+          label="Currency"
+          optional={!commit}
+          maxLength={5}
+          autoCapitalize="characters"
+          placeholder="EUR"
+        />
         <Choose name="basis" label="For" options={bases} />
       </div>
       <div className={css['two']}>
-        <Text name="starts_at" label="Start" optional type="datetime-local" hint="Empty: when the delegation is confirmed" />
-        <Text name="expires_at" label="End" optional={!commit} type="datetime-local" hint={`Times in ${zone()}`} />
+        <Text
+          name="starts_at"
+          label="Start"
+          optional
+          type="datetime-local"
+          hint="Empty: when the delegation is confirmed"
+        />
+        <Text
+          name="expires_at"
+          label="End"
+          optional={!commit}
+          type="datetime-local"
+          hint={`Times in ${zone()}`}
+        />
       </div>
-      <Text name="offer_id" label="OfferID" optional mono hint="The offer that the capacity is sold with" maxLength={66} />
+      <Text
+        name="offer_id"
+        label="OfferID"
+        optional
+        mono
+        hint="The offer that the capacity is sold with"
+        maxLength={66}
+      />
       <Check name="commit" label="Commit the capacity now: the terms can’t be changed afterwards" />
     </FormDialog>
   )

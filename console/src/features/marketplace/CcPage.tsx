@@ -54,7 +54,9 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
   useCommands(`Act on the commitment of ${cc.server.name}`, actions)
   const history = useQuery(ccHistory(cc.id))
   const why = whyOf(cc)
-  const next = nextSteps.flatMap((label) => actions.find((a) => a.label === label && a.can?.ok !== false) ?? [])[0]
+  const next = nextSteps.flatMap(
+    (label) => actions.find((a) => a.label === label && a.can?.ok !== false) ?? [],
+  )[0]
   const gone = cc.server.status === 'deleted'
   return (
     <>
@@ -117,7 +119,12 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
         </Panel>
       </div>
       <h2 className={`h2 ${css['history']}`}>History</h2>
-      <EventTable noun="commitment" rows={history.data?.items} error={history.error} onRetry={() => void history.refetch()} />
+      <EventTable
+        noun="commitment"
+        rows={history.data?.items}
+        error={history.error}
+        onRetry={() => void history.refetch()}
+      />
     </>
   )
 }

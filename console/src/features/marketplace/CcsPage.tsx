@@ -24,9 +24,13 @@ const detailOf = (c: CapacityCommitment) => <CcDetails cc={c} />
 
 /** The options of a filter: what this page has, and what is chosen. */
 const offered = (values: readonly string[], chosen: string | undefined) =>
-  [...new Set([...values, ...(chosen === undefined ? [] : [chosen])])].toSorted().map((value) => ({ value, text: value }))
+  [...new Set([...values, ...(chosen === undefined ? [] : [chosen])])]
+    .toSorted()
+    .map((value) => ({ value, text: value }))
 
-/** Capacity commitments, with the number of each status. A row opens its capacity, offer and terms. */
+/**
+ * Capacity commitments, with the number of each status. A row opens its capacity, offer and terms.
+ */
 export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
   const answer = useQuery(ccsQuery(search))
   const { data: page } = answer
@@ -34,12 +38,28 @@ export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: 
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const narrow = useMedia('below', 'sm')
-  const add = useMemo<Action>(() => ({ label: 'Commit capacity', icon: 'add', can: allowed(ccCreate), run: () => editCc({ edit: null }) }), [])
+  const add = useMemo<Action>(
+    () => ({
+      label: 'Commit capacity',
+      icon: 'add',
+      can: allowed(ccCreate),
+      run: () => editCc({ edit: null }),
+    }),
+    [],
+  )
   const commands = useMemo(() => [add], [add])
   useCommands('Compute capacity', commands)
   const options = {
-    datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),
-    cluster: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
+    datacenter: (datacenters?.items ?? []).map((d) => ({
+      value: d.code,
+      text: d.code,
+      hint: d.city_name,
+    })),
+    cluster: (clusters?.items ?? []).map((c) => ({
+      value: c.name,
+      text: c.name,
+      hint: c.datacenter.code,
+    })),
     currency: offered(
       (page?.items ?? []).flatMap((c) => c.price?.currency ?? []),
       search['currency'],
@@ -50,8 +70,20 @@ export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: 
     <>
       <h1 className="sr">Compute Capacity</h1>
       {!state.isEmpty && <Counters search={search} onStatus={(status) => state.set({ status })} />}
-      <ListToolbar state={state} placeholder="Server, cluster or OfferID" options={options} inline={['datacenter', 'cluster', 'cu', 'price']}>
-        {!state.isEmpty && <ActionButton {...add} label={narrow ? 'Commit' : add.label} kind="primary" aria-label={add.label} />}
+      <ListToolbar
+        state={state}
+        placeholder="Server, cluster or OfferID"
+        options={options}
+        inline={['datacenter', 'cluster', 'cu', 'price']}
+      >
+        {!state.isEmpty && (
+          <ActionButton
+            {...add}
+            label={narrow ? 'Commit' : add.label}
+            kind="primary"
+            aria-label={add.label}
+          />
+        )}
       </ListToolbar>
       <DataTable
         {...state.table}

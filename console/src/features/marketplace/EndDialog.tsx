@@ -31,7 +31,10 @@ export default function EndDialog({ cc, to }: { cc: CapacityCommitment; to: keyo
   const bodyOf = (reason: string) => ({ status: to, ...(reason !== '' && { reason }) })
   const form = useForm({
     initial: { reason: '' },
-    read: ({ reason }) => (to === 'failed' && reason === '' ? { ok: false, fields: { reason: 'Say why it failed' } } : { ok: true, body: bodyOf(reason) }),
+    read: ({ reason }) =>
+      to === 'failed' && reason === ''
+        ? { ok: false, fields: { reason: 'Say why it failed' } }
+        : { ok: true, body: bodyOf(reason) },
     send: (body) => call(ccUpdate, { params: { id: cc.id }, body }, { version: cc.version }),
     done: async () => {
       await refreshCcs()
@@ -55,7 +58,14 @@ export default function EndDialog({ cc, to }: { cc: CapacityCommitment; to: keyo
       }
     >
       <p className="fs13 t2">{text}</p>
-      <Text name="reason" label="Reason" optional={to === 'removed'} hint="Shown in the list and kept in the history" maxLength={200} spellCheck />
+      <Text
+        name="reason"
+        label="Reason"
+        optional={to === 'removed'}
+        hint="Shown in the list and kept in the history"
+        maxLength={200}
+        spellCheck
+      />
     </FormDialog>
   )
 }

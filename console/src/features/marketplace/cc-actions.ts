@@ -1,6 +1,13 @@
 /** Actions on a commitment, for row menu, page and ⌘K. */
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
-import { canChangeCcTerms, canMoveCc, type CapacityCommitment, ccCommitProblems, type CcStatus, ccUpdate } from '#contract/marketplace/ccs.ts'
+import {
+  canChangeCcTerms,
+  canMoveCc,
+  type CapacityCommitment,
+  ccCommitProblems,
+  type CcStatus,
+  ccUpdate,
+} from '#contract/marketplace/ccs.ts'
 import { priceShown } from '#contract/marketplace/money.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
@@ -15,7 +22,9 @@ import { refreshCcs } from './cc-queries.ts'
 /** Adds a commitment, or edits a draft. */
 export const editCc = dialog<{ edit: CapacityCommitment | null }>(() => import('./CcDialog.tsx'))
 /** Marks a commitment as failed, or removes it, with a reason. */
-const endCc = dialog<{ cc: CapacityCommitment; to: 'failed' | 'removed' }>(() => import('./EndDialog.tsx'))
+const endCc = dialog<{ cc: CapacityCommitment; to: 'failed' | 'removed' }>(
+  () => import('./EndDialog.tsx'),
+)
 
 const changed = (cc: CapacityCommitment, to: CcStatus) => ({
   act: async () => {
@@ -25,7 +34,10 @@ const changed = (cc: CapacityCommitment, to: CcStatus) => ({
   },
 })
 
-/** Whether the terms are complete. The form opens from the same row, so the sentence only names what is missing. */
+/**
+ * Whether the terms are complete. The form opens from the same row, so the sentence only names what
+ * is missing.
+ */
 function complete(cc: CapacityCommitment, now: number): Verdict {
   const [problem] = Object.values(ccCommitProblems(cc, now))
   return cc.status === 'not_committed' && problem !== undefined ? no(problem) : yes
@@ -44,7 +56,12 @@ const termsOf = ({ price, starts_at, expires_at }: CapacityCommitment): string =
 export function ccActions(cc: CapacityCommitment, on: 'list' | 'page'): Action[] {
   const now = Date.now()
   const can = (to: CcStatus): Verdict => all(allowed(ccUpdate), canMoveCc(cc, to, now))
-  const step = (to: CcStatus, label: string, confirmation: Omit<Confirmation, 'act'>, more: Partial<Action> = {}): Action => ({
+  const step = (
+    to: CcStatus,
+    label: string,
+    confirmation: Omit<Confirmation, 'act'>,
+    more: Partial<Action> = {},
+  ): Action => ({
     label,
     can: can(to),
     run: () => confirm({ label, ...confirmation, ...changed(cc, to) }),
@@ -53,11 +70,19 @@ export function ccActions(cc: CapacityCommitment, on: 'list' | 'page'): Action[]
   const { name } = cc.server
   return [
     ...only(on === 'list', { label: 'Open', icon: 'arrow-right', to: paths.cc(cc.id) }),
-    { label: 'Edit terms', icon: 'edit', can: all(allowed(ccUpdate), canChangeCcTerms(cc)), run: () => editCc({ edit: cc }) },
+    {
+      label: 'Edit terms',
+      icon: 'edit',
+      can: all(allowed(ccUpdate), canChangeCcTerms(cc)),
+      run: () => editCc({ edit: cc }),
+    },
     step(
       'waiting_delegation',
       'Commit capacity',
-      { title: `Commit the capacity of ${name}?`, text: `${termsOf(cc)}. The terms can’t be changed afterwards.` },
+      {
+        title: `Commit the capacity of ${name}?`,
+        text: `${termsOf(cc)}. The terms can’t be changed afterwards.`,
+      },
       { icon: 'lock', can: all(can('waiting_delegation'), complete(cc, now)) },
     ),
     step(
@@ -65,16 +90,34 @@ export function ccActions(cc: CapacityCommitment, on: 'list' | 'page'): Action[]
       'Confirm delegation',
       {
         title: `Confirm the delegation for ${name}?`,
-        text: cc.starts_at === null ? 'The commitment starts at once.' : `Steelyard starts the commitment on ${exact(cc.starts_at)}.`,
+        text:
+          cc.starts_at === null
+            ? 'The commitment starts at once.'
+            : `Steelyard starts the commitment on ${exact(cc.starts_at)}.`,
       },
       { icon: 'check' },
     ),
-    step('active', 'Start now', { title: `Start the commitment of ${name} now?`, text: 'It starts before its time and keeps its end. This can’t be undone.' }),
+    step('active', 'Start now', {
+      title: `Start the commitment of ${name} now?`,
+      text: 'It starts before its time and keeps its end. This can’t be undone.',
+    }),
     step('completed', 'Complete now', {
       title: `Complete the commitment of ${name} now?`,
       text: `Steelyard completes it by itself${cc.expires_at === null ? '' : ` on ${exact(cc.expires_at)}`}. Completing it earlier can’t be undone.`,
     }),
-    { label: 'Mark as failed', icon: 'alert', danger: true, can: can('failed'), run: () => endCc({ cc, to: 'failed' }) },
-    { label: 'Remove', icon: 'trash', danger: true, can: can('removed'), run: () => endCc({ cc, to: 'removed' }) },
+    {
+      label: 'Mark as failed',
+      icon: 'alert',
+      danger: true,
+      can: can('failed'),
+      run: () => endCc({ cc, to: 'failed' }),
+    },
+    {
+      label: 'Remove',
+      icon: 'trash',
+      danger: true,
+      can: can('removed'),
+      run: () => endCc({ cc, to: 'removed' }),
+    },
   ]
 }

@@ -15,9 +15,13 @@ import css from './Marketplace.module.css'
 export const unknown = <span className="t3">Unknown</span>
 
 /** A number of the capacity, or "Unknown". */
-export const amount = (value: number | null, shown: (value: number) => string = count) => (value === null ? unknown : shown(value))
+export const amount = (value: number | null, shown: (value: number) => string = count) =>
+  value === null ? unknown : shown(value)
 
-/** A commitment's status with what puts it at risk or why it ended. `whole`: outside of a table cell, the reason wraps. */
+/**
+ * A commitment's status with what puts it at risk or why it ended. `whole`: outside of a table
+ * cell, the reason wraps.
+ */
 export function CcStatusText({ cc, whole = false }: { cc: CapacityCommitment; whole?: boolean }) {
   const why = whyOf(cc)
   const tone = why?.isTrouble ? 'warn' : ccTones[cc.status]
@@ -30,7 +34,10 @@ export function CcStatusText({ cc, whole = false }: { cc: CapacityCommitment; wh
   )
 }
 
-/** The price of the whole server per hour. The tooltip has the agreed price, if that is per compute unit. */
+/**
+ * The price of the whole server per hour. The tooltip has the agreed price, if that is per compute
+ * unit.
+ */
 export function HourlyPrice({ cc }: { cc: CapacityCommitment }) {
   if (cc.price === null) return none
   const total = hourlyAmount(cc)
@@ -68,7 +75,11 @@ export const ccColumns = listColumns(ccList.list, {
       </a>
     ),
   },
-  datacenter: { from: 'md', width: (from) => (from.xl ? 130 : 116), cell: (c) => (c.datacenter === null ? none : <Site code={c.datacenter.code} />) },
+  datacenter: {
+    from: 'md',
+    width: (from) => (from.xl ? 130 : 116),
+    cell: (c) => (c.datacenter === null ? none : <Site code={c.datacenter.code} />),
+  },
   cluster: {
     from: 'md',
     width: (from) => (from.xl ? 170 : 124),
@@ -98,9 +109,18 @@ export const ccColumns = listColumns(ccList.list, {
     ),
   },
   vcpu: { numeric: true, width: 76, from: 'lg', cell: (c) => amount(c.capacity.vcpu) },
-  memory: { numeric: true, width: 86, from: 'md', cell: (c) => amount(c.capacity.memory_bytes, memory) },
+  memory: {
+    numeric: true,
+    width: 86,
+    from: 'md',
+    cell: (c) => amount(c.capacity.memory_bytes, memory),
+  },
   disk: { numeric: true, width: 86, from: 'lg', cell: (c) => amount(c.capacity.disk_bytes, disk) },
   price: { numeric: true, width: 138, from: 'sm', cell: (c) => <HourlyPrice cc={c} /> },
-  expires_at: { width: (from) => (from.xl ? 190 : 116), from: 'md', cell: (c) => <Expiration cc={c} /> },
+  expires_at: {
+    width: (from) => (from.xl ? 190 : 116),
+    from: 'md',
+    cell: (c) => <Expiration cc={c} />,
+  },
   status: { card: 'state', cell: (c) => <CcStatusText cc={c} /> },
 })

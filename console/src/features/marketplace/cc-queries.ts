@@ -5,7 +5,10 @@ import { serverGet, serverList, serverRows } from '#contract/servers/servers.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { askedOf, type ListSearch, narrowingOf } from '../../lib/list-search.ts'
 
-export const ccsQuery = (search: ListSearch) => ({ ...query(ccList, { query: askedOf(ccList, search) }), placeholderData: keepPreviousData })
+export const ccsQuery = (search: ListSearch) => ({
+  ...query(ccList, { query: askedOf(ccList, search) }),
+  placeholderData: keepPreviousData,
+})
 /** The numbers of commitments by status, for the search and the other filters of the list. */
 export const countsQuery = (search: ListSearch) => ({
   ...query(ccCounts, { query: narrowingOf(ccList, { ...search, status: undefined }) }),
@@ -15,4 +18,5 @@ export const ccOne = (id: string) => query(ccGet, { params: { id } })
 export const ccHistory = (id: string) => query(ccEvents, { params: { id } })
 
 /** Refetches everything that shows commitments. Call this after a change. */
-export const refreshCcs = (): Promise<unknown> => invalidate(ccList, ccCounts, ccGet, ccEvents, serverList, serverRows, serverGet)
+export const refreshCcs = (): Promise<unknown> =>
+  invalidate(ccList, ccCounts, ccGet, ccEvents, serverList, serverRows, serverGet)

@@ -5,26 +5,42 @@ import { moment, until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 
 /** What puts the commitment at risk, or why it ended; null if there is nothing to say. */
-export function whyOf(cc: CapacityCommitment, now = Date.now()): { text: string; isTrouble: boolean } | null {
+export function whyOf(
+  cc: CapacityCommitment,
+  now = Date.now(),
+): { text: string; isTrouble: boolean } | null {
   const trouble = ccTrouble(cc)
   if (trouble === null) return cc.reason === null ? null : { text: cc.reason, isTrouble: false }
-  if (trouble.kind === 'unreachable') return { text: `unreachable since ${moment(trouble.since, now)}`, isTrouble: true }
-  return { text: trouble.kind === 'server_removed' ? 'server removed' : 'in no cluster', isTrouble: true }
+  if (trouble.kind === 'unreachable')
+    return { text: `unreachable since ${moment(trouble.since, now)}`, isTrouble: true }
+  return {
+    text: trouble.kind === 'server_removed' ? 'server removed' : 'in no cluster',
+    isTrouble: true,
+  }
 }
 
 /** "1.25", the price of the whole server per hour; null if it is unknown. */
-export const hourlyAmount = ({ price_per_hour: total }: Pick<CapacityCommitment, 'price_per_hour'>): string | null => total && amountShown(total)
+export const hourlyAmount = ({
+  price_per_hour: total,
+}: Pick<CapacityCommitment, 'price_per_hour'>): string | null => total && amountShown(total)
 
 /** "in 86 d", "ended 3 d ago", "starts 1 Dec": the remark beside the end of a commitment. */
-export function expiryNote(cc: Pick<CapacityCommitment, 'status' | 'starts_at' | 'expires_at'>, now = Date.now()): string | null {
+export function expiryNote(
+  cc: Pick<CapacityCommitment, 'status' | 'starts_at' | 'expires_at'>,
+  now = Date.now(),
+): string | null {
   if (cc.expires_at === null) return null
-  if (cc.status === 'waiting_start' && cc.starts_at !== null) return `starts ${moment(cc.starts_at, now)}`
+  if (cc.status === 'waiting_start' && cc.starts_at !== null)
+    return `starts ${moment(cc.starts_at, now)}`
   return until(cc.expires_at, now)
 }
 
 const dayMs = 24 * 3_600_000
 
-/** Elapsed and whole days of a commitment that has started; null before that. An ended commitment has elapsed until its end. */
+/**
+ * Elapsed and whole days of a commitment that has started; null before that. An ended commitment
+ * has elapsed until its end.
+ */
 export function elapsedDays(
   cc: Pick<CapacityCommitment, 'started_at' | 'ended_at' | 'expires_at'>,
   now = Date.now(),
@@ -40,7 +56,11 @@ export function elapsedDays(
 const gibibyte = 1024 ** 3
 
 /** "64 CU, the lesser of 64 cores and 768 ÷ 4 GiB"; null if unknown. */
-export function unitsText({ compute_units, cores, memory_bytes }: CapacityCommitment['capacity']): string | null {
+export function unitsText({
+  compute_units,
+  cores,
+  memory_bytes,
+}: CapacityCommitment['capacity']): string | null {
   if (compute_units === null || cores === null || memory_bytes === null) return null
   const gib = Math.floor(memory_bytes / gibibyte)
   return `${count(compute_units)} CU, the lesser of ${count(cores)} ${cores === 1 ? 'core' : 'cores'} and ${count(gib)} ÷ 4 GiB`

@@ -18,18 +18,42 @@ import { SubnetStatus, SubnetUse } from './list/subnet-columns.tsx'
 
 const rows = columns<Subnet>([
   { id: 'name', head: 'Subnet', card: 'name', width: 160, cell: (s) => s.name },
-  { id: 'cidr', head: 'CIDR', card: 'fact', width: 170, cell: (s) => <span className="mono fs12">{s.cidr}</span> },
-  { id: 'gateway', head: 'Gateway', from: 'lg', width: 140, cell: (s) => (s.gateway === null ? '–' : <span className="mono fs12">{s.gateway}</span>) },
+  {
+    id: 'cidr',
+    head: 'CIDR',
+    card: 'fact',
+    width: 170,
+    cell: (s) => <span className="mono fs12">{s.cidr}</span>,
+  },
+  {
+    id: 'gateway',
+    head: 'Gateway',
+    from: 'lg',
+    width: 140,
+    cell: (s) => (s.gateway === null ? '–' : <span className="mono fs12">{s.gateway}</span>),
+  },
   { id: 'used', head: 'Used', from: 'sm', width: 200, cell: (s) => <SubnetUse subnet={s} /> },
   { id: 'status', head: 'Status', card: 'state', cell: (s) => <SubnetStatus subnet={s} /> },
 ])
 const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 
 /** The subnets of a cluster with their state, and the manifest of its load balancer. */
-export default function ClusterAddresses({ cluster }: { cluster: { id: string; name: string; status: string } }) {
+export default function ClusterAddresses({
+  cluster,
+}: {
+  cluster: { id: string; name: string; status: string }
+}) {
   const { data, error, refetch } = useQuery(clusterSubnetsOf(cluster.id))
-  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={4} />
-  const stands = cluster.status === 'ready' || cluster.status === 'degraded' ? yes : no('The cluster is not ready yet')
+  if (data === undefined)
+    return error ? (
+      <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={4} />
+    )
+  const stands =
+    cluster.status === 'ready' || cluster.status === 'degraded'
+      ? yes
+      : no('The cluster is not ready yet')
   const assign = (
     <ActionButton
       label="Assign subnets"
@@ -56,10 +80,19 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
         href={(s) => paths.network({ q: s.name, open: s.id })}
         grows
         empty={
-          <Empty title="No subnets" text="Assign a subnet of the cluster's datacenter, so that Services of type LoadBalancer get addresses." actions={assign} />
+          <Empty
+            title="No subnets"
+            text="Assign a subnet of the cluster's datacenter, so that Services of type LoadBalancer get addresses."
+            actions={assign}
+          />
         }
       />
-      {data.manifest.trim() !== '' && <Manifest manifest={data.manifest} provider={data.provider === null ? null : providers[data.provider]} />}
+      {data.manifest.trim() !== '' && (
+        <Manifest
+          manifest={data.manifest}
+          provider={data.provider === null ? null : providers[data.provider]}
+        />
+      )}
     </>
   )
 }
@@ -68,7 +101,11 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
 const Manifest = ({ manifest, provider }: { manifest: string; provider: string | null }) => (
   <Panel
     title="Manifest"
-    note={provider === null ? 'load balancer unknown: apply the manifest yourself' : `applied to ${provider}`}
+    note={
+      provider === null
+        ? 'load balancer unknown: apply the manifest yourself'
+        : `applied to ${provider}`
+    }
     actions={<CopyButton text={manifest} />}
     flush
   >

@@ -7,7 +7,12 @@ import { query } from '../../api/query.ts'
 import { allowed, mayManageUsers } from '../../api/session.ts'
 import { operationActions } from '../../layout/operations/operation-actions.ts'
 import { operationOne } from '../../layout/operations/operation-queries.ts'
-import { hasBegun, operationSaid, targetPage, tookMs } from '../../layout/operations/operation-state.ts'
+import {
+  hasBegun,
+  operationSaid,
+  targetPage,
+  tookMs,
+} from '../../layout/operations/operation-state.ts'
 import { OperationTimeline } from '../../layout/operations/OperationTimeline.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import { paths } from '../../lib/paths.ts'
@@ -67,14 +72,20 @@ function Shown({ operation: o }: { operation: Operation }) {
             [kindOf[target.kind], page === null ? target.name : <a href={page}>{target.name}</a>],
             ['Requested by', o.created_by],
             ['Requested', <Time key="at" at={o.created_at} />],
-            o.starts_at !== null && o.starts_at !== undefined && ['Begins', <Time key="begin" at={o.starts_at} />],
+            o.starts_at !== null &&
+              o.starts_at !== undefined && ['Begins', <Time key="begin" at={o.starts_at} />],
             o.in_window === true && ['Only', 'In the maintenance window'],
             hasBegun(o) && [hasEnded(o) ? 'Took' : 'Running for', duration(tookMs(o, now))],
             o.ended_at !== null && ['Ended', <Time key="end" at={o.ended_at} />],
             ['Id', <Copyable key="id" value={o.id} what="operation id" />],
             mayManageUsers().ok && [
               'Audit log',
-              <a key="audit" href={paths.audit({ target: target.kind === 'datacenter' ? o.id : (target.id ?? o.id) })}>
+              <a
+                key="audit"
+                href={paths.audit({
+                  target: target.kind === 'datacenter' ? o.id : (target.id ?? o.id),
+                })}
+              >
                 Entries
               </a>,
             ],
@@ -86,4 +97,8 @@ function Shown({ operation: o }: { operation: Operation }) {
   )
 }
 
-const kindOf: Readonly<Record<Operation['target']['kind'], string>> = { cluster: 'Cluster', server: 'Server', datacenter: 'Servers' }
+const kindOf: Readonly<Record<Operation['target']['kind'], string>> = {
+  cluster: 'Cluster',
+  server: 'Server',
+  datacenter: 'Servers',
+}

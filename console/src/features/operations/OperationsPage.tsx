@@ -16,7 +16,12 @@ import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
 
 const operationColumns = listColumns(operationList.list, {
-  kind: { fixed: true, card: 'name', width: (from) => (from.md ? 190 : 200), cell: (o, from) => (from.md ? kindTitles[o.kind] : operationTitle(o)) },
+  kind: {
+    fixed: true,
+    card: 'name',
+    width: (from) => (from.md ? 190 : 200),
+    cell: (o, from) => (from.md ? kindTitles[o.kind] : operationTitle(o)),
+  },
   target: { from: 'md', width: nameWidth, cell: (o) => o.target.name },
   status: { card: 'state', cell: (o) => <StatusReason {...operationSaid(o)} tall /> },
   created_at: { card: 'fact', width: 110, cell: (o) => <Time at={o.created_at} /> },
@@ -27,11 +32,23 @@ const operationColumns = listColumns(operationList.list, {
 const idOf = (o: Operation) => o.id
 
 /** The known names of a filter's values, and the value in the URL if no name is known. */
-const withValue = (options: readonly { value: string; text: string; hint?: string }[], value: string | undefined, name?: string) =>
-  value === undefined || value === '' || options.some((o) => o.value === value) ? options : [...options, { value, text: name ?? value }]
+const withValue = (
+  options: readonly { value: string; text: string; hint?: string }[],
+  value: string | undefined,
+  name?: string,
+) =>
+  value === undefined || value === '' || options.some((o) => o.value === value)
+    ? options
+    : [...options, { value, text: name ?? value }]
 
 /** Every operation, running and past. */
-export function OperationsPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function OperationsPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery(operationsQuery(search))
   const { data: page } = answer
   const state = useList(operationList.list, operationColumns, { search, setSearch }, answer)
@@ -43,7 +60,11 @@ export function OperationsPage({ search, setSearch }: { search: ListSearch; setS
     target: withValue(
       [
         ...(clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name, hint: 'cluster' })),
-        ...(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, hint: 'datacenter' })),
+        ...(datacenters?.items ?? []).map((d) => ({
+          value: d.id,
+          text: d.code,
+          hint: 'datacenter',
+        })),
       ],
       target,
       page?.items.find((o) => o.target.id === target)?.target.name,
@@ -56,7 +77,12 @@ export function OperationsPage({ search, setSearch }: { search: ListSearch; setS
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar state={state} placeholder="Name or who requested it" options={options} inline={['status', 'kind']}>
+      <ListToolbar
+        state={state}
+        placeholder="Name or who requested it"
+        options={options}
+        inline={['status', 'kind']}
+      >
         {null}
       </ListToolbar>
       <DataTable
@@ -68,7 +94,14 @@ export function OperationsPage({ search, setSearch }: { search: ListSearch; setS
           <Empty
             title="No operations yet"
             text="Work that continues after a request is listed here with its steps: adding servers, creating clusters, resets, changes of subnets."
-            actions={<ActionButton label="Add servers" kind="primary" can={allowed(serverAdd)} to={paths.servers({ add: 'new' })} />}
+            actions={
+              <ActionButton
+                label="Add servers"
+                kind="primary"
+                can={allowed(serverAdd)}
+                to={paths.servers({ add: 'new' })}
+              />
+            }
           />
         }
       />

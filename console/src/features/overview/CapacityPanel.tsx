@@ -30,19 +30,42 @@ const siteColumns = (scale: number) =>
         <span className="row">
           {s.datacenter && <Flag code={s.datacenter.country_code} />}
           {nameOf(s)}
-          {s.datacenter && <span className={`t3 clip ${css['city']}`}>{s.datacenter.city_name}</span>}
+          {s.datacenter && (
+            <span className={`t3 clip ${css['city']}`}>{s.datacenter.city_name}</span>
+          )}
         </span>
       ),
     },
-    { id: 'servers', head: 'Servers', numeric: true, width: 64, from: 'sm', cell: (s) => count(s.servers) },
+    {
+      id: 'servers',
+      head: 'Servers',
+      numeric: true,
+      width: 64,
+      from: 'sm',
+      cell: (s) => count(s.servers),
+    },
     {
       id: 'units',
       head: 'CU, same scale',
       width: (from) => (from.xl ? 146 : from.md ? 116 : 176),
       card: 'fact',
-      cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
+      cell: (s) => (
+        <Meter
+          value={s.compute_units.in_clusters}
+          of={s.compute_units.total}
+          scale={scale}
+          label={`Compute units of ${nameOf(s)} in clusters`}
+        />
+      ),
     },
-    { id: 'used', head: 'In clusters', numeric: true, width: 84, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
+    {
+      id: 'used',
+      head: 'In clusters',
+      numeric: true,
+      width: 84,
+      from: 'sm',
+      cell: (s) => count(s.compute_units.in_clusters),
+    },
     {
       id: 'free',
       head: 'Free',
@@ -56,7 +79,14 @@ const siteColumns = (scale: number) =>
         </>
       ),
     },
-    { id: 'ram', head: 'Free RAM', numeric: true, width: 96, from: 'xl', cell: (s) => memory(s.memory_bytes.free) },
+    {
+      id: 'ram',
+      head: 'Free RAM',
+      numeric: true,
+      width: 96,
+      from: 'xl',
+      cell: (s) => memory(s.memory_bytes.free),
+    },
   ])
 
 /** Capacity per datacenter: on a map, and as bars with a common scale. */
@@ -125,10 +155,15 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
 
 /** The capacity of a datacenter: total, in clusters, and free. */
 function SiteCapacity({ of: site }: { of: Site }) {
-  const row = (what: string, amount: Site['vcpu'], shown: (n: number) => string): [string, ReactNode] => [
+  const row = (
+    what: string,
+    amount: Site['vcpu'],
+    shown: (n: number) => string,
+  ): [string, ReactNode] => [
     what,
     <span key={what} className="num">
-      {shown(amount.total)} in all, {shown(amount.in_clusters)} in clusters, <b>{shown(amount.free)} free</b>
+      {shown(amount.total)} in all, {shown(amount.in_clusters)} in clusters,{' '}
+      <b>{shown(amount.free)} free</b>
     </span>,
   ]
   return (
@@ -139,7 +174,10 @@ function SiteCapacity({ of: site }: { of: Site }) {
         row('vCPU', site.vcpu, count),
         row('RAM', site.memory_bytes, memory),
         row('Disk', site.disk_bytes, disk),
-        site.unknown_servers > 0 && ['Left out', `${counted(site.unknown_servers, 'server')} of unknown hardware`],
+        site.unknown_servers > 0 && [
+          'Left out',
+          `${counted(site.unknown_servers, 'server')} of unknown hardware`,
+        ],
       ]}
     />
   )

@@ -20,8 +20,9 @@ export function FirstSteps({ data }: { data: Overview }) {
       done: !data.dials_nowhere,
       text: (
         <>
-          No server can be reached yet: Steelyard dials only the networks in <code>STEELYARD_DIAL_NETWORKS</code>, and it is empty. Set it where Steelyard runs,
-          such as <code>{manual}</code>, and start it again.
+          No server can be reached yet: Steelyard dials only the networks in{' '}
+          <code>STEELYARD_DIAL_NETWORKS</code>, and it is empty. Set it where Steelyard runs, such
+          as <code>{manual}</code>, and start it again.
         </>
       ),
       after: 'Steelyard dials only the networks in STEELYARD_DIAL_NETWORKS.',
@@ -33,7 +34,13 @@ export function FirstSteps({ data }: { data: Overview }) {
       text: 'The site where your servers stand.',
       after: 'A datacenter has been added.',
       ways: (
-        <ActionButton label="Datacenters" to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} kind={next === 1 ? 'primary' : 'plain'} />
+        <ActionButton
+          label="Datacenters"
+          to={paths.datacenters()}
+          icon="datacenter"
+          can={allowed(datacenterCreate)}
+          kind={next === 1 ? 'primary' : 'plain'}
+        />
       ),
     },
     {
@@ -43,8 +50,19 @@ export function FirstSteps({ data }: { data: Overview }) {
       after: '',
       ways: (
         <>
-          <ActionButton label="Prepare image" to={paths.prepareImage()} icon="disk" can={allowed(serverAdd)} kind={next === 2 ? 'primary' : 'plain'} />
-          <ActionButton label="Add servers" to={paths.servers({ add: 'new' })} icon="add" can={allowed(serverAdd)} />
+          <ActionButton
+            label="Prepare image"
+            to={paths.prepareImage()}
+            icon="disk"
+            can={allowed(serverAdd)}
+            kind={next === 2 ? 'primary' : 'plain'}
+          />
+          <ActionButton
+            label="Add servers"
+            to={paths.servers({ add: 'new' })}
+            icon="add"
+            can={allowed(serverAdd)}
+          />
         </>
       ),
     },
@@ -61,7 +79,9 @@ export function FirstSteps({ data }: { data: Overview }) {
       <ol className={css['steps']}>
         {steps.map((step, i) => (
           <li key={step.title} data-state={step.done ? 'done' : i === next ? 'next' : 'todo'}>
-            <span className={css['mark']}>{step.done ? <Icon name="check" size={12} /> : i + 1}</span>
+            <span className={css['mark']}>
+              {step.done ? <Icon name="check" size={12} /> : i + 1}
+            </span>
             <div>
               <h3 className="strong">
                 {step.title}

@@ -33,7 +33,10 @@ interface ReadingProps {
   more?: ReactNode
 }
 
-/** A total, a bar with the parts of the total, and a link per part to the list of the counted objects. */
+/**
+ * A total, a bar with the parts of the total, and a link per part to the list of the counted
+ * objects.
+ */
 function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
   return (
     <div className={css['reading']}>
@@ -41,7 +44,11 @@ function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
         {title}
       </a>
       <div className={css['line']}>
-        <a className={css['big']} href={to} aria-label={`${title}: ${value}${unit ? ` ${unit}` : ''}`}>
+        <a
+          className={css['big']}
+          href={to}
+          aria-label={`${title}: ${value}${unit ? ` ${unit}` : ''}`}
+        >
           {value}
           {unit !== undefined && <small> {unit}</small>}
         </a>
@@ -77,10 +84,27 @@ function Readings({ data }: { data: Shape }) {
           { label: 'Maintenance', value: servers.maintenance, tone: 'info' },
         ]}
         keys={[
-          { tone: 'ok', word: 'Ready', value: servers.ready, to: paths.servers({ status: 'ready' }) },
-          { tone: 'idle', word: 'Maintenance', value: servers.maintenance, to: paths.servers({ status: 'maintenance' }) },
+          {
+            tone: 'ok',
+            word: 'Ready',
+            value: servers.ready,
+            to: paths.servers({ status: 'ready' }),
+          },
+          {
+            tone: 'idle',
+            word: 'Maintenance',
+            value: servers.maintenance,
+            to: paths.servers({ status: 'maintenance' }),
+          },
           ...(servers.unconfirmed > 0
-            ? [{ tone: 'warn' as const, word: 'To confirm', value: servers.unconfirmed, to: paths.servers({ confirmed: 'false' }) }]
+            ? [
+                {
+                  tone: 'warn' as const,
+                  word: 'To confirm',
+                  value: servers.unconfirmed,
+                  to: paths.servers({ confirmed: 'false' }),
+                },
+              ]
             : []),
         ]}
       />
@@ -95,9 +119,28 @@ function Readings({ data }: { data: Shape }) {
           { label: 'Not contacted yet', value: unasked, tone: 'idle' },
         ]}
         keys={[
-          { tone: 'ok', word: 'Answering', value: servers.reachable, to: paths.servers({ reachable: 'true' }) },
-          { tone: servers.unreachable > 0 ? 'danger' : 'off', word: 'Unreachable', value: servers.unreachable, to: paths.servers({ reachable: 'false' }) },
-          ...(servers.away > 0 ? [{ tone: 'busy' as const, word: 'Away', value: servers.away, to: paths.servers({ reachable: 'away' }) }] : []),
+          {
+            tone: 'ok',
+            word: 'Answering',
+            value: servers.reachable,
+            to: paths.servers({ reachable: 'true' }),
+          },
+          {
+            tone: servers.unreachable > 0 ? 'danger' : 'off',
+            word: 'Unreachable',
+            value: servers.unreachable,
+            to: paths.servers({ reachable: 'false' }),
+          },
+          ...(servers.away > 0
+            ? [
+                {
+                  tone: 'busy' as const,
+                  word: 'Away',
+                  value: servers.away,
+                  to: paths.servers({ reachable: 'away' }),
+                },
+              ]
+            : []),
         ]}
       />
       <Reading
@@ -105,7 +148,9 @@ function Readings({ data }: { data: Shape }) {
         value={count(clusters.total)}
         to={paths.clusters()}
         bar={groups.map((g) => ({ label: g.word, value: g.value, tone: g.segment }))}
-        keys={groups.filter((g) => g.value > 0 || g.always).map((g) => ({ tone: g.tone, word: g.word, value: g.value, to: g.to }))}
+        keys={groups
+          .filter((g) => g.value > 0 || g.always)
+          .map((g) => ({ tone: g.tone, word: g.word, value: g.value, to: g.to }))}
       />
       <Reading
         title="Free capacity"
@@ -117,7 +162,11 @@ function Readings({ data }: { data: Shape }) {
             <span className="num">{count(capacity.vcpu.free)} vCPU</span>
             <span className="num">{memory(capacity.memory_bytes.free)} RAM</span>
             <span className="num">{disk(capacity.disk_bytes.free)} disk</span>
-            {capacity.unknown > 0 && <span className="t3">{count(capacity.unknown)} servers of unknown hardware left out</span>}
+            {capacity.unknown > 0 && (
+              <span className="t3">
+                {count(capacity.unknown)} servers of unknown hardware left out
+              </span>
+            )}
           </>
         }
       />
@@ -128,7 +177,16 @@ function Readings({ data }: { data: Shape }) {
 /** What needs attention, what exists, what runs, what failed. Every number links to its list. */
 export function Overview() {
   const { data, error, refetch, dataUpdatedAt } = useQuery(overviewQuery())
-  if (data === undefined) return <Panel flush>{error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />}</Panel>
+  if (data === undefined)
+    return (
+      <Panel flush>
+        {error ? (
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        ) : (
+          <SkeletonRows rows={10} />
+        )}
+      </Panel>
+    )
   // A fresh installation shows the first steps instead of empty panels.
   const isFresh = data.servers.total === 0
   return (

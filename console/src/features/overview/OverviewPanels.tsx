@@ -10,19 +10,29 @@ import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
-const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>> = {
+const said: Readonly<
+  Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>
+> = {
   cluster_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.cluster(id) },
   cluster_locked_out: { tone: 'danger', word: 'Locked out', to: (id) => paths.cluster(id) },
   cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
   cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
-  cluster_certificate_ending: { tone: 'warn', word: 'Certificate ends', to: (id) => paths.cluster(id) },
+  cluster_certificate_ending: {
+    tone: 'warn',
+    word: 'Certificate ends',
+    to: (id) => paths.cluster(id),
+  },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
   server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
 }
 
 /** What needs attention now. Not rendered if the list is empty. */
-export function AttentionPanel({ attention: { total, items } }: { attention: Overview['attention'] }) {
+export function AttentionPanel({
+  attention: { total, items },
+}: {
+  attention: Overview['attention']
+}) {
   if (total === 0) return null
   const more = total - items.length
   return (
@@ -83,7 +93,9 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
     <Panel
       title="Last failures"
       flush={operations.length > 0}
-      actions={operations.length > 0 && <a href={paths.operations({ status: 'failed' })}>All failures</a>}
+      actions={
+        operations.length > 0 && <a href={paths.operations({ status: 'failed' })}>All failures</a>
+      }
     >
       {operations.length === 0 ? (
         <p className={css['quiet']}>No operation has failed.</p>
@@ -99,7 +111,11 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
                 </time>
                 <div>
                   <span className="strong">{title}</span>
-                  <p>{o.reason ?? o.steps.find((s) => s.status === 'failed')?.reason ?? 'No reason was given'}</p>
+                  <p>
+                    {o.reason ??
+                      o.steps.find((s) => s.status === 'failed')?.reason ??
+                      'No reason was given'}
+                  </p>
                 </div>
                 <a href={paths.operation(o.id)} aria-label={`Open ${title}`}>
                   Open
@@ -116,7 +132,11 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
 /** The subnets with the fewest free addresses. Each links to its address map. */
 export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
   return (
-    <Panel title="Fullest subnets" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
+    <Panel
+      title="Fullest subnets"
+      actions={<a href={paths.network({ sort: '-used' })}>Network</a>}
+      flush={subnets.length > 0}
+    >
       {subnets.length === 0 ? (
         <p className={css['quiet']}>No cluster has reported its addresses in use yet.</p>
       ) : (

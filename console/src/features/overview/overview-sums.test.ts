@@ -14,10 +14,18 @@ const site = (n: number) => ({
 })
 
 test('capacity is summed over all datacenters', () => {
-  expect(sums([site(10), site(5)])).toMatchObject({ compute_units: { total: 15, in_clusters: 2, free: 13 }, disk_bytes: { free: 0 }, unknown: 2 })
-  expect(sums([])).toMatchObject({ compute_units: { total: 0, in_clusters: 0, free: 0 }, unknown: 0 })
+  expect(sums([site(10), site(5)])).toMatchObject({
+    compute_units: { total: 15, in_clusters: 2, free: 13 },
+    disk_bytes: { free: 0 },
+    unknown: 2,
+  })
+  expect(sums([])).toMatchObject({
+    compute_units: { total: 0, in_clusters: 0, free: 0 },
+    unknown: 0,
+  })
 })
 
 test('every status of a cluster is in exactly one group', () => {
-  for (const status of clusterStatuses) expect(clusterGroups({ [status]: 3 }).filter((g) => g.value === 3)).toHaveLength(1)
+  for (const status of clusterStatuses)
+    expect(clusterGroups({ [status]: 3 }).filter((g) => g.value === 3)).toHaveLength(1)
 })

@@ -10,7 +10,10 @@ interface LabelsInputProps {
   disabled?: boolean
 }
 
-/** Labels as chips. Enter, a comma or a space ends a label; Backspace in the empty field removes the last label. */
+/**
+ * Labels as chips. Enter, a comma or a space ends a label; Backspace in the empty field removes the
+ * last label.
+ */
 export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputProps) {
   const field = useField()
   const [text, setText] = useState('')
@@ -18,14 +21,19 @@ export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputP
     const read = entries.map(readLabel).filter((label) => label !== null)
     if (read.length > 0) onLabels({ ...labels, ...Object.fromEntries(read) })
   }
-  const without = (key: string) => Object.fromEntries(Object.entries(labels).filter(([k]) => k !== key))
+  const without = (key: string) =>
+    Object.fromEntries(Object.entries(labels).filter(([k]) => k !== key))
   return (
     <span className={field['aria-invalid'] ? `${css['input']} ${css['bad']}` : css['input']}>
       {Object.entries(labels).map((label) => (
         <span key={label[0]} className={css['chip']}>
           {labelText(label)}
           {!disabled && (
-            <button type="button" aria-label={`Remove label ${labelText(label)}`} onClick={() => onLabels(without(label[0]))}>
+            <button
+              type="button"
+              aria-label={`Remove label ${labelText(label)}`}
+              onClick={() => onLabels(without(label[0]))}
+            >
               <Icon name="close" size={12} />
             </button>
           )}

@@ -19,7 +19,16 @@ interface NoticesProps {
 }
 
 /** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
-export function Notices({ serverId, creating, restored, newer, failure, onDiscard, onNewest, onOverwrite }: NoticesProps) {
+export function Notices({
+  serverId,
+  creating,
+  restored,
+  newer,
+  failure,
+  onDiscard,
+  onNewest,
+  onOverwrite,
+}: NoticesProps) {
   const isStale = failure instanceof CallError && failure.status === 412
   const loadNewer = <ActionButton label="Load the new version" size="small" run={onNewest} />
   return (
@@ -36,16 +45,23 @@ export function Notices({ serverId, creating, restored, newer, failure, onDiscar
           action={
             <span className="row wrap">
               {loadNewer}
-              <ActionButton label="Overwrite with my version" size="small" kind="danger" run={onOverwrite} />
+              <ActionButton
+                label="Overwrite with my version"
+                size="small"
+                kind="danger"
+                run={onOverwrite}
+              />
             </span>
           }
         >
-          <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you typed is still here.
+          <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you
+          typed is still here.
         </Alert>
       )}
       {failure !== null && !isStale && (
         <Alert tone="danger">
-          <b>{creating ? messages.patchNotCreated(serverId) : 'The patch could not be saved'}</b> {whyOf(failure)}
+          <b>{creating ? messages.patchNotCreated(serverId) : 'The patch could not be saved'}</b>{' '}
+          {whyOf(failure)}
         </Alert>
       )}
     </div>

@@ -1,6 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
-import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
+import {
+  canChangePatch,
+  type Patch,
+  patchCreate,
+  patchLimits,
+  type PatchProblem,
+  patchUpdate,
+} from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
@@ -24,7 +31,18 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { Notices } from './Notices.tsx'
 import type { Newest } from './PatchPlace.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
-import { bodyBytes, changes, commandOf, Draft, draftOf, emptyDraft, type PatchDraft, readForm, toSend, weightOf } from './patch-form.ts'
+import {
+  bodyBytes,
+  changes,
+  commandOf,
+  Draft,
+  draftOf,
+  emptyDraft,
+  type PatchDraft,
+  readForm,
+  toSend,
+  weightOf,
+} from './patch-form.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchEditor.module.css'
 import type { PatchedServer } from './PatchesTable.tsx'
@@ -35,12 +53,25 @@ import { savingQuestion } from './verdicts.ts'
 const { Text, Custom } = fieldsFor<PatchDraft>()
 const noProblems: readonly PatchProblem[] = []
 
-/** Creates a patch (`patch` null), edits one, or shows a system layer. The right side is a live preview. */
-export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
+/**
+ * Creates a patch (`patch` null), edits one, or shows a system layer. The right side is a live
+ * preview.
+ */
+export function PatchEditor({
+  server,
+  patch,
+  newest,
+}: {
+  server: PatchedServer
+  patch: Patch | null
+  newest?: Newest
+}) {
   const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
   const readOnly = patch?.read_only ?? false
   const { data: layers } = useQuery(patchesQuery(server.id))
-  const others = (layers?.items ?? []).filter((p) => p.patch_id !== patch?.patch_id).map((p) => p.name)
+  const others = (layers?.items ?? [])
+    .filter((p) => p.patch_id !== patch?.patch_id)
+    .map((p) => p.name)
   const editor = useRef<CodeEditorHandle>(null)
   const overwrites = useRef(false)
   const help = useSchemaHelp()
@@ -48,14 +79,20 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     initial: saved,
     read: (typed) => readForm(typed, others),
     ask: async () => {
-      const question = overwrites.current ? null : savingQuestion(server, preview.pending ? undefined : (preview.preview ?? undefined))
+      const question = overwrites.current
+        ? null
+        : savingQuestion(server, preview.pending ? undefined : (preview.preview ?? undefined))
       return question === null || confirm(question)
     },
     send: async (body, key) => {
       const version = overwrites.current ? undefined : patch?.version
       if (patch !== null) {
         const params = { id: server.id, patchId: patch.patch_id }
-        await call(patchUpdate, { params, body: changes(draft, patch) }, version === undefined ? {} : { version })
+        await call(
+          patchUpdate,
+          { params, body: changes(draft, patch) },
+          version === undefined ? {} : { version },
+        )
       } else await call(patchCreate, { params: { id: server.id }, body }, { key })
     },
     done: async (_, { name }) => {
@@ -65,10 +102,16 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
       toast.success(patch === null ? `${name} was created` : `${name} was saved`)
       await navigate(paths.server(server.id))
     },
-    invalid: (fields) => Object.keys(fields).every((field) => field === 'body') && editor.current?.focus(),
+    invalid: (fields) =>
+      Object.keys(fields).every((field) => field === 'body') && editor.current?.focus(),
   })
   const { values: draft, set, dirty, busy, read } = form
-  const kept = useDraft(form, `patch/${server.id}/${patch?.patch_id ?? 'new'}`, Draft, patch?.version ?? null)
+  const kept = useDraft(
+    form,
+    `patch/${server.id}/${patch?.patch_id ?? 'new'}`,
+    Draft,
+    patch?.version ?? null,
+  )
   const blank = draft.body.trim() === ''
   const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly && !blank)
   const mayLeave = useLeaveGuard(dirty, 'patch')
@@ -78,15 +121,22 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   }
 
   const operation = patch === null ? patchCreate : patchUpdate
-  const may = patch === null ? allowed(patchCreate) : all(allowed(patchUpdate), canChangePatch(patch))
-  const asCall = curlOf(operation, { id: server.id, patchId: patch?.patch_id ?? '' }, patch === null ? toSend(draft) : changes(draft, patch), {
-    version: patch?.version,
-  })
+  const may =
+    patch === null ? allowed(patchCreate) : all(allowed(patchUpdate), canChangePatch(patch))
+  const asCall = curlOf(
+    operation,
+    { id: server.id, patchId: patch?.patch_id ?? '' },
+    patch === null ? toSend(draft) : changes(draft, patch),
+    {
+      version: patch?.version,
+    },
+  )
   const hides = patch !== null && !readOnly && !allowed({ scope: 'secrets:read' }).ok
   const weight = weightOf(draft.weight)
   // Rounded up, so that a non-empty body is never 0.0.
   const kib = (Math.ceil(bodyBytes(draft.body) / 102.4) / 10).toFixed(1)
-  const lineProblems = preview.of === draft.body ? (preview.preview?.errors ?? noProblems) : noProblems
+  const lineProblems =
+    preview.of === draft.body ? (preview.preview?.errors ?? noProblems) : noProblems
 
   return (
     <>
@@ -108,7 +158,11 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
           className="num"
         />
         <Custom name="labels" label="Labels" optional={!readOnly} fieldClass={css['labels']}>
-          <LabelsInput labels={draft.labels} disabled={readOnly} onLabels={(labels) => set({ labels })} />
+          <LabelsInput
+            labels={draft.labels}
+            disabled={readOnly}
+            onLabels={(labels) => set({ labels })}
+          />
         </Custom>
         <div className={css['buttons']}>
           {readOnly ? (
@@ -117,8 +171,17 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
             </Badge>
           ) : (
             <>
-              <ActionButton label="Discard" kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} run={kept.discard} />
-              <AsCommand complete={read.ok && dirty} cli={commandOf(server.name, draft, patch)} api={asCall} />
+              <ActionButton
+                label="Discard"
+                kind="ghost"
+                can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }}
+                run={kept.discard}
+              />
+              <AsCommand
+                complete={read.ok && dirty}
+                cli={commandOf(server.name, draft, patch)}
+                api={asCall}
+              />
               <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={may}>
                 {patch === null ? 'Create patch' : 'Save patch'}
               </Button>
@@ -143,7 +206,14 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         }}
       />
       <div className={cx(css['split'], readOnly && css['single'])}>
-        <Panel flush className={css['panel']} title="Patch" note={hides ? 'Values that may be secret are hidden from your role' : 'Strategic merge, YAML'}>
+        <Panel
+          flush
+          className={css['panel']}
+          title="Patch"
+          note={
+            hides ? 'Values that may be secret are hidden from your role' : 'Strategic merge, YAML'
+          }
+        >
           <div className={css['editor']}>
             <CodeEditor
               ref={editor}
@@ -177,7 +247,10 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
             blank={blank}
             isJoined={server.cluster !== null}
             layers={layers?.items ?? []}
-            self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
+            self={{
+              name: draft.name,
+              weight: Number.isNaN(weight) ? patchLimits.weight.default : weight,
+            }}
             onGoTo={(line) => editor.current?.goTo(line)}
           />
         )}
@@ -203,7 +276,9 @@ function BodyState({ problem, blank, count, warned, checking, versions }: BodySt
     if (blank) return ['off', 'Nothing written yet']
     if (count > 0) return ['danger', counted(count, 'problem')]
     if (checking) return ['busy', 'Checking']
-    return warned > 0 ? ['warn', `Talos accepts it, with ${counted(warned, 'warning')}`] : ['ok', `Valid for Talos ${versions}`]
+    return warned > 0
+      ? ['warn', `Talos accepts it, with ${counted(warned, 'warning')}`]
+      : ['ok', `Valid for Talos ${versions}`]
   })()
   return (
     <StatusDot quiet tone={tone}>

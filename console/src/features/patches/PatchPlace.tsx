@@ -17,7 +17,15 @@ export interface Newest {
  * The patch as it was when the page opened, so that a newer version doesn't discard typed input.
  * A notice reports the newer version, and the user decides.
  */
-export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
+export function PatchPlace({
+  serverId,
+  patchId,
+  children,
+}: {
+  serverId: string
+  patchId: string
+  children: (patch: Patch, others: Newest) => ReactNode
+}) {
   const { data: newest, error, isFetching, refetch } = useQuery(patchQuery(serverId, patchId))
   const [patch, setPatch] = useState<Patch>()
   // Waits for the fetch: a cached version may be out of date.
@@ -32,7 +40,11 @@ export function PatchPlace({ serverId, patchId, children }: { serverId: string; 
           back={{ label: 'Patches of the server', to: paths.server(serverId) }}
         />
       )
-    return error === null || newest !== undefined ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    return error === null || newest !== undefined ? (
+      <SkeletonRows rows={8} />
+    ) : (
+      <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    )
   }
   const takeNewest = async () => {
     const { data } = await refetch()

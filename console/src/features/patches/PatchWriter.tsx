@@ -44,7 +44,11 @@ export default function PatchWriter({ servers, name, weight, body, onBody }: Pat
       <div className={css['preview']}>
         {servers.length > 1 && (
           <Field label="Preview on">
-            <Select value={chosen} options={servers.map((s) => ({ value: s.id, text: s.name }))} onValue={setChosen} />
+            <Select
+              value={chosen}
+              options={servers.map((s) => ({ value: s.id, text: s.name }))}
+              onValue={setChosen}
+            />
           </Field>
         )}
         <PreviewPanel

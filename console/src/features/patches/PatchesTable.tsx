@@ -1,6 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { canChangePatch, type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
+import {
+  canChangePatch,
+  type Patch,
+  patchCreate,
+  patchList,
+  patchRemove,
+  patchUpdate,
+} from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
@@ -88,14 +95,23 @@ function RowButtons({ server, patch: p }: { server: PatchedServer; patch: Patch 
   return (
     <span className={css['acts']}>
       <IconLink icon="edit" label={`Edit ${p.name}`} href={href} />
-      <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => void removePatch(server, p)} />
+      <IconButton
+        icon="trash"
+        label={`Delete ${p.name}`}
+        can={mayRemove(p)}
+        onClick={() => void removePatch(server, p)}
+      />
     </span>
   )
 }
 
 const patchColumns = (server: PatchedServer) => [
   ...listColumns(patchList.list, {
-    name: { card: 'name', width: (from) => (from.md ? nameWidth + 6 : 164), cell: (p) => <PatchLink patch={p} /> },
+    name: {
+      card: 'name',
+      width: (from) => (from.md ? nameWidth + 6 : 164),
+      cell: (p) => <PatchLink patch={p} />,
+    },
     weight: {
       numeric: true,
       width: 76,
@@ -118,14 +134,23 @@ const patchColumns = (server: PatchedServer) => [
         p.created_at === null ? (
           'with the server'
         ) : (
-          <time className="num" dateTime={p.created_at} title={`${exact(p.created_at)}${p.created_by === null ? '' : `, by ${p.created_by}`}`}>
+          <time
+            className="num"
+            dateTime={p.created_at}
+            title={`${exact(p.created_at)}${p.created_by === null ? '' : `, by ${p.created_by}`}`}
+          >
             {dayAndTime(p.created_at)}
           </time>
         ),
     },
     labels: { card: 'fact', cell: (p) => <Labels patch={p} /> },
   }),
-  { id: 'actions', head: 'Actions', width: 80, cell: (p: Patch) => <RowButtons server={server} patch={p} /> },
+  {
+    id: 'actions',
+    head: 'Actions',
+    width: 80,
+    cell: (p: Patch) => <RowButtons server={server} patch={p} />,
+  },
 ]
 
 interface PatchesTableProps {
@@ -139,7 +164,10 @@ interface PatchesTableProps {
 /** The layers of a server's configuration: users' patches and the two system layers. */
 export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps) {
   const narrow = useMedia('below', 'sm')
-  const { data, error, refetch } = useQuery({ ...patchesQuery(server.id), enabled: server.status !== 'deleted' })
+  const { data, error, refetch } = useQuery({
+    ...patchesQuery(server.id),
+    enabled: server.status !== 'deleted',
+  })
   const rows = useMemo(
     () =>
       data &&
@@ -154,16 +182,36 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
     p.read_only
       ? [{ label: 'View', icon: 'eye', to: paths.patch(server.id, p.patch_id) }]
       : [
-          { label: 'Edit', icon: 'edit', to: paths.patch(server.id, p.patch_id), can: allowed(patchUpdate) },
-          { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => removePatch(server, p) },
+          {
+            label: 'Edit',
+            icon: 'edit',
+            to: paths.patch(server.id, p.patch_id),
+            can: allowed(patchUpdate),
+          },
+          {
+            label: 'Delete',
+            icon: 'trash',
+            danger: true,
+            can: mayRemove(p),
+            run: () => removePatch(server, p),
+          },
         ]
-  if (server.status === 'deleted') return <Empty boxed title="No patches" text="This server was removed, and its patches with it." />
+  if (server.status === 'deleted')
+    return (
+      <Empty boxed title="No patches" text="This server was removed, and its patches with it." />
+    )
   return (
     <>
       <div className="toolbar">
         <Search label="Search patches" placeholder="Name, id or label" value={q} onValue={onQ} />
         <span className="grow" />
-        <ActionButton label="Create patch" kind="primary" icon="add" can={allowed(patchCreate)} to={paths.createPatch(server.id)} />
+        <ActionButton
+          label="Create patch"
+          kind="primary"
+          icon="add"
+          can={allowed(patchCreate)}
+          to={paths.createPatch(server.id)}
+        />
       </div>
       <DataTable
         grows
@@ -180,8 +228,18 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
         onReset={() => onQ('')}
         error={error}
         onRetry={() => void refetch()}
-        empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
-        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. If two patches set the same field, the higher weight wins.</p>}
+        empty={
+          <Empty
+            title="No patches"
+            text="A patch is a part of the Talos machine configuration that belongs to this server alone."
+          />
+        }
+        foot={
+          <p className={css['foot']}>
+            Applied from the lowest weight to the highest. If two patches set the same field, the
+            higher weight wins.
+          </p>
+        }
       />
     </>
   )

@@ -25,7 +25,10 @@ interface PreviewPanelProps {
   onGoTo: (line: number) => void
 }
 
-/** The merged configuration without and with the patch, the layer of each line, and the effect of saving. */
+/**
+ * The merged configuration without and with the patch, the layer of each line, and the effect of
+ * saving.
+ */
 export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: PreviewPanelProps) {
   const { pending, error, retry } = state
   const preview = blank ? null : state.preview
@@ -36,18 +39,26 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
     () =>
       (preview?.sources ?? []).map(({ line, layer }) => {
         const known = layerOf(layer, layers)
-        const isSelf = layer === name || (known.weight === null && !layers.some((l) => l.name === layer))
+        const isSelf =
+          layer === name || (known.weight === null && !layers.some((l) => l.name === layer))
         return {
           line,
           layer:
-            isSelf && known.weight === null ? mine : known.weight === null ? layer : `${known.name} ${weightText(known.name === name ? weight : known.weight)}`,
+            isSelf && known.weight === null
+              ? mine
+              : known.weight === null
+                ? layer
+                : `${known.name} ${weightText(known.name === name ? weight : known.weight)}`,
         }
       }),
     [preview, layers, name, weight, mine],
   )
   const [added, removed] = useMemo(() => {
     const lines = preview === null ? [] : diffLines(preview.diff.before, preview.diff.after)
-    return [lines.filter((l) => l.kind === 'add').length, lines.filter((l) => l.kind === 'remove').length]
+    return [
+      lines.filter((l) => l.kind === 'add').length,
+      lines.filter((l) => l.kind === 'remove').length,
+    ]
   }, [preview])
   const broken = preview !== null && preview.errors.length > 0
   const said = preview === null ? null : verdicts[preview.verdict.kind]
@@ -64,7 +75,14 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
           </span>
         )
       }
-      actions={<Checkbox className="nowrap" label="Changed only" checked={changedOnly} onChange={setChangedOnly} />}
+      actions={
+        <Checkbox
+          className="nowrap"
+          label="Changed only"
+          checked={changedOnly}
+          onChange={setChangedOnly}
+        />
+      }
     >
       <div aria-live="polite" aria-busy={pending}>
         {!broken && preview !== null && preview.warnings.length > 0 && (
@@ -80,7 +98,8 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
           <div className={cx(css['verdict'], css[said.tone])}>
             <Icon name={said.icon} />
             <div>
-              <b>{said.word}</b> {preview.verdict.reason !== said.word && <span>{preview.verdict.reason}</span>}
+              <b>{said.word}</b>{' '}
+              {preview.verdict.reason !== said.word && <span>{preview.verdict.reason}</span>}
             </div>
           </div>
         )}
@@ -105,7 +124,9 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
       </div>
       <div className={css['diff']}>
         {blank ? (
-          <p className={css['nothing']}>The resulting configuration appears here after you write a patch.</p>
+          <p className={css['nothing']}>
+            The resulting configuration appears here after you write a patch.
+          </p>
         ) : broken ? (
           <p className={css['nothing']}>Nothing to compare until the patch can be merged.</p>
         ) : preview === null ? (
@@ -128,7 +149,9 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
             Checking
           </StatusDot>
         ) : (
-          <span className="t3">The column on the right names the layer that set each line, and its weight.</span>
+          <span className="t3">
+            The column on the right names the layer that set each line, and its weight.
+          </span>
         )}
       </footer>
     </Panel>
@@ -136,7 +159,13 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
 }
 
 /** Sentences about the body, each with a link to its line. */
-function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][number] | Preview['warnings'][number])[]; onGoTo: (line: number) => void }) {
+function Lines({
+  problems,
+  onGoTo,
+}: {
+  problems: readonly (Preview['errors'][number] | Preview['warnings'][number])[]
+  onGoTo: (line: number) => void
+}) {
   return (
     <ul>
       {problems.map((problem, i) => (
@@ -148,9 +177,12 @@ function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][num
           )}
           <span>
             {/* The field's path, unless the sentence contains the path already. */}
-            {'path' in problem && problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
-              <code className="mono">{problem.path}</code>
-            )}{' '}
+            {'path' in problem &&
+              problem.path !== null &&
+              problem.path !== '' &&
+              !problem.message.includes(problem.path) && (
+                <code className="mono">{problem.path}</code>
+              )}{' '}
             {problem.message}
           </span>
         </li>

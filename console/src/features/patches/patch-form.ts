@@ -1,4 +1,7 @@
-/** The patch form: values, validation by the contract's rules, and the request body. The API's preview validates the patch body. */
+/**
+ * The patch form: values, validation by the contract's rules, and the request body. The API's
+ * preview validates the patch body.
+ */
 import * as z from 'zod/mini'
 import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
@@ -12,7 +15,12 @@ export interface PatchDraft {
   body: string
 }
 
-export const emptyDraft: PatchDraft = { name: '', weight: String(patchLimits.weight.default), labels: {}, body: '' }
+export const emptyDraft: PatchDraft = {
+  name: '',
+  weight: String(patchLimits.weight.default),
+  labels: {},
+  body: '',
+}
 
 export const draftOf = (patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): PatchDraft => ({
   name: patch.name,
@@ -22,24 +30,40 @@ export const draftOf = (patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'
 })
 
 /** A whole number, or NaN, which the contract's rule refuses. */
-export const weightOf = (text: string): number => (/^-?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
+export const weightOf = (text: string): number =>
+  /^-?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN
 
 /** Schema of a stored draft. */
-export const Draft = z.object({ name: z.string(), weight: z.string(), labels: z.record(z.string(), z.string()), body: z.string() })
+export const Draft = z.object({
+  name: z.string(),
+  weight: z.string(),
+  labels: z.record(z.string(), z.string()),
+  body: z.string(),
+})
 
 /** The requested patch, or a sentence per field. `others`: names of the server's other patches. */
 export const readForm = (draft: PatchDraft, others: readonly string[]): Read<NewPatch> =>
   readBy(NewPatch, toSend(draft), {
-    ...(others.includes(draft.name.trim()) && { name: 'Patch name already exists. Please choose a different name.' }),
+    ...(others.includes(draft.name.trim()) && {
+      name: 'Patch name already exists. Please choose a different name.',
+    }),
     ...(Number.isNaN(weightOf(draft.weight)) && { weight: 'Weight must be a whole number' }),
     ...(draft.body.trim() === '' && { body: 'Enter a patch' }),
     ...(bodyBytes(draft.body) > patchLimits.bodyBytes && { body: 'A patch is at most 64 KiB' }),
   })
 
-export const toSend = (draft: PatchDraft): NewPatch => ({ name: draft.name.trim(), weight: weightOf(draft.weight), labels: draft.labels, body: draft.body })
+export const toSend = (draft: PatchDraft): NewPatch => ({
+  name: draft.name.trim(),
+  weight: weightOf(draft.weight),
+  labels: draft.labels,
+  body: draft.body,
+})
 
 /** The changed fields. Only these are sent. */
-export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): Partial<NewPatch> {
+export function changes(
+  draft: PatchDraft,
+  patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>,
+): Partial<NewPatch> {
   const next = toSend(draft)
   return {
     ...(next.name !== patch.name && { name: next.name }),
@@ -49,15 +73,26 @@ export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' 
   }
 }
 
-/** The CLI command, with the body in a here-document. For an edit the command contains only the changed fields. */
-export function commandOf(server: string, draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'> | null): string {
+/**
+ * The CLI command, with the body in a here-document. For an edit the command contains only the
+ * changed fields.
+ */
+export function commandOf(
+  server: string,
+  draft: PatchDraft,
+  patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'> | null,
+): string {
   const { name, weight, labels, body } = patch === null ? toSend(draft) : changes(draft, patch)
   const given = labels && Object.entries(labels).map(([key, value]) => `${key}=${value}`)
   const options = { weight, label: given, ...(body !== undefined && { file: '/dev/stdin' }) }
   const command =
     patch === null
       ? cliOf(['patch', 'create', server, name ?? ''], options)
-      : cliOf(['patch', 'edit', server, patch.name], { name, ...options, 'no-labels': given?.length === 0 })
+      : cliOf(['patch', 'edit', server, patch.name], {
+          name,
+          ...options,
+          'no-labels': given?.length === 0,
+        })
   if (body === undefined) return command
   // The delimiter must not be a line of the body.
   let end = 'EOF'
@@ -76,6 +111,7 @@ export function readLabel(text: string): [key: string, value: string] | null {
   return key.trim() === '' ? null : [key.trim(), rest.join('=').trim()]
 }
 
-export const labelText = ([key, value]: readonly [string, string]): string => (value === '' ? key : `${key}=${value}`)
+export const labelText = ([key, value]: readonly [string, string]): string =>
+  value === '' ? key : `${key}=${value}`
 
 export const bodyBytes = (body: string): number => new TextEncoder().encode(body).length

@@ -20,7 +20,12 @@ const patch = (name: string, weight: number, more: Partial<Patch> = {}): Patch =
 describe('the patches table', () => {
   it('patches are searched by name, id and label', () => {
     const jumbo = patch('jumbo-frames', 500, { labels: { net: 'storage' } })
-    expect(['', 'JUMBO', 'id-j', 'net=st'].map((q) => matches(jumbo, q))).toEqual([true, true, true, true])
+    expect(['', 'JUMBO', 'id-j', 'net=st'].map((q) => matches(jumbo, q))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
     expect(matches(jumbo, 'net=x')).toBe(false)
   })
 
@@ -43,5 +48,7 @@ it('the dialog says that deleting a patch is permanent and which configuration t
   expect(deletionText({ name: 'brave-otter-042', cluster: null })).toBe(
     'It is deleted for good. When brave-otter-042 joins a cluster, it gets its configuration without this patch.',
   )
-  expect(deletionText({ name: 'brave-otter-042', cluster: { name: 'prod' } })).toContain('is applied at once')
+  expect(deletionText({ name: 'brave-otter-042', cluster: { name: 'prod' } })).toContain(
+    'is applied at once',
+  )
 })

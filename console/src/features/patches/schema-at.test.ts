@@ -15,8 +15,15 @@ const schema: SchemaNode = {
       type: 'object',
       description: 'The machine.',
       properties: {
-        sysctls: { type: 'object', description: 'Kernel parameters.', additionalProperties: { type: 'string', description: 'A kernel parameter.' } },
-        network: { type: 'object', properties: { interfaces: { type: 'array', items: { $ref: '#/$defs/device' } } } },
+        sysctls: {
+          type: 'object',
+          description: 'Kernel parameters.',
+          additionalProperties: { type: 'string', description: 'A kernel parameter.' },
+        },
+        network: {
+          type: 'object',
+          properties: { interfaces: { type: 'array', items: { $ref: '#/$defs/device' } } },
+        },
         kubelet: { type: 'object', properties: { registerWithFQDN: { type: 'boolean' } } },
       },
     },
@@ -26,12 +33,20 @@ const schema: SchemaNode = {
         interface: { type: 'string' },
         mtu: { type: 'integer', description: 'Largest packet.' },
         mode: { enum: ['fast', 'slow'] },
-        vlans: { type: 'array', items: { type: 'object', properties: { vlanId: { type: 'integer' } } } },
+        vlans: {
+          type: 'array',
+          items: { type: 'object', properties: { vlanId: { type: 'integer' } } },
+        },
       },
     },
     LinkConfig: {
       type: 'object',
-      properties: { apiVersion: { const: 'v1alpha1' }, kind: { const: 'LinkConfig' }, name: { type: 'string' }, up: { type: 'boolean' } },
+      properties: {
+        apiVersion: { const: 'v1alpha1' },
+        kind: { const: 'LinkConfig' },
+        name: { type: 'string' },
+        up: { type: 'boolean' },
+      },
     },
   },
 }
@@ -50,31 +65,39 @@ describe('the path at the cursor', () => {
   it('the path at the cursor consists of the keys above it, by their indentation', () => {
     expect(at('machine:\n  network:\n    |').path).toEqual(['machine', 'network'])
     expect(at('machine:\n  network:\n  |').path).toEqual(['machine'])
-    expect(at('machine:\n  sysctls:\n    a: b\n\n  # remark\n  |')).toMatchObject({ path: ['machine'], siblings: ['sysctls'], inValue: false })
+    expect(at('machine:\n  sysctls:\n    a: b\n\n  # remark\n  |')).toMatchObject({
+      path: ['machine'],
+      siblings: ['sysctls'],
+      inValue: false,
+    })
   })
 
   it('the path at the cursor includes list elements', () => {
-    expect(at('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |').path).toEqual(['machine', 'network', 'interfaces', '[]'])
-    expect(at('machine:\n  network:\n    interfaces:\n      - mt|').path).toEqual(['machine', 'network', 'interfaces', '[]'])
-    expect(at('machine:\n  network:\n    interfaces:\n    - interface: eth0\n      vlans:\n      - vlanId: 5\n        |').path).toEqual([
+    expect(
+      at('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |').path,
+    ).toEqual(['machine', 'network', 'interfaces', '[]'])
+    expect(at('machine:\n  network:\n    interfaces:\n      - mt|').path).toEqual([
       'machine',
       'network',
       'interfaces',
       '[]',
-      'vlans',
-      '[]',
     ])
-    expect(at('machine:\n  network:\n    interfaces:\n      - interface: eth0\n      - interface: eth1\n        mtu: |').path).toEqual([
-      'machine',
-      'network',
-      'interfaces',
-      '[]',
-      'mtu',
-    ])
+    expect(
+      at(
+        'machine:\n  network:\n    interfaces:\n    - interface: eth0\n      vlans:\n      - vlanId: 5\n        |',
+      ).path,
+    ).toEqual(['machine', 'network', 'interfaces', '[]', 'vlans', '[]'])
+    expect(
+      at(
+        'machine:\n  network:\n    interfaces:\n      - interface: eth0\n      - interface: eth1\n        mtu: |',
+      ).path,
+    ).toEqual(['machine', 'network', 'interfaces', '[]', 'mtu'])
   })
 
   it('in a file of several YAML documents, the path at the cursor is within the document of the cursor, and the kind of that document is found', () => {
-    expect(at('machine:\n  network: {}\n---\napiVersion: v1alpha1\nkind: LinkConfig\n|')).toMatchObject({
+    expect(
+      at('machine:\n  network: {}\n---\napiVersion: v1alpha1\nkind: LinkConfig\n|'),
+    ).toMatchObject({
       path: [],
       kind: 'LinkConfig',
       siblings: ['apiVersion', 'kind'],
@@ -86,7 +109,9 @@ describe('the suggestions at the cursor', () => {
   it('the suggested keys are those that are not present yet', () => {
     expect(offered('|')).toEqual(['machine', 'cluster', 'apiVersion', 'kind', 'name', 'up'])
     expect(offered('machine:\n  |')).toEqual(['sysctls', 'network', 'kubelet'])
-    expect(offered('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |')).toEqual(['mtu', 'mode', 'vlans'])
+    expect(
+      offered('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |'),
+    ).toEqual(['mtu', 'mode', 'vlans'])
     expect(offered('machine: {}\n|')).toEqual(['cluster'])
     expect(offered('apiVersion: v1alpha1\n|')).toEqual(['kind', 'name', 'up'])
     expect(offered('kind: LinkConfig\n|')).toEqual(['apiVersion', 'name', 'up'])
@@ -94,7 +119,10 @@ describe('the suggestions at the cursor', () => {
 
   it('the suggested values are those that the key allows', () => {
     expect(offered('machine:\n  kubelet:\n    registerWithFQDN: |')).toEqual(['true', 'false'])
-    expect(offered('machine:\n  network:\n    interfaces:\n      - mode: |')).toEqual(['fast', 'slow'])
+    expect(offered('machine:\n  network:\n    interfaces:\n      - mode: |')).toEqual([
+      'fast',
+      'slow',
+    ])
     expect(offered('machine:\n  sysctls:\n    a: |')).toEqual([])
     expect(offered('apiVersion: v1alpha1\nkind: |')).toEqual(['LinkConfig'])
   })
@@ -102,10 +130,28 @@ describe('the suggestions at the cursor', () => {
 
 describe('the hint of a key', () => {
   it('the hint of a key has its type and description', () => {
-    const lines = 'machine:\n  sysctls:\n    vm.nr_hugepages: "1024"\n  network:\n    interfaces:\n      - mtu: 9000'.split('\n')
-    expect(hint(schema, lines, 0)).toEqual({ key: 'machine', type: 'object', text: 'The machine.', values: [] })
-    expect(hint(schema, lines, 2)).toEqual({ key: 'vm.nr_hugepages', type: 'string', text: 'A kernel parameter.', values: [] })
-    expect(hint(schema, lines, 5)).toEqual({ key: 'mtu', type: 'integer', text: 'Largest packet.', values: [] })
+    const lines =
+      'machine:\n  sysctls:\n    vm.nr_hugepages: "1024"\n  network:\n    interfaces:\n      - mtu: 9000'.split(
+        '\n',
+      )
+    expect(hint(schema, lines, 0)).toEqual({
+      key: 'machine',
+      type: 'object',
+      text: 'The machine.',
+      values: [],
+    })
+    expect(hint(schema, lines, 2)).toEqual({
+      key: 'vm.nr_hugepages',
+      type: 'string',
+      text: 'A kernel parameter.',
+      values: [],
+    })
+    expect(hint(schema, lines, 5)).toEqual({
+      key: 'mtu',
+      type: 'integer',
+      text: 'Largest packet.',
+      values: [],
+    })
     expect(hint(schema, ['nonsense:'], 0)).toBeNull()
   })
 

@@ -1,4 +1,7 @@
-/** Completion and hover of the patch editor from the JSON Schema. Works on lines instead of parsed YAML, because the document is usually incomplete. */
+/**
+ * Completion and hover of the patch editor from the JSON Schema. Works on lines instead of parsed
+ * YAML, because the document is usually incomplete.
+ */
 
 export interface SchemaNode {
   $ref?: string
@@ -45,7 +48,10 @@ function readLine(text: string): Line {
     at += 1
     at += text.slice(at).length - text.slice(at).trimStart().length
   }
-  const key = /^(?:"([^"]*)"\s*|'([^']*)'\s*|([^\s#'"[{&*!|>-][^:#]*|-[^\s:#][^:#]*)):(?=\s|$)/.exec(text.slice(at))
+  const key =
+    /^(?:"([^"]*)"\s*|'([^']*)'\s*|([^\s#'"[{&*!|>-][^:#]*|-[^\s:#][^:#]*)):(?=\s|$)/.exec(
+      text.slice(at),
+    )
   return { indent: at, dashes, key: key ? (key[1] ?? key[2] ?? key[3] ?? '').trim() : null }
 }
 
@@ -63,7 +69,8 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   const indent = bare ? column : here.indent
   const path: string[] = []
   let limit = indent
-  // YAML allows a list item's dash in the same column as the list's key, so look for that key in the dash's column too.
+  // YAML allows a list item's dash in the same column as the list's key, so look for that key in
+  // the dash's column too.
   let dashed = !bare && here.dashes.length > 0
   if (!bare) for (const _ of here.dashes) path.unshift('[]')
   if (dashed) limit = (here.dashes[0] ?? 0) + 1
@@ -78,7 +85,8 @@ export function placeAt(lines: readonly string[], line: number, column: number):
       dashed = dashes.length > 0
       limit = dashed ? (dashes[0] ?? 0) + 1 : i
     } else if (!dashed && dashes.length > 0 && (dashes[0] ?? 0) < limit && i === limit) {
-      // This earlier key of the same mapping started the list item, so its dash counts for all keys of the item.
+      // This earlier key of the same mapping started the list item, so its dash counts for all keys
+      // of the item.
       for (const _ of dashes) path.unshift('[]')
       dashed = true
       limit = (dashes[0] ?? 0) + 1
@@ -92,13 +100,23 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   const inValue = colon >= 0 && column > colon
   const siblings = lines.slice(from, to).flatMap((other, i) => {
     const read = readLine(other)
-    return from + i !== line && read.key !== null && read.indent === indent && connected(lines, from + i, line, indent) ? [read.key] : []
+    return from + i !== line &&
+      read.key !== null &&
+      read.indent === indent &&
+      connected(lines, from + i, line, indent)
+      ? [read.key]
+      : []
   })
   const kind = lines
     .slice(from, to)
     .map((l) => /^kind:\s*["']?([A-Za-z0-9]+)/.exec(l)?.[1])
     .find((k) => k !== undefined)
-  return { path: inValue && here.key !== null ? [...path, here.key] : path, kind: kind ?? null, siblings, inValue }
+  return {
+    path: inValue && here.key !== null ? [...path, here.key] : path,
+    kind: kind ?? null,
+    siblings,
+    inValue,
+  }
 }
 
 /** Whether two lines are in the same mapping: no line between them is indented less. */
@@ -116,14 +134,21 @@ function connected(lines: readonly string[], a: number, b: number, indent: numbe
 
 const most = 24
 
-function resolve(root: SchemaNode, node: SchemaNode | undefined, depth = 0): SchemaNode | undefined {
+function resolve(
+  root: SchemaNode,
+  node: SchemaNode | undefined,
+  depth = 0,
+): SchemaNode | undefined {
   if (node?.$ref === undefined || depth > most) return node
   const found = node.$ref
     .replace(/^#\/?/, '')
     .split('/')
     .filter((part) => part !== '')
     .reduce<unknown>(
-      (at, part) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      (at, part) =>
+        typeof at === 'object' && at !== null
+          ? (at as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+          : undefined,
       root,
     )
   const { $ref: _, ...own } = node
@@ -132,11 +157,16 @@ function resolve(root: SchemaNode, node: SchemaNode | undefined, depth = 0): Sch
 }
 
 /** A schema node and, recursively, its `allOf`, `oneOf` and `anyOf` alternatives. */
-function* variants(root: SchemaNode, given: SchemaNode | undefined, depth = 0): Generator<SchemaNode> {
+function* variants(
+  root: SchemaNode,
+  given: SchemaNode | undefined,
+  depth = 0,
+): Generator<SchemaNode> {
   const node = resolve(root, given)
   if (node === undefined || depth > most) return
   yield node
-  for (const other of [...(node.allOf ?? []), ...(node.oneOf ?? []), ...(node.anyOf ?? [])]) yield* variants(root, other, depth + 1)
+  for (const other of [...(node.allOf ?? []), ...(node.oneOf ?? []), ...(node.anyOf ?? [])])
+    yield* variants(root, other, depth + 1)
 }
 
 const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
@@ -145,15 +175,27 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-/** All schema nodes of a path. The `kind` selects the document; without `kind` the document is the machine configuration. */
-export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
+/**
+ * All schema nodes of a path. The `kind` selects the document; without `kind` the document is the
+ * machine configuration.
+ */
+export function nodesAt(
+  root: SchemaNode,
+  path: readonly string[],
+  kind: string | null,
+): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)
-  // If the document has no `kind` yet, the user may be starting a document of any kind, so include the schemas of all kinds.
-  const open = kind === null && (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
+  // If the document has no `kind` yet, the user may be starting a document of any kind, so include
+  // the schemas of all kinds.
+  const open =
+    kind === null &&
+    (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
   let nodes = open || told.length === 0 ? documents : told
   for (const key of path) {
-    nodes = nodes.flatMap((node) => childOf(node, key)).flatMap((child) => [...variants(root, child)])
+    nodes = nodes
+      .flatMap((node) => childOf(node, key))
+      .flatMap((child) => [...variants(root, child)])
   }
   return nodes
 }
@@ -162,7 +204,9 @@ function childOf(node: SchemaNode, key: string): SchemaNode[] {
   if (key === '[]') return node.items ? [node.items] : []
   const named = node.properties?.[key]
   if (named) return [named]
-  const pattern = Object.entries(node.patternProperties ?? {}).find(([p]) => new RegExp(p, 'u').test(key))
+  const pattern = Object.entries(node.patternProperties ?? {}).find(([p]) =>
+    new RegExp(p, 'u').test(key),
+  )
   if (pattern) return [pattern[1]]
   return typeof node.additionalProperties === 'object' ? [node.additionalProperties] : []
 }
@@ -177,7 +221,8 @@ export interface Suggestion {
 }
 
 const typeText = (node: SchemaNode): string => {
-  const type = typeof node.type === 'string' ? node.type : node.type?.filter((t) => t !== 'null').join(' or ')
+  const type =
+    typeof node.type === 'string' ? node.type : node.type?.filter((t) => t !== 'null').join(' or ')
   if (type === 'array') return 'list'
   if (type !== undefined) return type
   return node.enum ? 'one of a list' : node.properties ? 'object' : ''
@@ -186,29 +231,57 @@ const typeText = (node: SchemaNode): string => {
 /** Completions at a place: missing keys, or allowed values. */
 export function suggestions(root: SchemaNode, place: Place): Suggestion[] {
   const found = new Map<string, Suggestion>()
-  const fits = (node: SchemaNode) => place.path.length > 0 || place.inValue || place.siblings.every((key) => node.properties?.[key] !== undefined)
+  const fits = (node: SchemaNode) =>
+    place.path.length > 0 ||
+    place.inValue ||
+    place.siblings.every((key) => node.properties?.[key] !== undefined)
   for (const node of nodesAt(root, place.path, place.kind).filter(fits)) {
     if (place.inValue) {
-      for (const value of [...(node.enum ?? []), ...(node.const === undefined ? [] : [node.const]), ...(node.type === 'boolean' ? [true, false] : [])]) {
-        found.set(String(value), { label: String(value), type: typeText(node), text: '', is: 'value' })
+      for (const value of [
+        ...(node.enum ?? []),
+        ...(node.const === undefined ? [] : [node.const]),
+        ...(node.type === 'boolean' ? [true, false] : []),
+      ]) {
+        found.set(String(value), {
+          label: String(value),
+          type: typeText(node),
+          text: '',
+          is: 'value',
+        })
       }
       continue
     }
     for (const [key, child] of Object.entries(node.properties ?? {})) {
       if (place.siblings.includes(key) || found.has(key)) continue
       const told = resolve(root, child) ?? child
-      found.set(key, { label: key, type: typeText(told), text: told.description ?? told.title ?? '', is: 'key' })
+      found.set(key, {
+        label: key,
+        type: typeText(told),
+        text: told.description ?? told.title ?? '',
+        is: 'key',
+      })
     }
   }
   return [...found.values()]
 }
 
 /** Hover text of the key at a line; null if the schema has none. */
-export function hint(root: SchemaNode, lines: readonly string[], line: number): { key: string; type: string; text: string; values: readonly string[] } | null {
+export function hint(
+  root: SchemaNode,
+  lines: readonly string[],
+  line: number,
+): { key: string; type: string; text: string; values: readonly string[] } | null {
   const { key, indent } = readLine(lines[line] ?? '')
   if (key === null) return null
   const place = placeAt(lines, line, indent)
-  const node = nodesAt(root, [...place.path, key], place.kind).find((n) => n.description !== undefined || n.type !== undefined)
+  const node = nodesAt(root, [...place.path, key], place.kind).find(
+    (n) => n.description !== undefined || n.type !== undefined,
+  )
   if (node === undefined) return null
-  return { key, type: typeText(node), text: node.description ?? node.title ?? '', values: (node.enum ?? []).map(String) }
+  return {
+    key,
+    type: typeText(node),
+    text: node.description ?? node.title ?? '',
+    values: (node.enum ?? []).map(String),
+  }
 }

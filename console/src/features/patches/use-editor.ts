@@ -14,7 +14,12 @@ const pauseMs = 350
 export type PreviewState = ReturnType<typeof usePreview>
 
 /** Live preview of a patch. Outdated responses are dropped. Fetches nothing unless `wanted`. */
-export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean) {
+export function usePreview(
+  serverId: string,
+  patchId: string | null,
+  draft: PatchDraft,
+  wanted: boolean,
+) {
   const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
   const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)
   const [turn, setTurn] = useState(0)
@@ -28,11 +33,16 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
     if (!wanted || bodyBytes(text) > patchLimits.bodyBytes) return undefined
     const ask = async (asked: Asked<typeof patchPreview>['body']) => {
       try {
-        const preview = await call(patchPreview, { params: { id: serverId }, body: asked }, stop.signal)
+        const preview = await call(
+          patchPreview,
+          { params: { id: serverId }, body: asked },
+          stop.signal,
+        )
         setAnswer({ preview, key, of: text })
         setFailure(null)
       } catch (error) {
-        if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error(reasonOf(error)), key })
+        if (!stop.signal.aborted)
+          setFailure({ error: error instanceof Error ? error : new Error(reasonOf(error)), key })
       }
     }
     const timer = setTimeout(
@@ -68,10 +78,15 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
 
 /** "v1.12 and v1.13" */
 const listed = (versions: readonly string[]): string =>
-  versions.length < 2 ? (versions[0] ?? '') : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
+  versions.length < 2
+    ? (versions[0] ?? '')
+    : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
 const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
 
-/** Completion and hover from the API's schema. While the schema is missing there is no completion or hover, and everything else works. */
+/**
+ * Completion and hover from the API's schema. While the schema is missing there is no completion or
+ * hover, and everything else works.
+ */
 export function useSchemaHelp() {
   const { data } = useQuery(schemaQuery)
   return useMemo(() => {
@@ -80,8 +95,10 @@ export function useSchemaHelp() {
       versions: listed([...new Set((data?.versions ?? []).map(minor))]),
       editor: {
         /** Line and column from 0. */
-        suggest: (lines: readonly string[], line: number, column: number) => (schema === undefined ? [] : suggestions(schema, placeAt(lines, line, column))),
-        explain: (lines: readonly string[], line: number) => (schema === undefined ? null : hint(schema, lines, line)),
+        suggest: (lines: readonly string[], line: number, column: number) =>
+          schema === undefined ? [] : suggestions(schema, placeAt(lines, line, column)),
+        explain: (lines: readonly string[], line: number) =>
+          schema === undefined ? null : hint(schema, lines, line),
       },
     }
   }, [data])

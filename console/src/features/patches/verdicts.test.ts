@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest'
 import type { Preview } from '#contract/patches.ts'
 import { savingQuestion, warningTitle } from './verdicts.ts'
 
-const saying = (kind: Preview['verdict']['kind'], reason = ''): Pick<Preview, 'verdict' | 'warnings'> => ({ verdict: { kind, reason }, warnings: [] })
-const cutOff = { check: 'management_address' as const, message: 'It stops DHCP on eth0', link: 'eth0', line: null }
+const saying = (
+  kind: Preview['verdict']['kind'],
+  reason = '',
+): Pick<Preview, 'verdict' | 'warnings'> => ({ verdict: { kind, reason }, warnings: [] })
+const cutOff = {
+  check: 'management_address' as const,
+  message: 'It stops DHCP on eth0',
+  link: 'eth0',
+  line: null,
+}
 const noLink = { check: null, message: 'It has no link eth7', link: 'eth7', line: 5 }
 const free = { name: 'amber-falcon-204', cluster: null }
 const member = { name: 'amber-falcon-204', cluster: { name: 'poz-edge' } }
@@ -14,9 +22,17 @@ describe('saving a patch', () => {
   })
 
   it('for a server of a cluster, the effect of saving a patch is shown', () => {
-    expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({ danger: false, text: expect.stringContaining('without a reboot') })
-    expect(savingQuestion(member, saying('reboot', 'sysctls of the kernel'))).toMatchObject({ label: 'Save and reboot', danger: true })
-    expect(savingQuestion(member, saying('unknown', 'the server did not answer.'))?.text).toContain('not known: the server did not answer.')
+    expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({
+      danger: false,
+      text: expect.stringContaining('without a reboot'),
+    })
+    expect(savingQuestion(member, saying('reboot', 'sysctls of the kernel'))).toMatchObject({
+      label: 'Save and reboot',
+      danger: true,
+    })
+    expect(savingQuestion(member, saying('unknown', 'the server did not answer.'))?.text).toContain(
+      'not known: the server did not answer.',
+    )
     expect(savingQuestion(member, undefined)?.danger).toBe(true)
   })
 

@@ -4,7 +4,9 @@ import type { IconName } from '../../ui/pictures/Icon.tsx'
 type Kind = Preview['verdict']['kind']
 
 /** The effect of saving, in a word. */
-export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn' | 'danger' | 'info'; icon: IconName }>> = {
+export const verdicts: Readonly<
+  Record<Kind, { word: string; tone: 'ok' | 'warn' | 'danger' | 'info'; icon: IconName }>
+> = {
   no_reboot: { word: 'No reboot', tone: 'ok', icon: 'check' },
   reboot: { word: 'Reboot', tone: 'warn', icon: 'refresh' },
   not_allowed: { word: 'Not allowed', tone: 'danger', icon: 'error' },
@@ -14,18 +16,25 @@ export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn'
 
 /** Title of a preview's warnings. */
 export function warningTitle(warnings: Preview['warnings'], isJoined: boolean): string {
-  if (warnings.every(({ check }) => check === null)) return warnings.length === 1 ? 'The server lacks a link' : 'The server lacks links'
+  if (warnings.every(({ check }) => check === null))
+    return warnings.length === 1 ? 'The server lacks a link' : 'The server lacks links'
   return isJoined ? 'Saving may cut the server off' : 'Saving makes the server ineligible'
 }
 
-/** The question before saving a patch of a server in a cluster; null if saving has no immediate effect. */
+/**
+ * The question before saving a patch of a server in a cluster; null if saving has no immediate
+ * effect.
+ */
 export function savingQuestion(
   server: { name: string; cluster: { name: string } | null },
   preview: Pick<Preview, 'verdict' | 'warnings'> | undefined,
 ): { title: string; text: string; label: string; danger: boolean } | null {
   if (server.cluster === null) return null
   const { verdict, warnings = [] } = preview ?? {}
-  const where = [`${server.name} is in the cluster ${server.cluster.name}.`, ...warnings.map(({ message }) => `${message}.`)].join(' ')
+  const where = [
+    `${server.name} is in the cluster ${server.cluster.name}.`,
+    ...warnings.map(({ message }) => `${message}.`),
+  ].join(' ')
   switch (verdict?.kind) {
     case 'no_reboot':
       return {

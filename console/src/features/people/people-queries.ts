@@ -11,14 +11,22 @@ import { query, queryClient } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 
 export const profileQuery = query(profileGet)
-export const usersQuery = (search: ListSearch) => ({ ...query(userList, { query: askedOf(userList, search) }), placeholderData: keepPreviousData })
+export const usersQuery = (search: ListSearch) => ({
+  ...query(userList, { query: askedOf(userList, search) }),
+  placeholderData: keepPreviousData,
+})
 export const invitationsQuery = (search: ListSearch) => ({
   ...query(invitationList, { query: askedOf(invitationList, search) }),
   placeholderData: keepPreviousData,
 })
-export const waitlistQuery = (search: ListSearch) => ({ ...query(waitlistList, { query: askedOf(waitlistList, search) }), placeholderData: keepPreviousData })
+export const waitlistQuery = (search: ListSearch) => ({
+  ...query(waitlistList, { query: askedOf(waitlistList, search) }),
+  placeholderData: keepPreviousData,
+})
 
-/** Whose sessions or API tokens are listed: undefined for the own ones, `all`, or the id of a user. */
+/**
+ * Whose sessions or API tokens are listed: undefined for the own ones, `all`, or the id of a user.
+ */
 export type Whose = 'all' | (string & {}) | undefined
 const of = (whose: Whose) => (whose === undefined ? {} : { user_id: whose })
 

@@ -1,4 +1,6 @@
-/** Browsers by what their user agent contains; the order matters, because each also names others. */
+/**
+ * Browsers by what their user agent contains; the order matters, because each also names others.
+ */
 const browsers = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -15,7 +17,8 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-const named = (known: readonly (readonly [part: string, name: string])[], text: string) => known.find(([part]) => text.includes(part))?.[1]
+const named = (known: readonly (readonly [part: string, name: string])[], text: string) =>
+  known.find(([part]) => text.includes(part))?.[1]
 
 /** "Firefox on Linux"; for other programs the start of the user agent: "curl/8.17.0". */
 export function programOf(userAgent: string): string {

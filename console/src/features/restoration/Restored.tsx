@@ -1,7 +1,13 @@
 import { useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import { canResumeCluster, clusterResume, type HeldCluster, operationResume, type restorationGet } from '#contract/restoration.ts'
+import {
+  canResumeCluster,
+  clusterResume,
+  type HeldCluster,
+  operationResume,
+  type restorationGet,
+} from '#contract/restoration.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
@@ -20,9 +26,15 @@ const shownFirst = 4
 
 type Restoration = Answer<typeof restorationGet>
 
-const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
+const listed = (names: readonly string[]) =>
+  names.length > 3
+    ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+    : names.join(', ')
 
-/** Text for a cluster on hold after a restore: the state of its servers, and the operations that will resume. */
+/**
+ * Text for a cluster on hold after a restore: the state of its servers, and the operations that
+ * will resume.
+ */
 function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
   const asked =
     unasked.length > 0
@@ -32,10 +44,15 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
         : servers === 1
           ? 'its server answers'
           : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
-  return operations.length === 0 ? asked : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
+  return operations.length === 0
+    ? asked
+    : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
-/** Banner on every page while clusters or operations are on hold after a restore, with buttons to resume them. */
+/**
+ * Banner on every page while clusters or operations are on hold after a restore, with buttons to
+ * resume them.
+ */
 export default function Restored({ of }: { of: Restoration & { restored: object } }) {
   const [all, setAll] = useState(false)
   const { restored, clusters, operations } = of
@@ -46,8 +63,9 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       text: (
         <div className="stack">
           <p>
-            Steelyard then restores {c.name} to its state in the backup of {moment(restored.backup_made_at)}. Later changes of address pools, patches and nodes
-            may be reverted.
+            Steelyard then restores {c.name} to its state in the backup of{' '}
+            {moment(restored.backup_made_at)}. Later changes of address pools, patches and nodes may
+            be reverted.
           </p>
           <p className="t2">{sentence(heldText(c))}.</p>
         </div>
@@ -77,7 +95,8 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       <Alert tone="warn">
         <p>
           <b>
-            Restored from a backup of <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>.
+            Restored from a backup of{' '}
+            <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>.
           </b>{' '}
           Nothing is sent to these until somebody has checked and resumed them.
         </p>
@@ -103,7 +122,13 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
                 {operationTitle(o)}
               </a>
               <span className="grow">by {o.created_by ?? 'Steelyard'}</span>
-              <ActionButton label="Resume" size="small" aria-label={`Resume ${operationTitle(o)}`} can={allowed(serverAdd)} run={() => resumeOperation(o)} />
+              <ActionButton
+                label="Resume"
+                size="small"
+                aria-label={`Resume ${operationTitle(o)}`}
+                can={allowed(serverAdd)}
+                run={() => resumeOperation(o)}
+              />
             </li>
           ))}
         </ul>

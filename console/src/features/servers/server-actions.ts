@@ -1,7 +1,11 @@
 /** Actions on servers, for row menu, page header, bulk bar and ⌘K. */
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
-import { type MachineCommand, machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
+import {
+  type MachineCommand,
+  machineCommandKinds,
+  machineCommands,
+} from '#contract/servers/machine-commands.ts'
 import {
   canConfirmServer,
   canControlServer,
@@ -26,28 +30,56 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { editServerName } from '../../layout/modals.ts'
 import { anyAble, type ItemResult } from './dialogs/bulk.ts'
-import { assignDatacenter, confirmHardware, leaveCluster, removeServers } from './dialogs/dialogs.ts'
+import {
+  assignDatacenter,
+  confirmHardware,
+  leaveCluster,
+  removeServers,
+} from './dialogs/dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
 const renameVerdict = (s: ListedServer): Verdict => all(allowed(serverUpdate), canRenameServer(s))
-export const confirmVerdict = (s: ListedServer): Verdict => all(allowed(serverConfirm), canConfirmServer(s))
-export const talosconfigVerdict = (s: ListedServer): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
+export const confirmVerdict = (s: ListedServer): Verdict =>
+  all(allowed(serverConfirm), canConfirmServer(s))
+export const talosconfigVerdict = (s: ListedServer): Verdict =>
+  all(allowed(serverTalosconfig), canControlServer(s))
 const removeVerdict = (s: ListedServer): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
 /** Refused actions stay visible with the reason. */
 export const serverActions = (s: ListedServer): Action[] => [
-  { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => editServerName({ serverId: s.id, name: s.name }) },
+  {
+    label: 'Rename',
+    icon: 'edit',
+    can: renameVerdict(s),
+    run: () => editServerName({ serverId: s.id, name: s.name }),
+  },
   {
     label: 'Assign datacenter',
     icon: 'datacenter',
     can: all(allowed(serverUpdate), canMoveServer(s)),
     run: () => assignDatacenter({ servers: [s] }),
   },
-  ...only(s.identity.state !== 'confirmed', { label: 'Confirm hardware', icon: 'check', can: confirmVerdict(s), run: () => confirmHardware({ ids: [s.id] }) }),
-  { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
+  ...only(s.identity.state !== 'confirmed', {
+    label: 'Confirm hardware',
+    icon: 'check',
+    can: confirmVerdict(s),
+    run: () => confirmHardware({ ids: [s.id] }),
+  }),
+  {
+    label: 'Talosconfig',
+    icon: 'download',
+    can: talosconfigVerdict(s),
+    run: () => downloadTalosconfig(s),
+  },
   ...machineCommandKinds.map((kind): Action => {
     const { title, icon, danger } = machineCommands[kind]
-    return { label: title, icon, danger, can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)), run: () => command(s, kind) }
+    return {
+      label: title,
+      icon,
+      danger,
+      can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)),
+      run: () => command(s, kind),
+    }
   }),
   {
     label: 'Reset to maintenance',
@@ -56,7 +88,13 @@ export const serverActions = (s: ListedServer): Action[] => [
     can: all(allowed(serverReset), canResetServer(s)),
     run: () => leaveCluster({ way: 'reset', server: s }),
   },
-  { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: removeVerdict(s),
+    run: () => removeServers({ servers: [s] }),
+  },
   // Only for servers in a cluster: for other servers "Remove" does the same.
   ...only(s.cluster !== null, {
     label: 'Remove by force',
@@ -67,9 +105,13 @@ export const serverActions = (s: ListedServer): Action[] => [
   }),
 ]
 
-const idle = (s: ListedServer): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
+const idle = (s: ListedServer): Verdict =>
+  s.operation_id === null ? yes : no('An operation on the server has not ended')
 
-/** Yes if every selected server allows the action, otherwise the first refusal with the server's name. */
+/**
+ * Yes if every selected server allows the action, otherwise the first refusal with the server's
+ * name.
+ */
 function each(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): Verdict {
   for (const s of servers) {
     const verdict = judge(s)
@@ -80,10 +122,15 @@ function each(servers: readonly ListedServer[], judge: (s: ListedServer) => Verd
 
 /** Whether a server is in no cluster. The form for a new cluster checks further conditions. */
 const free = (s: ListedServer): Verdict =>
-  s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
+  s.status === 'maintenance' && s.cluster === null
+    ? yes
+    : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
 /** `done` receives the result of each server. */
-export const bulkActions = (servers: readonly ListedServer[], done: (results: readonly ItemResult[]) => void): Action[] => [
+export const bulkActions = (
+  servers: readonly ListedServer[],
+  done: (results: readonly ItemResult[]) => void,
+): Action[] => [
   {
     label: 'Create cluster',
     icon: 'cluster',
@@ -106,7 +153,9 @@ export const bulkActions = (servers: readonly ListedServer[], done: (results: re
 ]
 
 export const downloadTalosconfig = (s: ListedServer): Promise<unknown> =>
-  download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`).catch((error: unknown) => toast.error(reasonOf(error)))
+  download(serverTalosconfig, { params: { id: s.id } }, `talosconfig-${s.name}.yaml`).catch(
+    (error: unknown) => toast.error(reasonOf(error)),
+  )
 
 const command = (s: ListedServer, kind: MachineCommand): Promise<boolean> => {
   const { title, question, consequence, danger } = machineCommands[kind]
@@ -124,4 +173,6 @@ const command = (s: ListedServer, kind: MachineCommand): Promise<boolean> => {
 }
 
 const inCluster = (s: ListedServer): string =>
-  s.cluster ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.` : ''
+  s.cluster
+    ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.`
+    : ''

@@ -11,24 +11,49 @@ const talos: ListedServer['talos'] = {
   reason: null,
 }
 const identity: ListedServer['identity'] = { state: 'confirmed', uuid: 'u', serial: 's' }
-const server = { status: 'maintenance' as const, cluster: null, talos, ineligible: null, identity, operation_id: null, kubernetes: null }
+const server = {
+  status: 'maintenance' as const,
+  cluster: null,
+  talos,
+  ineligible: null,
+  identity,
+  operation_id: null,
+  kubernetes: null,
+}
 
 describe('the shown state of a server', () => {
   it('a free server shows whether it can be used, or why it is not eligible', () => {
-    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null, trouble: null })
+    expect(statusOf(server)).toEqual({
+      tone: 'idle',
+      word: 'Maintenance',
+      why: 'free to use',
+      more: null,
+      trouble: null,
+    })
     expect(statusOf({ ...server, ineligible: 'The server has no disk' })).toMatchObject({
       why: 'not eligible',
       more: 'The server has no disk',
     })
-    expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
+    expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe(
+      'to be confirmed',
+    )
   })
 
   it('a server shows a warning if others have changed its configuration', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
-    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'changed outside' })
+    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({
+      tone: 'warn',
+      word: 'Ready',
+      why: 'changed outside',
+    })
   })
 
-  const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
+  const silent = {
+    ...talos,
+    reachable: false,
+    unreachable_since: '2026-11-20T12:00:00Z',
+    reason: 'connection refused',
+  }
   const now = Date.parse('2026-11-20T13:00:00Z')
 
   it('an unreachable server shows Unreachable in red beside its status, with time and reason', () => {
@@ -43,18 +68,27 @@ describe('the shown state of a server', () => {
         why: expect.stringMatching(/^since \d\d:\d\d, connection refused$/),
       })
     }
-    expect(contactOf({ ...server, talos: silent }, now)).toEqual({ kind: 'silent', at: talos.last_contact_at })
+    expect(contactOf({ ...server, talos: silent }, now)).toEqual({
+      kind: 'silent',
+      at: talos.last_contact_at,
+    })
   })
 
   it('a server shows Node NotReady if Kubernetes reports its node NotReady, even if Talos answers', () => {
-    const kubernetes = { ready: false, reason: 'Kubelet stopped posting node status', since: '2026-11-20T12:00:00Z' }
+    const kubernetes = {
+      ready: false,
+      reason: 'Kubelet stopped posting node status',
+      since: '2026-11-20T12:00:00Z',
+    }
     expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
       tone: 'danger',
       word: 'Ready',
       trouble: { word: 'Node NotReady' },
       why: expect.stringMatching(/^since \d\d:\d\d, Kubelet stopped posting node status$/),
     })
-    expect(statusOf({ ...server, status: 'ready', kubernetes: { ...kubernetes, ready: null } }, now)).toMatchObject({
+    expect(
+      statusOf({ ...server, status: 'ready', kubernetes: { ...kubernetes, ready: null } }, now),
+    ).toMatchObject({
       tone: 'ok',
       why: 'Kubernetes does not answer',
     })
@@ -62,20 +96,42 @@ describe('the shown state of a server', () => {
 
   it('a busy server shows the stage of Talos', () => {
     expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing')
-    expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
+    expect(
+      statusOf({
+        ...server,
+        status: 'ready',
+        talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' },
+      }).why,
+    ).toBe('kubelet is not healthy')
   })
 
   it('a server that was never contacted looks different from one that never answered', () => {
     const never = { ...talos, last_contact_at: null }
-    expect(contactOf({ ...server, talos: { ...never, reachable: null } })).toEqual({ kind: 'never', silent: false })
-    expect(contactOf({ ...server, talos: { ...never, reachable: false } })).toEqual({ kind: 'never', silent: true })
+    expect(contactOf({ ...server, talos: { ...never, reachable: null } })).toEqual({
+      kind: 'never',
+      silent: false,
+    })
+    expect(contactOf({ ...server, talos: { ...never, reachable: false } })).toEqual({
+      kind: 'never',
+      silent: true,
+    })
     expect(contactOf(server)).toEqual({ kind: 'answered', at: talos.last_contact_at })
   })
 
   it('a silent server with a running operation is shown as away for 15 minutes, then as unreachable', () => {
-    const dark = { ...server, operation_id: 'o', talos: { ...silent, stage: 'installing' as const } }
-    expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
-    expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({ why: 'installing', trouble: null })
+    const dark = {
+      ...server,
+      operation_id: 'o',
+      talos: { ...silent, stage: 'installing' as const },
+    }
+    expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({
+      kind: 'away',
+      at: talos.last_contact_at,
+    })
+    expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({
+      why: 'installing',
+      trouble: null,
+    })
     expect(contactOf(dark, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
     expect(contactOf({ ...dark, operation_id: null }).kind).toBe('silent')
   })

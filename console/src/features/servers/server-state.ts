@@ -1,4 +1,7 @@
-/** Texts of a server's status, contact and identity. An unreachable server keeps its status, with the problem beside it. */
+/**
+ * Texts of a server's status, contact and identity. An unreachable server keeps its status, with
+ * the problem beside it.
+ */
 import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
@@ -26,16 +29,30 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
   upgrading: 'upgrading',
 }
 
-type Stateful = Pick<ListedServer, 'status' | 'cluster' | 'talos' | 'ineligible' | 'identity' | 'operation_id' | 'kubernetes' | 'drift'>
+type Stateful = Pick<
+  ListedServer,
+  | 'status'
+  | 'cluster'
+  | 'talos'
+  | 'ineligible'
+  | 'identity'
+  | 'operation_id'
+  | 'kubernetes'
+  | 'drift'
+>
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
-  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
+  if (s.status === 'deleted')
+    return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
   const word = s.status === 'ready' ? 'Ready' : 'Maintenance'
   const trouble = troubleOf(s, now)
-  if (trouble !== null) return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
+  if (trouble !== null)
+    return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
   const stage = stageWords[s.talos.stage]
-  if (s.status === 'ready' && s.drift) return { tone: 'warn', word, why: 'changed outside', more: null, trouble }
-  if (s.status === 'ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
+  if (s.status === 'ready' && s.drift)
+    return { tone: 'warn', word, why: 'changed outside', more: null, trouble }
+  if (s.status === 'ready')
+    return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
   return { tone: 'idle', word, ...maintenance(s, stage), trouble }
 }
 
@@ -49,7 +66,13 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   if (stage !== null) return only(stage)
   if (s.cluster) return only('reserved')
   if (s.identity.state === 'changed')
-    return { why: 'in doubt', more: s.identity.seen?.uuid === s.identity.uuid ? 'two machines have the same UUID' : 'other hardware answered' }
+    return {
+      why: 'in doubt',
+      more:
+        s.identity.seen?.uuid === s.identity.uuid
+          ? 'two machines have the same UUID'
+          : 'other hardware answered',
+    }
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
   return s.ineligible === null ? only('free to use') : { why: 'not eligible', more: s.ineligible }
 }
@@ -61,16 +84,23 @@ export type Contact =
   | { kind: 'away'; at: string | null }
   | { kind: 'never'; silent: boolean }
 
-export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<ListedServer, 'talos'>, now = Date.now()): Contact {
+export function contactOf(
+  s: Parameters<typeof troubleOf>[0] & Pick<ListedServer, 'talos'>,
+  now = Date.now(),
+): Contact {
   const at = s.talos.last_contact_at
   const isSilent = s.talos.reachable === false
   if (s.status !== 'deleted' && contactStateOf(s, now) === 'away') return { kind: 'away', at }
-  return at === null ? { kind: 'never', silent: isSilent } : { kind: isSilent ? 'silent' : 'answered', at }
+  return at === null
+    ? { kind: 'never', silent: isSilent }
+    : { kind: isSilent ? 'silent' : 'answered', at }
 }
 
 /** Reason of a problem: "since 21:38, connection refused". */
 const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
-  [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
+  [since === null ? null : `since ${moment(since, now)}`, reason]
+    .filter((part) => part !== null)
+    .join(', ')
 
 const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   free: 'In no cluster, and no operation runs on it',

@@ -28,7 +28,10 @@ const { Text, Choose, Check } = fieldsFor<Typed>()
 const read = ({ name, kind, folder, path_style, ...s3 }: Typed) =>
   readBy(NewStore, kind === 'folder' ? { name, kind, folder } : { name, kind, path_style, ...s3 })
 
-/** Adds a store. The server writes a file to it, reads it back and removes it before the store is added. */
+/**
+ * Adds a store. The server writes a file to it, reads it back and removes it before the store is
+ * added.
+ */
 export default function AddStore() {
   const { close } = useDialog()
   const form = useForm({
@@ -47,7 +50,16 @@ export default function AddStore() {
       title="Add store"
       submit="Add store"
       busyText="Testing the store"
-      command={<AsCommand complete={form.read.ok} api={curlOf(storeCreate, {}, form.read.ok ? { ...form.read.body, secret_access_key: '…' } : {})} />}
+      command={
+        <AsCommand
+          complete={form.read.ok}
+          api={curlOf(
+            storeCreate,
+            {},
+            form.read.ok ? { ...form.read.body, secret_access_key: '…' } : {},
+          )}
+        />
+      }
     >
       <Text name="name" label="Name" autoCapitalize="none" />
       <Choose
@@ -59,14 +71,37 @@ export default function AddStore() {
         ]}
       />
       {form.values.kind === 'folder' ? (
-        <Text name="folder" label="Folder" hint="An absolute path inside STEELYARD_STORE_FOLDERS, such as /srv/steelyard" mono autoCapitalize="none" />
+        <Text
+          name="folder"
+          label="Folder"
+          hint="An absolute path inside STEELYARD_STORE_FOLDERS, such as /srv/steelyard"
+          mono
+          autoCapitalize="none"
+        />
       ) : (
         <>
-          <Text name="endpoint" label="Endpoint" hint="Such as https://s3.eu-central-1.amazonaws.com" mono inputMode="url" autoCapitalize="none" />
+          <Text
+            name="endpoint"
+            label="Endpoint"
+            hint="Such as https://s3.eu-central-1.amazonaws.com"
+            mono
+            inputMode="url"
+            autoCapitalize="none"
+          />
           <Text name="region" label="Region" mono autoCapitalize="none" />
           <Text name="bucket" label="Bucket" mono autoCapitalize="none" />
-          <Text name="prefix" label="Prefix" optional hint="Prefix of the name of every file" mono autoCapitalize="none" />
-          <Check name="path_style" label="Put the bucket into the path of the URL, not into the host name" />
+          <Text
+            name="prefix"
+            label="Prefix"
+            optional
+            hint="Prefix of the name of every file"
+            mono
+            autoCapitalize="none"
+          />
+          <Check
+            name="path_style"
+            label="Put the bucket into the path of the URL, not into the host name"
+          />
           <Text name="access_key_id" label="Access key id" mono autoCapitalize="none" />
           <Text name="secret_access_key" label="Secret access key" type="password" />
         </>

@@ -38,11 +38,27 @@ import css from './Backups.module.css'
 
 const takeBackup = dialog(() => import('./TakeBackup.tsx'))
 
-const tones: Readonly<Record<Backup['status'], Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
+const tones: Readonly<Record<Backup['status'], Tone>> = {
+  taking: 'busy',
+  ready: 'ok',
+  failed: 'danger',
+  removing: 'busy',
+}
 
 const backupColumns = listColumns(backupList.list, {
-  taken_at: { fixed: true, card: 'name', width: 130, cell: (b) => <Time at={b.taken_at ?? b.created_at} /> },
-  status: { card: 'state', width: 170, cell: (b) => <StatusReason tone={tones[b.status]} word={sentence(b.status)} why={b.reason} tall /> },
+  taken_at: {
+    fixed: true,
+    card: 'name',
+    width: 130,
+    cell: (b) => <Time at={b.taken_at ?? b.created_at} />,
+  },
+  status: {
+    card: 'state',
+    width: 170,
+    cell: (b) => (
+      <StatusReason tone={tones[b.status]} word={sentence(b.status)} why={b.reason} tall />
+    ),
+  },
   size: { card: 'fact', width: 100 },
   store: { from: 'md', width: 150, cell: (b) => <span className="clip">{b.store.name}</span> },
   key: {
@@ -74,7 +90,8 @@ const schedule: Omit<ScheduleOf, 'can'> = {
   title: 'Backups of Steelyard',
   things: 'backups',
   none: 'No backups are taken automatically. Clusters run on without Steelyard, but its users, clusters and audit log can only be restored from a backup.',
-  save: (body, version) => call(backupScheduleSet, { body }, version === undefined ? {} : { version }),
+  save: (body, version) =>
+    call(backupScheduleSet, { body }, version === undefined ? {} : { version }),
   remove: (version) => call(backupScheduleRemove, {}, { version }),
   refresh: () => invalidate(backupScheduleGet),
   curl: (body) => curlOf(backupScheduleSet, {}, body),
@@ -87,7 +104,15 @@ function Backups({ search, setSearch }: PageProps) {
   })
   const planned = useQuery(query(backupScheduleGet))
   const state = useList(backupList.list, backupColumns, { search, setSearch }, answer)
-  const take = useMemo<Action>(() => ({ label: 'Take a backup', icon: 'add', can: allowed(backupCreate), run: () => takeBackup() }), [])
+  const take = useMemo<Action>(
+    () => ({
+      label: 'Take a backup',
+      icon: 'add',
+      can: allowed(backupCreate),
+      run: () => takeBackup(),
+    }),
+    [],
+  )
   useCommands(
     'Backups',
     useMemo(() => [take], [take]),
@@ -126,9 +151,18 @@ const RestorePanel = () => (
   <Panel title="What a restore takes">
     <div className="stack stack2 fs13 t2">
       <ol className={css['steps']}>
-        <li>A machine with this version of Steelyard or a newer one, and an empty data folder or database.</li>
-        <li>The backup’s file, copied from its store. Its name is in the list, and in the menu of its row.</li>
-        <li>The passphrase. Keep a copy of it away from Steelyard’s machine: without it nobody can open a backup.</li>
+        <li>
+          A machine with this version of Steelyard or a newer one, and an empty data folder or
+          database.
+        </li>
+        <li>
+          The backup’s file, copied from its store. Its name is in the list, and in the menu of its
+          row.
+        </li>
+        <li>
+          The passphrase. Keep a copy of it away from Steelyard’s machine: without it nobody can
+          open a backup.
+        </li>
       </ol>
       <Command command="npm run steelyard -- restore FILE" />
       <p>Clusters are held after a restore, until somebody has looked at each.</p>
@@ -159,7 +193,12 @@ const copyName = async ({ key }: Backup): Promise<void> => {
 
 const backupActions = (backup: Backup): Action[] => [
   { label: 'Copy the name of the file', icon: 'copy', run: () => copyName(backup) },
-  { label: 'Verify', icon: 'check', can: both(allowed(backupVerify), canUseBackup(backup)), run: () => verify(backup) },
+  {
+    label: 'Verify',
+    icon: 'check',
+    can: both(allowed(backupVerify), canUseBackup(backup)),
+    run: () => verify(backup),
+  },
   {
     label: 'Remove',
     icon: 'trash',

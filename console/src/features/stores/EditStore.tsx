@@ -12,17 +12,25 @@ import { readChange, type Typed, valuesOf } from './store-form.ts'
 
 const { Text, Check } = fieldsFor<Typed>()
 
-/** Changes a store. Only what was changed is sent. The server tests the store with the changes before it saves them. */
+/**
+ * Changes a store. Only what was changed is sent. The server tests the store with the changes
+ * before it saves them.
+ */
 export default function EditStore({ store }: { store: Store }) {
   const { close } = useDialog()
   const initial = valuesOf(store)
   const form = useForm({
     initial,
     read: (typed) => readChange(initial, typed),
-    send: (body) => call(storeUpdate, { params: { id: store.id }, body }, { version: store.version }),
+    send: (body) =>
+      call(storeUpdate, { params: { id: store.id }, body }, { version: store.version }),
     done: async ({ name }, body) => {
       await invalidate(storeList)
-      toast.success(Object.keys(body).every((field) => field === 'name') ? `${name} was changed` : `${name} was tested and changed`)
+      toast.success(
+        Object.keys(body).every((field) => field === 'name')
+          ? `${name} was changed`
+          : `${name} was tested and changed`,
+      )
       close()
     },
   })
@@ -37,22 +45,38 @@ export default function EditStore({ store }: { store: Store }) {
       command={
         <AsCommand
           complete={form.read.ok && form.dirty}
-          api={curlOf(storeUpdate, { id: store.id }, { ...body, ...('secret_access_key' in body && { secret_access_key: '…' }) }, { version: store.version })}
+          api={curlOf(
+            storeUpdate,
+            { id: store.id },
+            { ...body, ...('secret_access_key' in body && { secret_access_key: '…' }) },
+            { version: store.version },
+          )}
         />
       }
     >
       <Text name="name" label="Name" autoCapitalize="none" />
       {store.kind === 'folder' ? (
         <p className="fs13 t2">
-          The folder <span className="mono">{store.folder}</span> can’t be changed: add another store instead.
+          The folder <span className="mono">{store.folder}</span> can’t be changed: add another
+          store instead.
         </p>
       ) : (
         <>
           <Text name="endpoint" label="Endpoint" mono inputMode="url" autoCapitalize="none" />
           <Text name="region" label="Region" mono autoCapitalize="none" />
           <Text name="bucket" label="Bucket" mono autoCapitalize="none" />
-          <Text name="prefix" label="Prefix" optional hint="Files don’t move: copy them to a new bucket or prefix first" mono autoCapitalize="none" />
-          <Check name="path_style" label="Put the bucket into the path of the URL, not into the host name" />
+          <Text
+            name="prefix"
+            label="Prefix"
+            optional
+            hint="Files don’t move: copy them to a new bucket or prefix first"
+            mono
+            autoCapitalize="none"
+          />
+          <Check
+            name="path_style"
+            label="Put the bucket into the path of the URL, not into the host name"
+          />
           <Text name="access_key_id" label="Access key id" mono autoCapitalize="none" />
           <Text
             name="secret_access_key"

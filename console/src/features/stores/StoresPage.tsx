@@ -1,6 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ComponentProps, useMemo } from 'react'
-import { type Store, storeCreate, storeList, storePlace, storeRemove, storeTest, storeUpdate } from '#contract/storage/stores.ts'
+import {
+  type Store,
+  storeCreate,
+  storeList,
+  storePlace,
+  storeRemove,
+  storeTest,
+  storeUpdate,
+} from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -28,10 +36,22 @@ const storeColumns = listColumns(storeList.list, {
   name: { fixed: true, card: 'name', width: 170 },
   kind: { card: 'fact', width: 90 },
   place: { from: 'md', cell: (s) => <span className="mono clip">{storePlace(s)}</span> },
-  verified_at: { from: 'md', width: 120, cell: (s) => (s.verified_at === null ? <span className="t3">Never</span> : <Time at={s.verified_at} />) },
+  verified_at: {
+    from: 'md',
+    width: 120,
+    cell: (s) =>
+      s.verified_at === null ? <span className="t3">Never</span> : <Time at={s.verified_at} />,
+  },
   problem: {
     card: 'state',
-    cell: (s) => <StatusReason tone={s.problem === null ? 'ok' : 'danger'} word={s.problem === null ? 'Usable' : 'Not usable'} why={s.problem} tall />,
+    cell: (s) => (
+      <StatusReason
+        tone={s.problem === null ? 'ok' : 'danger'}
+        word={s.problem === null ? 'Usable' : 'Not usable'}
+        why={s.problem}
+        tall
+      />
+    ),
   },
 })
 
@@ -48,9 +68,15 @@ export const StoresPage = (props: PageProps) => (
 )
 
 function Stores({ search, setSearch }: PageProps) {
-  const answer = useQuery({ ...query(storeList, { query: askedOf(storeList, search) }), placeholderData: keepPreviousData })
+  const answer = useQuery({
+    ...query(storeList, { query: askedOf(storeList, search) }),
+    placeholderData: keepPreviousData,
+  })
   const state = useList(storeList.list, storeColumns, { search, setSearch }, answer)
-  const add = useMemo<Action>(() => ({ label: 'Add store', icon: 'add', can: allowed(storeCreate), run: () => addStore() }), [])
+  const add = useMemo<Action>(
+    () => ({ label: 'Add store', icon: 'add', can: allowed(storeCreate), run: () => addStore() }),
+    [],
+  )
   useCommands(
     'Stores',
     useMemo(() => [add], [add]),

@@ -25,7 +25,10 @@ export default function TakeBackup() {
   const stores = data?.items ?? []
   const form = useForm({
     initial: { store_id: '' },
-    read: ({ store_id }: Typed) => (store_id === '' ? { ok: false, fields: { store_id: 'Choose a store' } } : { ok: true, body: { store_id } }),
+    read: ({ store_id }: Typed) =>
+      store_id === ''
+        ? { ok: false, fields: { store_id: 'Choose a store' } }
+        : { ok: true, body: { store_id } },
     send: (body: Typed, key) => call(backupCreate, { body }, { key }),
     done: async () => {
       await invalidate(backupList)
@@ -42,18 +45,28 @@ export default function TakeBackup() {
       command={
         <AsCommand
           complete={form.read.ok}
-          cli={cliOf(['backup', 'take'], { store: stores.find((s) => s.id === form.values.store_id)?.name })}
+          cli={cliOf(['backup', 'take'], {
+            store: stores.find((s) => s.id === form.values.store_id)?.name,
+          })}
           api={curlOf(backupCreate, {}, form.read.ok ? form.read.body : {})}
         />
       }
     >
-      <p className="fs13 t2">The backup contains the database, the key file and the escrow files, encrypted with Steelyard’s passphrase.</p>
+      <p className="fs13 t2">
+        The backup contains the database, the key file and the escrow files, encrypted with
+        Steelyard’s passphrase.
+      </p>
       {data?.items.length === 0 ? (
         <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
           There is no store yet.
         </Alert>
       ) : (
-        <Choose name="store_id" label="Store" placeholder="Choose a store" options={stores.map((s) => ({ value: s.id, text: s.name, more: storePlace(s) }))} />
+        <Choose
+          name="store_id"
+          label="Store"
+          placeholder="Choose a store"
+          options={stores.map((s) => ({ value: s.id, text: s.name, more: storePlace(s) }))}
+        />
       )}
     </FormDialog>
   )

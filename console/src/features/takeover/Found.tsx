@@ -14,15 +14,34 @@ import css from './Takeover.module.css'
 const mono = (text: string) => <span className="mono">{text}</span>
 
 const serverColumns = columns<TakeoverServer>([
-  { id: 'name', head: 'Machine', card: 'name', width: (from) => (from.md ? 190 : 150), cell: (s) => s.name },
+  {
+    id: 'name',
+    head: 'Machine',
+    card: 'name',
+    width: (from) => (from.md ? 190 : 150),
+    cell: (s) => s.name,
+  },
   {
     id: 'role',
     head: 'Role',
     width: 112,
     card: 'fact',
-    cell: (s) => (s.role === null ? <span className="t3">Unknown</span> : s.role === 'control_plane' ? 'Control plane' : 'Worker'),
+    cell: (s) =>
+      s.role === null ? (
+        <span className="t3">Unknown</span>
+      ) : s.role === 'control_plane' ? (
+        'Control plane'
+      ) : (
+        'Worker'
+      ),
   },
-  { id: 'address', head: 'Address', width: 124, card: 'fact', cell: (s) => <span className="mono">{s.address ?? '–'}</span> },
+  {
+    id: 'address',
+    head: 'Address',
+    width: 124,
+    card: 'fact',
+    cell: (s) => <span className="mono">{s.address ?? '–'}</span>,
+  },
   {
     id: 'here',
     head: 'In Steelyard',
@@ -31,7 +50,9 @@ const serverColumns = columns<TakeoverServer>([
       s.problem !== null ? (
         <StatusDot tone="danger">Can't be taken over</StatusDot>
       ) : s.known ? (
-        <a href={paths.server(s.known.id)}>{s.known.name === s.name ? 'Known server' : s.known.name}</a>
+        <a href={paths.server(s.known.id)}>
+          {s.known.name === s.name ? 'Known server' : s.known.name}
+        </a>
       ) : (
         <span className="t2">New</span>
       ),
@@ -44,7 +65,11 @@ interface Choice {
 }
 
 /** The objects that the cluster's Kubernetes has already. Each is kept unless it is ticked. */
-function Existing({ existing, replace, onReplace }: Choice & { existing: readonly ExistingObject[] }) {
+function Existing({
+  existing,
+  replace,
+  onReplace,
+}: Choice & { existing: readonly ExistingObject[] }) {
   if (existing.length === 0) return null
   return (
     <section aria-label="Exists in its Kubernetes already" className="stack stack2">
@@ -58,7 +83,9 @@ function Existing({ existing, replace, onReplace }: Choice & { existing: readonl
                 <Checkbox
                   label="Replace"
                   checked={replace.includes(object)}
-                  onChange={(to) => onReplace(to ? [...replace, object] : replace.filter((one) => one !== object))}
+                  onChange={(to) =>
+                    onReplace(to ? [...replace, object] : replace.filter((one) => one !== object))
+                  }
                 />
               ) : (
                 <span className="t3 fs13">Kept</span>
@@ -73,15 +100,34 @@ function Existing({ existing, replace, onReplace }: Choice & { existing: readonl
 }
 
 /** Shows what the survey found in a cluster that could be taken over. */
-export function Found({ takeover, replace, onReplace, children }: Choice & { takeover: Takeover; children: ReactNode }) {
-  const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks, existing } = takeover
+export function Found({
+  takeover,
+  replace,
+  onReplace,
+  children,
+}: Choice & { takeover: Takeover; children: ReactNode }) {
+  const {
+    name,
+    endpoint,
+    virtual_ip,
+    talos_version,
+    kubernetes_version,
+    pod_cidr,
+    service_cidr,
+    servers,
+    checks,
+    existing,
+  } = takeover
   return (
     <Panel title={name} note={counted(servers.length, 'machine')}>
       <div className="stack stack3">
         <KeyValue
           rows={[
             ['Kubernetes API', mono(endpoint)],
-            ['Endpoint', virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
+            [
+              'Endpoint',
+              virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name',
+            ],
             ['Talos', talos_version],
             ['Kubernetes', `v${kubernetes_version}`],
             ['Pod CIDR', mono(pod_cidr)],
@@ -111,8 +157,21 @@ export function Found({ takeover, replace, onReplace, children }: Choice & { tak
             ),
           )}
           {checks.map((c) => (
-            <li key={`${c.check} ${c.message}`} className={c.ok ? (c.check === 'warning' ? 'c-warn' : undefined) : 'c-danger'}>
-              <Icon name={!c.ok ? 'error' : c.check === 'warning' ? 'alert' : c.check === 'adds' ? 'info' : 'check'} />
+            <li
+              key={`${c.check} ${c.message}`}
+              className={c.ok ? (c.check === 'warning' ? 'c-warn' : undefined) : 'c-danger'}
+            >
+              <Icon
+                name={
+                  !c.ok
+                    ? 'error'
+                    : c.check === 'warning'
+                      ? 'alert'
+                      : c.check === 'adds'
+                        ? 'info'
+                        : 'check'
+                }
+              />
               <span>{c.message}</span>
             </li>
           ))}

@@ -13,7 +13,10 @@ import { blank, readProof, type Typed } from './takeover-form.ts'
 
 const withTalosconfig: Typed = { ...blank, kind: 'talosconfig' }
 
-/** Imports the changed certificate authorities of a cluster whose machines no longer accept Steelyard. */
+/**
+ * Imports the changed certificate authorities of a cluster whose machines no longer accept
+ * Steelyard.
+ */
 export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
   const form = useForm({
@@ -27,8 +30,17 @@ export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
     },
   })
   return (
-    <FormDialog form={form} width="36rem" title={`Import new secrets of ${cluster.name}`} submit="Import" busyText="Querying the machines">
-      <p className="fs13 t2">The secrets are checked against the machines of the cluster before they are stored. Nothing is sent to a machine.</p>
+    <FormDialog
+      form={form}
+      width="36rem"
+      title={`Import new secrets of ${cluster.name}`}
+      submit="Import"
+      busyText="Querying the machines"
+    >
+      <p className="fs13 t2">
+        The secrets are checked against the machines of the cluster before they are stored. Nothing
+        is sent to a machine.
+      </p>
       <ProofFields form={form} />
     </FormDialog>
   )

@@ -11,7 +11,10 @@ import css from './Takeover.module.css'
 
 const importSecrets = dialog<{ cluster: Cluster }>(() => import('./ImportSecrets.tsx'))
 
-/** Notice on a cluster's page while its machines don't accept Steelyard, because somebody else changed the certificate authorities. */
+/**
+ * Notice on a cluster's page while its machines don't accept Steelyard, because somebody else
+ * changed the certificate authorities.
+ */
 export function LockedOut({ clusterId }: { clusterId: string }) {
   const { data: cluster } = useQuery(query(clusterGet, { params: { id: clusterId } }))
   if (!cluster?.locked_out) return null
@@ -23,7 +26,12 @@ export function LockedOut({ clusterId }: { clusterId: string }) {
         Since {moment(since)}.
       </span>
       <div className={css['act']}>
-        <ActionButton label="Import new secrets" size="small" can={allowed(clusterSecretsImport)} run={() => importSecrets({ cluster })} />
+        <ActionButton
+          label="Import new secrets"
+          size="small"
+          can={allowed(clusterSecretsImport)}
+          run={() => importSecrets({ cluster })}
+        />
       </div>
     </Alert>
   )

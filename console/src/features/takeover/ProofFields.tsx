@@ -42,7 +42,14 @@ function SecretFile({ form, name, label, hint, optional = false }: SecretFilePro
         mono
         autoComplete="off"
       />
-      <input ref={picker} type="file" className="sr" tabIndex={-1} aria-label={`File of the ${label.toLowerCase()}`} onChange={(e) => void pick(e)} />
+      <input
+        ref={picker}
+        type="file"
+        className="sr"
+        tabIndex={-1}
+        aria-label={`File of the ${label.toLowerCase()}`}
+        onChange={(e) => void pick(e)}
+      />
       <div className={css['pick']}>
         <ActionButton label="Choose a file" size="small" run={() => picker.current?.click()} />
       </div>
@@ -51,7 +58,13 @@ function SecretFile({ form, name, label, hint, optional = false }: SecretFilePro
 }
 
 /** Fields for the proof of ownership. */
-export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKubeconfig?: boolean }) {
+export function ProofFields({
+  form,
+  withKubeconfig = false,
+}: {
+  form: Of
+  withKubeconfig?: boolean
+}) {
   return (
     <>
       <div className="row">
@@ -67,7 +80,12 @@ export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKu
         />
       </div>
       {form.values.kind === 'secrets' ? (
-        <SecretFile form={form} name="secrets" label="Secrets bundle" hint="secrets.yaml, as talosctl gen secrets writes it" />
+        <SecretFile
+          form={form}
+          name="secrets"
+          label="Secrets bundle"
+          hint="secrets.yaml, as talosctl gen secrets writes it"
+        />
       ) : (
         <>
           <SecretFile
@@ -77,7 +95,13 @@ export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKu
             hint="With the role os:admin. Steelyard uses it to read the secrets from a control plane"
           />
           {withKubeconfig && (
-            <SecretFile form={form} name="kubeconfig" label="Kubeconfig" optional hint="An admin's kubeconfig, to check that it belongs to the same cluster" />
+            <SecretFile
+              form={form}
+              name="kubeconfig"
+              label="Kubeconfig"
+              optional
+              hint="An admin's kubeconfig, to check that it belongs to the same cluster"
+            />
           )}
         </>
       )}

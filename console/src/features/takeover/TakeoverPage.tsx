@@ -24,10 +24,21 @@ import { Problem } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Found } from './Found.tsx'
 import { ProofFields } from './ProofFields.tsx'
-import { blank, type Body, readForm, replacedSentence, replacing, standsInTheWay, type Typed } from './takeover-form.ts'
+import {
+  blank,
+  type Body,
+  readForm,
+  replacedSentence,
+  replacing,
+  standsInTheWay,
+  type Typed,
+} from './takeover-form.ts'
 import css from './Takeover.module.css'
 
-/** Takes over a cluster that was made without Steelyard. A survey first shows what would be taken over. Nothing typed here is stored in the browser. */
+/**
+ * Takes over a cluster that was made without Steelyard. A survey first shows what would be taken
+ * over. Nothing typed here is stored in the browser.
+ */
 export function TakeoverPage() {
   const sites = useQuery(everyDatacenter)
   return sites.data ? <TakeoverForm sites={sites.data.items} /> : <Pending of={sites} rows={6} />
@@ -35,7 +46,11 @@ export function TakeoverPage() {
 
 const { Text, Choose } = fieldsFor<Typed>()
 
-function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; city_name: string }[] }) {
+function TakeoverForm({
+  sites,
+}: {
+  sites: readonly { id: string; code: string; city_name: string }[]
+}) {
   const [last, setLast] = useState<{ body: Body; takeover: Takeover } | null>(null)
   const [replace, setReplace] = useState<readonly ReplaceableObject[]>([])
   const result = useRef<HTMLDivElement>(null)
@@ -50,11 +65,23 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
     },
   })
   // The findings are valid only for the same input.
-  const looked = last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.body) ? last : null
+  const looked =
+    last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.body)
+      ? last
+      : null
   const taking = useForm({
     initial: {},
     read: () =>
-      looked === null ? { ok: false, fields: {} } : { ok: true, body: { ...looked.body, seen: looked.takeover.seen, ...replacing(looked.takeover, replace) } },
+      looked === null
+        ? { ok: false, fields: {} }
+        : {
+            ok: true,
+            body: {
+              ...looked.body,
+              seen: looked.takeover.seen,
+              ...replacing(looked.takeover, replace),
+            },
+          },
     send: (body, key) => call(clusterImport, { body }, { key }),
     done: async ({ cluster }) => {
       await invalidate(clusterList, serverList)
@@ -91,15 +118,20 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
         <Panel title="A cluster that runs already">
           <Form form={form} className="stack stack3">
             <p className="fs13 t2">
-              A cluster made with talosctl or another tool. Steelyard only reads from its machines and sends nothing to them, now or during the takeover. The
-              secrets are stored, encrypted, only when you take the cluster over.
+              A cluster made with talosctl or another tool. Steelyard only reads from its machines
+              and sends nothing to them, now or during the takeover. The secrets are stored,
+              encrypted, only when you take the cluster over.
             </p>
             <ProofFields form={form} withKubeconfig />
             <Text
               name="addresses"
               label="Control planes"
               optional={typed.kind === 'talosconfig'}
-              hint={typed.kind === 'talosconfig' ? 'Default: the endpoints of the talosconfig' : 'The address of one control plane is enough'}
+              hint={
+                typed.kind === 'talosconfig'
+                  ? 'Default: the endpoints of the talosconfig'
+                  : 'The address of one control plane is enough'
+              }
               mono
               placeholder="10.0.4.11"
             />
@@ -110,7 +142,13 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
                 placeholder="Choose a datacenter"
                 options={sites.map((s) => ({ value: s.id, text: s.code, more: s.city_name }))}
               />
-              <Text name="name" label="Name" optional hint="Default: the cluster's own name" autoCapitalize="none" />
+              <Text
+                name="name"
+                label="Name"
+                optional
+                hint="Default: the cluster's own name"
+                autoCapitalize="none"
+              />
             </div>
             <Problem text={form.problem ?? taking.problem} />
             <div className="row wrap">
@@ -127,7 +165,8 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
                 complete={read.ok}
                 cli={cliOf(['cluster', 'import'], {
                   [typed.kind]: file,
-                  kubeconfig: typed.kind === 'talosconfig' && typed.kubeconfig !== '' ? 'kubeconfig' : null,
+                  kubeconfig:
+                    typed.kind === 'talosconfig' && typed.kubeconfig !== '' ? 'kubeconfig' : null,
                   address: typed.addresses.split(/[\s,]+/).filter((a) => a !== ''),
                   datacenter: site?.code,
                   name: typed.name === '' ? null : typed.name,
@@ -143,7 +182,10 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
               {busy ? (
                 <SkeletonRows rows={5} />
               ) : (
-                <p className="fs13 t2">Look at the cluster first. Its machines and versions, and which machines Steelyard already knows, appear here.</p>
+                <p className="fs13 t2">
+                  Look at the cluster first. Its machines and versions, and which machines Steelyard
+                  already knows, appear here.
+                </p>
               )}
             </Panel>
           ) : (

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { blank, readForm, readProof, replacedSentence, replacing, standsInTheWay } from './takeover-form.ts'
+import {
+  blank,
+  readForm,
+  readProof,
+  replacedSentence,
+  replacing,
+  standsInTheWay,
+} from './takeover-form.ts'
 
 const datacenterId = '0198c0de-0000-7000-8000-000000000001'
 
@@ -8,20 +15,47 @@ test('the form requires an address with a secrets bundle, but not with a talosco
     ok: false,
     fields: { addresses: 'Enter the address of a control plane' },
   })
-  expect(readForm({ ...blank, secrets: 'cluster: {}', addresses: '10.0.0.1, 10.0.0.2\n10.0.0.3', datacenter_id: datacenterId })).toEqual({
+  expect(
+    readForm({
+      ...blank,
+      secrets: 'cluster: {}',
+      addresses: '10.0.0.1, 10.0.0.2\n10.0.0.3',
+      datacenter_id: datacenterId,
+    }),
+  ).toEqual({
     ok: true,
-    body: { secrets: 'cluster: {}', addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'], datacenter_id: datacenterId },
-  })
-  expect(readForm({ ...blank, kind: 'talosconfig', talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', datacenter_id: datacenterId })).toEqual(
-    {
-      ok: true,
-      body: { talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', addresses: [], datacenter_id: datacenterId },
+    body: {
+      secrets: 'cluster: {}',
+      addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'],
+      datacenter_id: datacenterId,
     },
-  )
+  })
+  expect(
+    readForm({
+      ...blank,
+      kind: 'talosconfig',
+      talosconfig: 'context: a',
+      kubeconfig: 'kind: Config',
+      name: 'ours',
+      datacenter_id: datacenterId,
+    }),
+  ).toEqual({
+    ok: true,
+    body: {
+      talosconfig: 'context: a',
+      kubeconfig: 'kind: Config',
+      name: 'ours',
+      addresses: [],
+      datacenter_id: datacenterId,
+    },
+  })
 })
 
 test('a missing value is reported at its field, and only the selected kind of file is used', () => {
-  expect(readForm(blank)).toMatchObject({ ok: false, fields: { secrets: 'Choose or paste the secrets bundle', datacenter_id: 'Choose a datacenter' } })
+  expect(readForm(blank)).toMatchObject({
+    ok: false,
+    fields: { secrets: 'Choose or paste the secrets bundle', datacenter_id: 'Choose a datacenter' },
+  })
   expect(readProof({ ...blank, kind: 'talosconfig', secrets: 'typed before' })).toMatchObject({
     ok: false,
     fields: { talosconfig: 'Choose or paste the talosconfig' },
@@ -29,16 +63,34 @@ test('a missing value is reported at its field, and only the selected kind of fi
 })
 
 test("a machine that can't be taken over is named with the reason", () => {
-  const server = { name: 'a', address: null, role: null, uuid: null, serial: null, product: null, talos_version: null, known: null, problem: null }
+  const server = {
+    name: 'a',
+    address: null,
+    role: null,
+    uuid: null,
+    serial: null,
+    product: null,
+    talos_version: null,
+    known: null,
+    problem: null,
+  }
   const checks = [{ check: 'machines', ok: false, message: '1 machine did not answer' }]
-  expect(standsInTheWay({ servers: [server, { ...server, name: 'b', problem: 'connection refused' }], checks })).toBe('b: connection refused')
+  expect(
+    standsInTheWay({
+      servers: [server, { ...server, name: 'b', problem: 'connection refused' }],
+      checks,
+    }),
+  ).toBe('b: connection refused')
   expect(standsInTheWay({ servers: [server], checks })).toBe('1 machine did not answer')
   expect(standsInTheWay({ servers: [server], checks: [] })).toBeNull()
 })
 
 test('a takeover replaces only what was chosen, and says what is lost', () => {
   expect(replacing({ name: 'theirs' }, [])).toEqual({})
-  expect(replacing({ name: 'theirs' }, ['cluster_key'])).toEqual({ replace: ['cluster_key'], confirm: 'theirs' })
+  expect(replacing({ name: 'theirs' }, ['cluster_key'])).toEqual({
+    replace: ['cluster_key'],
+    confirm: 'theirs',
+  })
   expect(replacedSentence(['cluster_key'])).toBe(
     "Its cluster key is deleted and made anew. The offers that use the present key, also those of another Steelyard, can't be proved any more.",
   )

@@ -17,15 +17,31 @@ export interface Typed {
   readonly name: string
 }
 
-export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kubeconfig: '', addresses: '', datacenter_id: '', name: '' }
+export const blank: Typed = {
+  kind: 'secrets',
+  secrets: '',
+  talosconfig: '',
+  kubeconfig: '',
+  addresses: '',
+  datacenter_id: '',
+  name: '',
+}
 
 export type Body = Asked<typeof clusterImportPreview>['body']
 
 /** Reads only the proof of ownership. Also used for clusters that Steelyard already manages. */
-export function readProof({ kind, secrets, talosconfig }: Typed): Read<{ secrets?: string; talosconfig?: string }> {
+export function readProof({
+  kind,
+  secrets,
+  talosconfig,
+}: Typed): Read<{ secrets?: string; talosconfig?: string }> {
   if (kind === 'secrets')
-    return secrets.trim() === '' ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } } : { ok: true, body: { secrets } }
-  return talosconfig.trim() === '' ? { ok: false, fields: { talosconfig: 'Choose or paste the talosconfig' } } : { ok: true, body: { talosconfig } }
+    return secrets.trim() === ''
+      ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } }
+      : { ok: true, body: { secrets } }
+  return talosconfig.trim() === ''
+    ? { ok: false, fields: { talosconfig: 'Choose or paste the talosconfig' } }
+    : { ok: true, body: { talosconfig } }
 }
 
 export function readForm(typed: Typed): Read<Body> {
@@ -33,7 +49,8 @@ export function readForm(typed: Typed): Read<Body> {
   const addresses = typed.addresses.split(/[\s,]+/).filter((address) => address !== '')
   const fields = {
     ...(proof.ok ? {} : proof.fields),
-    ...(typed.kind === 'secrets' && addresses.length === 0 && { addresses: 'Enter the address of a control plane' }),
+    ...(typed.kind === 'secrets' &&
+      addresses.length === 0 && { addresses: 'Enter the address of a control plane' }),
     ...(typed.datacenter_id === '' && { datacenter_id: 'Choose a datacenter' }),
   }
   if (!proof.ok || Object.keys(fields).length > 0) return { ok: false, fields }
@@ -41,7 +58,8 @@ export function readForm(typed: Typed): Read<Body> {
     ok: true,
     body: {
       ...proof.body,
-      ...(typed.kind === 'talosconfig' && typed.kubeconfig.trim() !== '' && { kubeconfig: typed.kubeconfig }),
+      ...(typed.kind === 'talosconfig' &&
+        typed.kubeconfig.trim() !== '' && { kubeconfig: typed.kubeconfig }),
       ...(typed.name !== '' && { name: typed.name }),
       addresses,
       datacenter_id: typed.datacenter_id,
@@ -49,20 +67,33 @@ export function readForm(typed: Typed): Read<Body> {
   }
 }
 
-/** The objects that are replaced, with the name of the cluster that the user typed to confirm it. */
-export const replacing = ({ name }: Pick<Takeover, 'name'>, replace: readonly ReplaceableObject[]) =>
-  replace.length === 0 ? {} : { replace: [...replace], confirm: name }
+/**
+ * The objects that are replaced, with the name of the cluster that the user typed to confirm it.
+ */
+export const replacing = (
+  { name }: Pick<Takeover, 'name'>,
+  replace: readonly ReplaceableObject[],
+) => (replace.length === 0 ? {} : { replace: [...replace], confirm: name })
 
 /** What is lost by a replacement. */
 export const replacedSentence = (replace: readonly ReplaceableObject[]): string =>
   [
     `Its ${replace.map((object) => objectWords[object]).join(' and its ')} ${replace.length === 1 ? 'is' : 'are'} deleted and made anew.`,
-    ...(replace.includes('cluster_key') ? ["The offers that use the present key, also those of another Steelyard, can't be proved any more."] : []),
-    ...(replace.includes('operator_binding') ? ['Whoever has access by the present binding loses it.'] : []),
+    ...(replace.includes('cluster_key')
+      ? [
+          "The offers that use the present key, also those of another Steelyard, can't be proved any more.",
+        ]
+      : []),
+    ...(replace.includes('operator_binding')
+      ? ['Whoever has access by the present binding loses it.']
+      : []),
   ].join(' ')
 
 /** Why the cluster can't be taken over, or null. */
-export function standsInTheWay({ checks, servers }: Pick<Takeover, 'checks' | 'servers'>): string | null {
+export function standsInTheWay({
+  checks,
+  servers,
+}: Pick<Takeover, 'checks' | 'servers'>): string | null {
   const bad = servers.filter((s) => s.problem !== null)
   const failed = checks.find((c) => !c.ok)
   if (bad.length > 0) return `${bad[0]!.name}: ${bad[0]!.problem}`

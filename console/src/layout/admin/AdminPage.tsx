@@ -16,8 +16,17 @@ const pages = [
   { id: 'audit', text: 'Audit log', href: paths.audit() },
 ] as const
 
-/** A page of admins, below the links to the others. Its content renders only for users who may see it. */
-export function AdminPage({ tab, children }: { tab: (typeof pages)[number]['id']; children: ReactNode }) {
+/**
+ * A page of admins, below the links to the others. Its content renders only for users who may see
+ * it.
+ */
+export function AdminPage({
+  tab,
+  children,
+}: {
+  tab: (typeof pages)[number]['id']
+  children: ReactNode
+}) {
   const may = mayManageUsers()
   if (!may.ok) return <NoAccess what="the pages of admins" />
   return (

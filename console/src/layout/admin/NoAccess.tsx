@@ -5,7 +5,10 @@ import { paths } from '../../lib/paths.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 
-/** Shown in place of a page that the user may not see: the user's role, and who can give another one. `what` names the page's content. */
+/**
+ * Shown in place of a page that the user may not see: the user's role, and who can give another
+ * one. `what` names the page's content.
+ */
 export function NoAccess({ what }: { what: string }) {
   const { data: profile } = useQuery(query(profileGet))
   return (
@@ -15,7 +18,8 @@ export function NoAccess({ what }: { what: string }) {
       text={
         profile && (
           <>
-            You are {profile.role === 'viewer' ? 'a' : 'an'} {profile.role}. {whoCan(profile.administrators)}
+            You are {profile.role === 'viewer' ? 'a' : 'an'} {profile.role}.{' '}
+            {whoCan(profile.administrators)}
           </>
         )
       }

@@ -14,7 +14,10 @@ import { cx } from '../../ui/cx.ts'
 import css from './ExtensionPicker.module.css'
 
 /** All extensions of a version in one response, so that the search needs no further requests. */
-const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
+const extensionsQuery = (version: string) => ({
+  ...query(extensionList, { query: { version, per_page: 1000 } }),
+  staleTime: 10 * 60_000,
+})
 
 interface ExtensionPickerProps {
   version: string
@@ -23,8 +26,16 @@ interface ExtensionPickerProps {
   error: string | undefined
 }
 
-/** Picks extensions of a Talos version. The selected extensions, each with a button to remove it, are above a paged search. */
-export function ExtensionPicker({ version, chosen, onChosen, error: refused }: ExtensionPickerProps) {
+/**
+ * Picks extensions of a Talos version. The selected extensions, each with a button to remove it,
+ * are above a paged search.
+ */
+export function ExtensionPicker({
+  version,
+  chosen,
+  onChosen,
+  error: refused,
+}: ExtensionPickerProps) {
   const answer = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
   const { data } = answer
   const [typed, setTyped] = useState('')
@@ -44,7 +55,8 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
     next?.focus()
     onChosen(chosen.filter((n) => n !== name))
   }
-  const toggle = (name: string) => onChosen(chosen.includes(name) ? chosen.filter((n) => n !== name) : [...chosen, name])
+  const toggle = (name: string) =>
+    onChosen(chosen.includes(name) ? chosen.filter((n) => n !== name) : [...chosen, name])
   return (
     <div className={css['extensions']} ref={root}>
       {chosen.length > 0 && (
@@ -52,7 +64,11 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
           {chosen.map((name) => (
             <li key={name} className={gone.includes(name) ? css['gone'] : undefined}>
               {shortName(name)}
-              <button type="button" aria-label={`Remove ${shortName(name)}`} onClick={() => takeOff(name)}>
+              <button
+                type="button"
+                aria-label={`Remove ${shortName(name)}`}
+                onClick={() => takeOff(name)}
+              >
                 <Icon name="close" size={12} />
               </button>
             </li>
@@ -61,8 +77,8 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
       )}
       {gone.length > 0 && (
         <Alert tone="warn">
-          {gone.map(shortName).join(', ')} {gone.length === 1 ? 'is' : 'are'} not available for {version}: no image can be built with{' '}
-          {gone.length === 1 ? 'it' : 'them'}.
+          {gone.map(shortName).join(', ')} {gone.length === 1 ? 'is' : 'are'} not available for{' '}
+          {version}: no image can be built with {gone.length === 1 ? 'it' : 'them'}.
         </Alert>
       )}
       <Problem text={refused} />
@@ -80,15 +96,33 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
       {data === undefined ? (
         <Pending of={answer} rows={perPage} />
       ) : matching.length === 0 ? (
-        <p className="fs13 t2">{data.total === 0 ? `The image factory has no extension for ${version}.` : 'No extension matches.'}</p>
+        <p className="fs13 t2">
+          {data.total === 0
+            ? `The image factory has no extension for ${version}.`
+            : 'No extension matches.'}
+        </p>
       ) : (
         <ul className={css['choice']} aria-label={`Extensions for ${version}`}>
           {matching.slice((page - 1) * perPage, page * perPage).map((e) => (
-            <Row key={e.name} extension={e} on={chosen.includes(e.name)} full={full} onToggle={() => toggle(e.name)} />
+            <Row
+              key={e.name}
+              extension={e}
+              on={chosen.includes(e.name)}
+              full={full}
+              onToggle={() => toggle(e.name)}
+            />
           ))}
         </ul>
       )}
-      {pages > 1 && <Pager page={page} perPage={perPage} total={matching.length} plural="extensions" onPage={setAt} />}
+      {pages > 1 && (
+        <Pager
+          page={page}
+          perPage={perPage}
+          total={matching.length}
+          plural="extensions"
+          onPage={setAt}
+        />
+      )}
       <p className="sr" aria-live="polite">
         {typed === '' ? '' : counted(matching.length, 'extension')}
       </p>
@@ -96,7 +130,17 @@ export function ExtensionPicker({ version, chosen, onChosen, error: refused }: E
   )
 }
 
-function Row({ extension: e, on, full, onToggle }: { extension: Extension; on: boolean; full: boolean; onToggle: () => void }) {
+function Row({
+  extension: e,
+  on,
+  full,
+  onToggle,
+}: {
+  extension: Extension
+  on: boolean
+  full: boolean
+  onToggle: () => void
+}) {
   return (
     <li>
       <Checkbox

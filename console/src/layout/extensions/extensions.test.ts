@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import type { Extension } from '#contract/images.ts'
 import { found, missing, shortName } from './extensions.ts'
 
-const extension = (name: string, description: string): Extension => ({ name: `siderolabs/${name}`, ref: '', author: 'Sidero Labs', description, tier: 'core' })
+const extension = (name: string, description: string): Extension => ({
+  name: `siderolabs/${name}`,
+  ref: '',
+  author: 'Sidero Labs',
+  description,
+  tier: 'core',
+})
 const all = [
   extension('zfs', 'ZFS module'),
   extension('iscsi-tools', 'iSCSI initiator'),

@@ -27,11 +27,18 @@ const Restored = part(() => import('../../features/restoration/Restored.tsx'))
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
   useEffect(() => whenProofNeeded(async () => (await confirmIdentity()) === true), [])
-  // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's Back.
+  // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's
+  // Back.
   useEffect(() => whenPageShown(closeDialogs), [])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return
+      if (
+        event.key.toLowerCase() !== 'k' ||
+        !(event.metaKey || event.ctrlKey) ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return
       event.preventDefault()
       paletteOpen.set((open) => !open)
     }
@@ -77,11 +84,17 @@ function ThemeOfUser() {
   return null
 }
 
-/** Poll interval in ms while something is on hold after a restore. Steelyard contacts servers in the background. */
+/**
+ * Poll interval in ms while something is on hold after a restore. Steelyard contacts servers in the
+ * background.
+ */
 const restoredMs = 5_000
 
 function RestoredBand() {
-  const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? restoredMs : false) })
+  const { data } = useQuery({
+    ...query(restorationGet),
+    refetchInterval: ({ state }) => (state.data?.restored ? restoredMs : false),
+  })
   if (!data?.restored) return null
   return (
     <Suspense fallback={null}>

@@ -48,7 +48,11 @@ test('an error without a message shows the default message', () => {
 })
 
 test('"Try again" drops the failed responses that are cached, so that the page fetches them again', async () => {
-  await queryClient.prefetchQuery({ queryKey: ['serverGet'], queryFn: () => Promise.reject(new Error('away')), retry: false })
+  await queryClient.prefetchQuery({
+    queryKey: ['serverGet'],
+    queryFn: () => Promise.reject(new Error('away')),
+    retry: false,
+  })
   expect(queryClient.getQueryState(['serverGet'])?.status).toBe('error')
   const reset = vi.fn<() => void>()
   render(<FailedPage error={new Error('away')} reset={reset} />)
@@ -59,5 +63,7 @@ test('"Try again" drops the failed responses that are cached, so that the page f
 
 test('the page for unknown paths says what may have happened to the page', () => {
   render(<NotFoundPage />)
-  expect(screen.getByRole('heading').nextElementSibling?.textContent).toBe('The page you are looking for might have been removed, renamed or be unavailable.')
+  expect(screen.getByRole('heading').nextElementSibling?.textContent).toBe(
+    'The page you are looking for might have been removed, renamed or be unavailable.',
+  )
 })

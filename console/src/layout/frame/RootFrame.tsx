@@ -17,11 +17,15 @@ const MissingFrame = ({ error, retry }: MissingProps<object>) => (
 const AppLayout = part(() => import('./AppLayout.tsx'), MissingFrame)
 const PublicFrame = part(() => import('./PublicFrame.tsx'), MissingFrame)
 
-/** The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out frame around the page. */
+/**
+ * The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out
+ * frame around the page.
+ */
 export function RootFrame() {
   const status = useAuthStatus()
   const atSignIn = useStore(place, ({ pathname }) => pathname === paths.signIn)
-  // The shown page may lag behind the URL. A page for signed-in users never appears in the visitors' frame.
+  // The shown page may lag behind the URL. A page for signed-in users never appears in the
+  // visitors' frame.
   const guarded = useStore(shown, (page) => isGuarded(page?.pathname ?? ''))
   const Frame = status === 'signedIn' && (!atSignIn || guarded) ? AppLayout : PublicFrame
   return (
@@ -55,7 +59,11 @@ function ShownPage() {
   const { Page, match, search } = now
   return (
     <Boundary of={now}>
-      <Page params={(match?.params ?? {}) as never} search={search as never} setSearch={setSearch as never} />
+      <Page
+        params={(match?.params ?? {}) as never}
+        search={search as never}
+        setSearch={setSearch as never}
+      />
     </Boundary>
   )
 }
@@ -75,10 +83,19 @@ interface BoundaryState {
 /** Shows an error of its children in their place. */
 export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override state: BoundaryState = { of: this.props.of, failed: null }
-  static getDerivedStateFromError = (error: unknown): Partial<BoundaryState> => ({ failed: { error } })
-  static getDerivedStateFromProps = ({ of }: BoundaryProps, state: BoundaryState): BoundaryState | null => (of === state.of ? null : { of, failed: null })
+  static getDerivedStateFromError = (error: unknown): Partial<BoundaryState> => ({
+    failed: { error },
+  })
+  static getDerivedStateFromProps = (
+    { of }: BoundaryProps,
+    state: BoundaryState,
+  ): BoundaryState | null => (of === state.of ? null : { of, failed: null })
   override render() {
     const { failed } = this.state
-    return failed === null ? this.props.children : <FailedPage error={failed.error} reset={() => this.setState({ failed: null })} />
+    return failed === null ? (
+      this.props.children
+    ) : (
+      <FailedPage error={failed.error} reset={() => this.setState({ failed: null })} />
+    )
   }
 }

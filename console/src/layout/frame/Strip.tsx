@@ -7,7 +7,10 @@ import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { useInstallation } from '../../api/installation.ts'
 import css from './Strip.module.css'
 
-/** The strip at the bottom shows whether the page is live. Its right corner is free for the version label. */
+/**
+ * The strip at the bottom shows whether the page is live. Its right corner is free for the version
+ * label.
+ */
 export function Strip() {
   const { state, lastEventAt, since: sinceAt } = useStore(liveState)
   const installation = useInstallation()
@@ -31,7 +34,10 @@ export function Strip() {
       {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
       <span className="hide-sm">times in {zone()}</span>
       {installation?.simulated && (
-        <span className={css['simulated']} title="The servers here are a simulation: none of them is real hardware">
+        <span
+          className={css['simulated']}
+          title="The servers here are a simulation: none of them is real hardware"
+        >
           Simulated
           {/* On narrow screens the word "servers" is shown only in the state `live`: the texts of other states leave no room. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>

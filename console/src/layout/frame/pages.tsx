@@ -14,14 +14,17 @@ import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
 import { SkeletonRows, StaleBand } from '../../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
-/** Shows that the server has not confirmed the session yet, and until when the confirmation is retried. */
+/**
+ * Shows that the server has not confirmed the session yet, and until when the confirmation is
+ * retried.
+ */
 export function SessionBand() {
   const wait = useStore(undecided)
   return (
     wait && (
       <StaleBand boxed>
-        Your session cannot be confirmed: {wait.reason} Steelyard tries again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts
-        are kept.
+        Your session cannot be confirmed: {wait.reason} Steelyard tries again until{' '}
+        {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts are kept.
       </StaleBand>
     )
   )
@@ -48,7 +51,10 @@ export function PendingPage() {
       {state === 'silent' && since !== null && !saidAbove && (
         <>
           <h1 className="sr">Waiting for an answer</h1>
-          <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as Steelyard answers.</StaleBand>
+          <StaleBand boxed>
+            Steelyard has not answered since {clock(since)}. This page is shown as soon as Steelyard
+            answers.
+          </StaleBand>
         </>
       )}
       <div className={css['pending']}>
@@ -88,7 +94,8 @@ export function NotFoundPage() {
 }
 
 /** Whether an error may be temporary: no response, or a 5xx response. */
-const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
+const mayPass = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
 

@@ -1,6 +1,13 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type AnyList, choicesOf, type FilterKey, type FreeFilter, filtersOf as declaredFilters, type ItemOf } from '#contract/list.ts'
+import {
+  type AnyList,
+  choicesOf,
+  type FilterKey,
+  type FreeFilter,
+  filtersOf as declaredFilters,
+  type ItemOf,
+} from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { isNarrowed, type ListSearch, tableOf, widened } from '../../lib/list-search.ts'
@@ -67,8 +74,8 @@ export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 type Options = OneFilter['options']
 
 /**
- * The filters of a list. A filter without choices offers `options[key]` or, if that is missing, only the value in the URL.
- * Filters that aren't `inline` are behind a button.
+ * The filters of a list. A filter without choices offers `options[key]` or, if that is missing,
+ * only the value in the URL. Filters that aren't `inline` are behind a button.
  */
 function filtersOf(
   { list, search, set }: Pick<ListState<AnyList>, 'list' | 'search' | 'set'>,
@@ -77,9 +84,19 @@ function filtersOf(
 ): OneFilter[] {
   return declaredFilters(list).map(([key, filter]) => {
     const value = search[key] ?? ''
-    const choices = choicesOf(filter)?.map(([choice, words]) => ({ value: choice, text: words ?? sentence(choice) }))
+    const choices = choicesOf(filter)?.map(([choice, words]) => ({
+      value: choice,
+      text: words ?? sentence(choice),
+    }))
     const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])
-    return { label: filter.label, value, options: offered, range: filter.range, onValue: (next) => set({ [key]: next }), tucked: !inline.includes(key) }
+    return {
+      label: filter.label,
+      value,
+      options: offered,
+      range: filter.range,
+      onValue: (next) => set({ [key]: next }),
+      tucked: !inline.includes(key),
+    }
   })
 }
 
@@ -96,15 +113,30 @@ interface ListToolbarProps<L extends AnyList> {
   children: ReactNode
 }
 
-/** The toolbar of a list: search, filters, order, columns, saved views, and the page's own buttons. */
-export function ListToolbar<L extends AnyList>({ state, placeholder, options, inline = [], onFilters, views = 'wide', children }: ListToolbarProps<L>) {
+/**
+ * The toolbar of a list: search, filters, order, columns, saved views, and the page's own buttons.
+ */
+export function ListToolbar<L extends AnyList>({
+  state,
+  placeholder,
+  options,
+  inline = [],
+  onFilters,
+  views = 'wide',
+  children,
+}: ListToolbarProps<L>) {
   const { list, search, setSearch, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
   const saved = <SavedViews list={list} search={search} setSearch={setSearch} />
   return (
     <div className="toolbar">
-      <Search label={`Search ${many}`} placeholder={placeholder} value={search['q'] ?? ''} onValue={(q) => set({ q })} />
+      <Search
+        label={`Search ${many}`}
+        placeholder={placeholder}
+        value={search['q'] ?? ''}
+        onValue={(q) => set({ q })}
+      />
       <Filters filters={filtersOf(state, options, inline)} onOpen={onFilters} />
       {narrow && <SortMenu columns={columns} sort={sort} onSort={(next) => set({ sort: next })} />}
       {narrow && views === 'all' && saved}

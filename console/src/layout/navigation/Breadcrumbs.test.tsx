@@ -23,8 +23,18 @@ afterEach(() => {
 })
 
 const go = (pathname: string, state: 'ready' | 'pending' = 'ready') =>
-  act(() => shown.set({ pathname, search: {}, match: routeAt(pathname), ...(state === 'ready' ? { state, Page: (() => null) as PageView } : { state }) }))
-const links = () => screen.getAllByRole('link').map((link) => [link.getAttribute('aria-label') ?? link.textContent, link.getAttribute('href')])
+  act(() =>
+    shown.set({
+      pathname,
+      search: {},
+      match: routeAt(pathname),
+      ...(state === 'ready' ? { state, Page: (() => null) as PageView } : { state }),
+    }),
+  )
+const links = () =>
+  screen
+    .getAllByRole('link')
+    .map((link) => [link.getAttribute('aria-label') ?? link.textContent, link.getAttribute('href')])
 const last = () => document.querySelector('[aria-current="page"]')?.textContent
 
 test('a page with one crumb has it as heading, with the title from the route; while a page loads, nothing is shown', () => {
@@ -45,21 +55,37 @@ test('a page with several crumbs has a back arrow and a link to every page above
     ['amber-falcon-204', `/infra/servers/${id}`],
   ])
   expect(last()).toBe('Edit Patch p1')
-  expect(screen.getByRole('navigation', { name: 'Breadcrumb' }).textContent).toBe('Servers›amber-falcon-204›Edit Patch p1')
+  expect(screen.getByRole('navigation', { name: 'Breadcrumb' }).textContent).toBe(
+    'Servers›amber-falcon-204›Edit Patch p1',
+  )
 })
 
 test("a server's crumb is its name, at once if a list has it, and never the id while the server is being fetched", () => {
   go(`/infra/servers/${id}`)
   expect([last(), document.title]).toEqual(['', 'Steelyard'])
-  act(() => void client.setQueryData(['servers', {}], { items: [{ id, name: 'amber-falcon-204' }], total: 1 }))
+  act(
+    () =>
+      void client.setQueryData(['servers', {}], {
+        items: [{ id, name: 'amber-falcon-204' }],
+        total: 1,
+      }),
+  )
   expect([last(), document.title]).toEqual(['amber-falcon-204', 'amber-falcon-204 · Steelyard'])
-  act(() => void client.setQueryData(['serverGet', { params: { id } }], { name: 'brisk-heron-077' }))
+  act(
+    () => void client.setQueryData(['serverGet', { params: { id } }], { name: 'brisk-heron-077' }),
+  )
   expect(last()).toBe('brisk-heron-077')
 })
 
 test("the crumb of a server without a name, or of a server that can't be fetched, is its id", async () => {
   go(`/infra/servers/${id}`)
-  await act(() => client.prefetchQuery({ queryKey: ['serverGet', { params: { id } }], queryFn: () => Promise.reject(new Error('gone')), retry: false }))
+  await act(() =>
+    client.prefetchQuery({
+      queryKey: ['serverGet', { params: { id } }],
+      queryFn: () => Promise.reject(new Error('gone')),
+      retry: false,
+    }),
+  )
   expect(last()).toBe(id)
   act(() => void client.setQueryData(['serverGet', { params: { id } }], { name: '' }))
   expect(last()).toBe(id)

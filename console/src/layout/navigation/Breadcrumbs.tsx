@@ -24,14 +24,21 @@ interface Place {
   params: Match['params']
 }
 
-/** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
+/**
+ * The page's title from its route: one crumb is a heading, several are a back arrow and links.
+ * Empty while a page loads.
+ */
 export function Breadcrumbs() {
   const now = useStore(shown)
   const match = now?.match ?? null
-  const places = match === null || now?.state === 'pending' ? [] : crumbsOf(match).map((place): Place => ({ ...place, params: match.params }))
+  const places =
+    match === null || now?.state === 'pending'
+      ? []
+      : crumbsOf(match).map((place): Place => ({ ...place, params: match.params }))
   const n = useStore(pageCount)
   const list = useRef<HTMLOListElement>(null)
-  // On a narrow screen the list scrolls sideways: shows its end, the page itself, also after the screen was turned.
+  // On a narrow screen the list scrolls sideways: shows its end, the page itself, also after the
+  // screen was turned.
   const showEnd = useCallback(() => list.current?.scrollTo({ left: list.current.scrollWidth }), [])
   useEffect(() => {
     window.addEventListener('resize', showEnd)
@@ -72,27 +79,48 @@ export function Breadcrumbs() {
   )
 }
 
-/** What a crumb reads of an object. A capacity commitment has no name of its own: it is known by its server's. */
+/**
+ * What a crumb reads of an object. A capacity commitment has no name of its own: it is known by its
+ * server's.
+ */
 interface Named {
   name?: string
   server?: { name: string }
 }
 const nameOf = (of: Named | undefined): string | undefined => of?.name ?? of?.server?.name
 
-/** The name of an object in the query cache: null while it is fetched, '' if it has none or could not be fetched. */
-function nameIn(client: QueryClient, { query, list }: Exclude<Crumb, string>, id: string): string | null {
+/**
+ * The name of an object in the query cache: null while it is fetched, '' if it has none or could
+ * not be fetched.
+ */
+function nameIn(
+  client: QueryClient,
+  { query, list }: Exclude<Crumb, string>,
+  id: string,
+): string | null {
   const of = client.getQueryState<Named>([query, { params: { id } }])
   if (of?.data !== undefined) return nameOf(of.data) ?? ''
-  const lists = client.getQueriesData<{ items?: readonly (Named & { id: string })[] }>({ queryKey: [list] })
+  const lists = client.getQueriesData<{ items?: readonly (Named & { id: string })[] }>({
+    queryKey: [list],
+  })
   const listed = lists.flatMap(([, page]) => page?.items?.find((one) => one.id === id) ?? [])[0]
   return nameOf(listed) ?? (of?.status === 'error' ? '' : null)
 }
 
-/** `nameIn`, updated when the cache changes. Only reads the cache: a query observer would change how the page's query is fetched. */
+/**
+ * `nameIn`, updated when the cache changes. Only reads the cache: a query observer would change how
+ * the page's query is fetched.
+ */
 function useNameIn(crumb: Crumb, id: string): string | null {
   const client = useQueryClient()
-  const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()), [client])
-  return useSyncExternalStore(subscribe, () => (typeof crumb === 'string' ? null : nameIn(client, crumb, id)))
+  const subscribe = useCallback(
+    (changed: () => void) =>
+      client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()),
+    [client],
+  )
+  return useSyncExternalStore(subscribe, () =>
+    typeof crumb === 'string' ? null : nameIn(client, crumb, id),
+  )
 }
 
 /** The text of a crumb; null while the name of its object is being fetched. */
@@ -103,7 +131,15 @@ function crumbText(crumb: Crumb, params: Match['params'], name: string | null): 
 }
 
 /** `onText` is called when the text has changed. */
-function Text({ place, title = false, onText }: { place: Place; title?: boolean; onText?: () => void }) {
+function Text({
+  place,
+  title = false,
+  onText,
+}: {
+  place: Place
+  title?: boolean
+  onText?: () => void
+}) {
   const { crumb, params } = place
   const text = crumbText(crumb, params, useNameIn(crumb, params['id'] ?? ''))
   useEffect(() => {

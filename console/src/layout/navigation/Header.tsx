@@ -18,7 +18,12 @@ export function Header() {
     <header className={css['head']}>
       <MobileMenu />
       <Breadcrumbs />
-      <button type="button" className={css['search']} aria-keyshortcuts={mac ? 'Meta+K' : 'Control+K'} onClick={() => paletteOpen.set(true)}>
+      <button
+        type="button"
+        className={css['search']}
+        aria-keyshortcuts={mac ? 'Meta+K' : 'Control+K'}
+        onClick={() => paletteOpen.set(true)}
+      >
         <Icon name="search" />
         <span>Go to or do anything</span>
         <Kbd>{mac ? '⌘K' : 'Ctrl K'}</Kbd>

@@ -15,7 +15,10 @@ type Shown = MenuEntry & Partial<Pick<ShownEntry, 'n'>>
 
 const Drawer = onceOpened(() => import('../../ui/overlay/Drawer.tsx'))
 
-/** The menu below `sm`, a drawer that closes on navigation. It contains Log out only while a submenu is open; otherwise Log out is in the profile menu. */
+/**
+ * The menu below `sm`, a drawer that closes on navigation. It contains Log out only while a submenu
+ * is open; otherwise Log out is in the profile menu.
+ */
 export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)
@@ -37,7 +40,9 @@ export function MobileMenu() {
         className={css['button']}
         aria-expanded={open}
         onClick={() => {
-          setSection(entries.find((entry) => entry.current && entry.submenu !== undefined)?.label ?? null)
+          setSection(
+            entries.find((entry) => entry.current && entry.submenu !== undefined)?.label ?? null,
+          )
           setOpen(true)
         }}
       />
@@ -60,7 +65,11 @@ export function MobileMenu() {
           </div>
           <nav aria-label="Sections" className="grow">
             {bySection<Shown>(inside?.submenu ?? entries).map(([section, listed]) => (
-              <div key={section} role={section === null ? undefined : 'group'} aria-label={section ?? undefined}>
+              <div
+                key={section}
+                role={section === null ? undefined : 'group'}
+                aria-label={section ?? undefined}
+              >
                 {section !== null && inside === undefined && (
                   <p className={css['section']} aria-hidden="true">
                     {section}
@@ -68,7 +77,12 @@ export function MobileMenu() {
                 )}
                 {listed.map((entry) =>
                   entry.submenu !== undefined ? (
-                    <button key={entry.label} type="button" className={css['item']} onClick={() => setSection(entry.label)}>
+                    <button
+                      key={entry.label}
+                      type="button"
+                      className={css['item']}
+                      onClick={() => setSection(entry.label)}
+                    >
                       <Icon name={entry.icon} size={20} />
                       {entry.label}
                       <Icon name="chevron-right" className="right" />
@@ -83,7 +97,9 @@ export function MobileMenu() {
                     >
                       <Icon name={entry.icon} size={20} />
                       {entry.label}
-                      {entry.n !== undefined && <span className={css['count']}>{count(entry.n)}</span>}
+                      {entry.n !== undefined && (
+                        <span className={css['count']}>{count(entry.n)}</span>
+                      )}
                     </a>
                   ),
                 )}

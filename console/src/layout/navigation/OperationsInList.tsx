@@ -6,8 +6,17 @@ import { useNow } from '../../lib/time/use-now.ts'
 import { Meter } from '../../ui/pictures/Meter.tsx'
 import css from './RunningOperations.module.css'
 
-/** What each running operation does, with a link to its page, and a link to all operations. `onGo` is called when the user follows a link. */
-export default function OperationsInList({ operations, onGo }: { operations: readonly Operation[]; onGo: () => void }) {
+/**
+ * What each running operation does, with a link to its page, and a link to all operations. `onGo`
+ * is called when the user follows a link.
+ */
+export default function OperationsInList({
+  operations,
+  onGo,
+}: {
+  operations: readonly Operation[]
+  onGo: () => void
+}) {
   return (
     <>
       <ul className={css['list']}>
@@ -32,7 +41,11 @@ export function Running({ operation, onGo }: { operation: Operation; onGo?: () =
         <a className={css['title']} href={paths.operation(operation.id)} onClick={onGo}>
           {title}
         </a>
-        <span className={css['time']}>{operation.started_at === null ? 'waiting' : duration(now - Date.parse(operation.started_at))}</span>
+        <span className={css['time']}>
+          {operation.started_at === null
+            ? 'waiting'
+            : duration(now - Date.parse(operation.started_at))}
+        </span>
       </div>
       {of > 0 && <Meter value={at - 1} of={of} label={`Steps of ${title}`} />}
       <p>

@@ -12,7 +12,10 @@ import css from './RunningOperations.module.css'
 /** The code is loaded when the list is opened. */
 const List = part(() => import('./OperationsInList.tsx'))
 
-/** The header's list of running operations: how many, and what each does. Those that wait for their time are on the pages of their clusters. */
+/**
+ * The header's list of running operations: how many, and what each does. Those that wait for their
+ * time are on the pages of their clusters.
+ */
 export function RunningOperations() {
   const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
   const running = data?.items.filter((o) => !isScheduled(o))
@@ -24,7 +27,11 @@ export function RunningOperations() {
       align="end"
       width="360px"
       trigger={
-        <button type="button" className={css['ops']} aria-label={counted(total, 'running operation')}>
+        <button
+          type="button"
+          className={css['ops']}
+          aria-label={counted(total, 'running operation')}
+        >
           <Spinner className="c-accent" />
           <span className="num">
             {count(total)}

@@ -9,13 +9,18 @@ import { bySection, isAt, type MenuEntry } from './menu.ts'
 import css from './Sidebar.module.css'
 import { type ShownEntry, useMenu } from './use-menu.ts'
 
-/** The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with several pages opens a second column. */
+/**
+ * The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with several pages
+ * opens a second column.
+ */
 export function Sidebar() {
   const entries = useMenu()
   const pathname = useStore(place, (at) => at.pathname)
   const loading = useAuthLoading()
   const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
-  const shown = (entry: ShownEntry) => <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
+  const shown = (entry: ShownEntry) => (
+    <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
+  )
   return (
     <>
       <aside className={css['side']} aria-label="Main">
@@ -25,7 +30,11 @@ export function Sidebar() {
         </a>
         <nav aria-label="Sections">
           {bySection(entries.filter((entry) => !entry.footer)).map(([section, inside]) => (
-            <div key={section} role={section === null ? undefined : 'group'} aria-label={section ?? undefined}>
+            <div
+              key={section}
+              role={section === null ? undefined : 'group'}
+              aria-label={section ?? undefined}
+            >
               {section !== null && (
                 <p className={css['section']} aria-hidden="true">
                   {section}
@@ -37,7 +46,13 @@ export function Sidebar() {
         </nav>
         <div className={css['foot']}>
           {entries.filter((entry) => entry.footer).map(shown)}
-          <button type="button" className={css['item']} title="Log out" aria-busy={loading || undefined} onClick={() => void askAndLogOut()}>
+          <button
+            type="button"
+            className={css['item']}
+            title="Log out"
+            aria-busy={loading || undefined}
+            onClick={() => void askAndLogOut()}
+          >
             <Icon name="log-out" size={20} />
             <span>Log out</span>
           </button>
@@ -54,7 +69,15 @@ export function Sidebar() {
   )
 }
 
-function Entry({ entry, current, n }: { entry: MenuEntry; current: boolean; n?: number | undefined }) {
+function Entry({
+  entry,
+  current,
+  n,
+}: {
+  entry: MenuEntry
+  current: boolean
+  n?: number | undefined
+}) {
   const leads = entry.path ?? entry.href ?? entry.submenu?.[0]?.path
   return (
     <a

@@ -2,7 +2,12 @@ import { expect, test, vi } from 'vitest'
 import { bySection, isAt, menu, type MenuEntry, visible } from './menu.ts'
 
 test('the menu has the specified entries in the specified order, in the section Infrastructure, each with label, icon and path', () => {
-  expect(bySection(menu).map(([section, entries]) => [section, entries.map(({ label, icon, path }) => [label, icon, path])])).toEqual([
+  expect(
+    bySection(menu).map(([section, entries]) => [
+      section,
+      entries.map(({ label, icon, path }) => [label, icon, path]),
+    ]),
+  ).toEqual([
     [
       'Infrastructure',
       [
@@ -28,7 +33,9 @@ test('the build adds the marketplace at the end of the menu, with its one page',
     expect(built.menu.map((entry) => entry.label)).toEqual(labels)
     const marketplace = built.menu.find((entry) => entry.label === 'Marketplace')
     if (marketplace === undefined) continue
-    expect(marketplace.submenu?.map(({ label, path }) => [label, path])).toEqual([['CCs', '/marketplace/ccs']])
+    expect(marketplace.submenu?.map(({ label, path }) => [label, path])).toEqual([
+      ['CCs', '/marketplace/ccs'],
+    ])
     expect(built.isAt(marketplace, '/marketplace/ccs/7')).toBe(true)
     expect(built.visible([marketplace], ['servers:read'])).toEqual([])
   }
@@ -38,7 +45,11 @@ test('the build adds the marketplace at the end of the menu, with its one page',
 test('an entry with a capability is hidden from users without it', () => {
   const entries: MenuEntry[] = [
     { label: 'a', icon: 'server', capability: 'marketplace:read' },
-    { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },
+    {
+      label: 'b',
+      icon: 'grip',
+      submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }],
+    },
   ]
   expect(visible(entries, [])).toEqual([{ label: 'b', icon: 'grip', submenu: [] }])
   expect(visible(entries, ['marketplace:read', 'users:manage'])).toEqual(entries)
@@ -46,5 +57,9 @@ test('an entry with a capability is hidden from users without it', () => {
 
 test('a menu entry is active on all pages below it', () => {
   const servers = menu.find((entry) => entry.label === 'Servers')!
-  expect([isAt(servers, '/infra/servers'), isAt(servers, '/infra/servers/7/create-patch'), isAt(servers, '/infra/servers-old')]).toEqual([true, true, false])
+  expect([
+    isAt(servers, '/infra/servers'),
+    isAt(servers, '/infra/servers/7/create-patch'),
+    isAt(servers, '/infra/servers-old'),
+  ]).toEqual([true, true, false])
 })

@@ -19,7 +19,10 @@ export interface MenuEntry {
   count?: 'datacenters' | 'clusters' | 'servers'
 }
 
-/** `VITE_MENU_MARKETPLACE`: `1` or `true` adds the marketplace to the menu. Default: off. The pages work either way. */
+/**
+ * `VITE_MENU_MARKETPLACE`: `1` or `true` adds the marketplace to the menu. Default: off. The pages
+ * work either way.
+ */
 const setting = import.meta.env.VITE_MENU_MARKETPLACE
 const hasMarketplace = setting === '1' || setting === 'true'
 
@@ -43,16 +46,21 @@ export const menu: readonly MenuEntry[] = [
 export const visible = (entries: readonly MenuEntry[], scopes: readonly string[]): MenuEntry[] =>
   entries
     .filter((entry) => entry.capability === undefined || scopes.includes(entry.capability))
-    .map((entry) => (entry.submenu === undefined ? entry : { ...entry, submenu: visible(entry.submenu, scopes) }))
+    .map((entry) =>
+      entry.submenu === undefined ? entry : { ...entry, submenu: visible(entry.submenu, scopes) },
+    )
 
 /** The label of the section that an entry belongs to; null if it is not in a section. */
 export const sectionOf = ({ path }: Pick<MenuEntry, 'path'>): string | null =>
   Object.entries(sections).find(([above]) => path?.startsWith(`${above}/`))?.[1] ?? null
 
 /** Entries by section, in order. Each section is shown with its label above its entries. */
-export const bySection = <Entry extends MenuEntry>(entries: readonly Entry[]): [string | null, Entry[]][] => [...Map.groupBy(entries, sectionOf)]
+export const bySection = <Entry extends MenuEntry>(
+  entries: readonly Entry[],
+): [string | null, Entry[]][] => [...Map.groupBy(entries, sectionOf)]
 
 /** Whether a page is at or below an entry. */
 export const isAt = (entry: MenuEntry, pathname: string): boolean =>
-  (entry.path !== undefined && (pathname === entry.path || pathname.startsWith(`${entry.path}/`))) ||
+  (entry.path !== undefined &&
+    (pathname === entry.path || pathname.startsWith(`${entry.path}/`))) ||
   (entry.submenu?.some((below) => isAt(below, pathname)) ?? false)

@@ -27,20 +27,34 @@ const entries = [
 vi.mock('./use-menu.ts', () => ({ useMenu: () => entries }))
 vi.mock('./Breadcrumbs.tsx', () => ({ Breadcrumbs: () => null }))
 vi.mock('./RunningOperations.tsx', () => ({ RunningOperations: () => null }))
-vi.mock('../search/commands.ts', () => ({ paletteOpen: { set: () => undefined }, useThemeAction: () => ({ label: 'Light theme' }) }))
+vi.mock('../search/commands.ts', () => ({
+  paletteOpen: { set: () => undefined },
+  useThemeAction: () => ({ label: 'Light theme' }),
+}))
 let user: { email: string; name: string } | null = null
-vi.mock('../../api/session.ts', async (original) => ({ ...(await original<object>()), useUser: () => user }))
+vi.mock('../../api/session.ts', async (original) => ({
+  ...(await original<object>()),
+  useUser: () => user,
+}))
 
 afterEach(cleanup)
 
 test('the sidebar shows footer entries at its foot above Log out, and a submenu in a second column', () => {
   render(<Sidebar />)
   const sections = within(screen.getByRole('navigation', { name: 'Sections' }))
-  expect(sections.getAllByRole('link').map((link) => link.getAttribute('title'))).toEqual(['Servers', 'Section'])
+  expect(sections.getAllByRole('link').map((link) => link.getAttribute('title'))).toEqual([
+    'Servers',
+    'Section',
+  ])
   const foot = screen.getByRole('button', { name: 'Log out' }).parentElement!
-  expect(within(foot).getByRole('link', { name: 'Help' }).getAttribute('href')).toBe('https://docs.example.com')
+  expect(within(foot).getByRole('link', { name: 'Help' }).getAttribute('href')).toBe(
+    'https://docs.example.com',
+  )
   const submenu = within(screen.getByRole('navigation', { name: 'Pages of the section' }))
-  expect(submenu.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/section/first', '/section/second'])
+  expect(submenu.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual([
+    '/section/first',
+    '/section/second',
+  ])
 })
 
 test('the drawer lists the entries, opens a submenu with a back button, has Log out only there, and closes on navigation', async () => {

@@ -6,11 +6,21 @@ import { place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { isAt, menu, visible } from './menu.ts'
 
-/** The menu entries that this user may see, each with its number and whether it is the current one. */
+/**
+ * The menu entries that this user may see, each with its number and whether it is the current one.
+ */
 export function useMenu() {
   const pathname = useStore(place, (at) => at.pathname)
   const { data } = useQuery(query(overviewGet))
-  const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
-  return visible(menu, heldScopes() ?? []).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
+  const counts = {
+    datacenters: data?.capacity.filter((c) => c.datacenter !== null).length,
+    clusters: data?.clusters.total,
+    servers: data?.servers.total,
+  }
+  return visible(menu, heldScopes() ?? []).map((entry) => ({
+    ...entry,
+    current: isAt(entry, pathname),
+    n: entry.count && counts[entry.count],
+  }))
 }
 export type ShownEntry = ReturnType<typeof useMenu>[number]

@@ -20,11 +20,18 @@ interface HeldUpProps {
   children: ReactNode
 }
 
-/** The log of the server that a phase waits for: live while the server responds, else from the time of the failure. */
+/**
+ * The log of the server that a phase waits for: live while the server responds, else from the time
+ * of the failure.
+ */
 export function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProps) {
   return (
     <>
-      {failed ? <KeptLog clusterId={clusterId} server={server} sent={sent} /> : <LiveLog server={server} />}
+      {failed ? (
+        <KeptLog clusterId={clusterId} server={server} sent={sent} />
+      ) : (
+        <LiveLog server={server} />
+      )}
       <div className="row wrap">
         {children}
         <a className="fs13" href={paths.server(server.node_id, 'logs')}>
@@ -37,7 +44,10 @@ export function HeldUp({ clusterId, server, failed, sent, children }: HeldUpProp
 
 const tail = 6
 
-/** The last log lines of the server that a phase waits for. A server that is installing Talos doesn't respond, so no lines are shown. */
+/**
+ * The last log lines of the server that a phase waits for. A server that is installing Talos
+ * doesn't respond, so no lines are shown.
+ */
 function LiveLog({ server }: { server: { node_id: string; name: string } }) {
   const { data, isError } = useQuery({
     ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'kernel' } }),
@@ -56,12 +66,27 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
 }
 
 /** The last lines of the boot in which the server failed. Its current log is from a later boot. */
-function KeptLog({ clusterId, server, sent }: { clusterId: string; server: { node_id: string; name: string }; sent: boolean }) {
-  const { data, error } = useQuery(query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }))
+function KeptLog({
+  clusterId,
+  server,
+  sent,
+}: {
+  clusterId: string
+  server: { node_id: string; name: string }
+  sent: boolean
+}) {
+  const { data, error } = useQuery(
+    query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }),
+  )
   if (data === undefined) return error ? <div className="t2">{reasonOf(error)}</div> : null
   if (data.log === null && !sent) return null
   if (data.log === null)
-    return <div className="t2">The log of the failure is lost: Talos keeps logs in memory, and this one could not be read before the server restarted.</div>
+    return (
+      <div className="t2">
+        The log of the failure is lost: Talos keeps logs in memory, and this one could not be read
+        before the server restarted.
+      </div>
+    )
   return (
     <Lines name={server.name} lines={data.log.lines}>
       <span className="t3">
@@ -79,14 +104,27 @@ const atItsEnd = (log: HTMLElement | null): void => {
   if (log) log.scrollTop = log.scrollHeight
 }
 
-function Lines({ name, lines, children }: { name: string; lines: readonly string[]; children: ReactNode }) {
+function Lines({
+  name,
+  lines,
+  children,
+}: {
+  name: string
+  lines: readonly string[]
+  children: ReactNode
+}) {
   return (
     <>
       <div className={css['loghead']}>
         <b>{name}</b> <span className="t3">kernel</span>
         <span className="right">{children}</span>
       </div>
-      <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${name}`} ref={atItsEnd}>
+      <pre
+        className={css['log']}
+        tabIndex={0}
+        aria-label={`Last log lines of ${name}`}
+        ref={atItsEnd}
+      >
         {lines.map(logLine).join('\n')}
       </pre>
     </>

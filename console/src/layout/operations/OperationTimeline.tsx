@@ -1,6 +1,12 @@
 import { type ReactNode, useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
-import { hasEnded, isScheduled, type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import {
+  hasEnded,
+  isScheduled,
+  type Operation,
+  operationTitle,
+  type Step,
+} from '#contract/operations.ts'
 import { count } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
@@ -44,8 +50,17 @@ const firstOpen = (steps: readonly Step[]): number =>
     steps.findIndex((s) => s.status !== 'done' && s.status !== 'skipped'),
   )
 
-/** An operation's steps, live, with its actions. The steps of a cluster's operation are grouped into phases. */
-export function OperationTimeline({ operation, cluster, saidAbove, ownPage = false, children }: OperationTimelineProps) {
+/**
+ * An operation's steps, live, with its actions. The steps of a cluster's operation are grouped into
+ * phases.
+ */
+export function OperationTimeline({
+  operation,
+  cluster,
+  saidAbove,
+  ownPage = false,
+  children,
+}: OperationTimelineProps) {
   const running = !hasEnded(operation)
   const now = useNow(running)
   const [all, setAll] = useState(false)
@@ -53,15 +68,20 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
   const members = cluster === undefined ? [] : [...cluster.servers, ...cluster.former_servers]
   // A change runs server by server, so a grouping by phase would hide the order of its steps.
   const inPhases = operation.target.kind === 'cluster' && !isClusterChange(operation.kind)
-  const phases = inPhases ? phasesOf(operation.steps, members, !running, operation.created_at) : null
+  const phases = inPhases
+    ? phasesOf(operation.steps, members, !running, operation.created_at)
+    : null
   const steps =
     phases?.map((phase) => ofPhase(phase, operation, cluster)) ??
-    operation.steps.map((step, i, all) => ofStep(step, i === 0 ? operation : all[i - 1]!, !running, members))
+    operation.steps.map((step, i, all) =>
+      ofStep(step, i === 0 ? operation : all[i - 1]!, !running, members),
+    )
   const { at, of } = phases === null ? stepCount(operation.steps) : phaseCount(phases)
   const took = duration(tookMs(operation, now))
   const matrices = matricesOf(operation, members, !running)
   const hasSide = matrices.length > 0 || Boolean(children)
-  const from = all || steps.length <= shownFirst ? 0 : Math.max(0, firstOpen(operation.steps) - shownBefore)
+  const from =
+    all || steps.length <= shownFirst ? 0 : Math.max(0, firstOpen(operation.steps) - shownBefore)
   const shown = all ? steps : steps.slice(from, from + shownFirst)
   const progress = of === 0 ? `${took} so far` : `step ${count(at)} of ${count(of)}, ${took} so far`
   const result = `${operationSaid(operation).word.toLowerCase()}${hasBegun(operation) ? ` in ${took}` : ''}, ${moment(operation.created_at)}`
@@ -71,12 +91,25 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
       <div className={hasSide ? css['cols'] : undefined}>
         <Panel
           title={ownPage ? title : <a href={paths.operation(operation.id)}>{title}</a>}
-          note={<span className="num">{!running ? result : isScheduled(operation) ? 'not started' : progress}</span>}
+          note={
+            <span className="num">
+              {!running ? result : isScheduled(operation) ? 'not started' : progress}
+            </span>
+          }
           actions={operationActions(operation, cluster).map((action, i) => (
-            <ActionButton key={action.label} {...action} size="small" {...(operation.status === 'failed' && i === 0 && { kind: 'primary' })} />
+            <ActionButton
+              key={action.label}
+              {...action}
+              size="small"
+              {...(operation.status === 'failed' && i === 0 && { kind: 'primary' })}
+            />
           ))}
         >
-          {steps.length === 0 ? <p className="fs13 t2">This operation has no steps.</p> : <Timeline label={title} steps={shown} first={from + 1} />}
+          {steps.length === 0 ? (
+            <p className="fs13 t2">This operation has no steps.</p>
+          ) : (
+            <Timeline label={title} steps={shown} first={from + 1} />
+          )}
           {shown.length < steps.length && (
             <Button size="small" kind="ghost" onClick={() => setAll(true)}>
               Show all {count(steps.length)} steps
@@ -119,15 +152,28 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
 
 /** The current step, counted from 1, and the number of steps. */
 const stepCount = (steps: readonly Step[]) => ({
-  at: Math.min(steps.length, steps.filter((s) => s.status !== 'todo' && s.status !== 'running' && s.status !== 'waiting').length + 1),
+  at: Math.min(
+    steps.length,
+    steps.filter((s) => s.status !== 'todo' && s.status !== 'running' && s.status !== 'waiting')
+      .length + 1,
+  ),
   of: steps.length,
 })
 
 /** Why the operation waits, failed or was cancelled, unless the page shows it elsewhere. */
-function Outcome({ operation, cluster, saidAbove }: Pick<OperationTimelineProps, 'operation' | 'cluster' | 'saidAbove'>) {
+function Outcome({
+  operation,
+  cluster,
+  saidAbove,
+}: Pick<OperationTimelineProps, 'operation' | 'cluster' | 'saidAbove'>) {
   const { status, reason, steps } = operation
   const isPast = status === 'failed' && hasBegun(operation) && !isCurrent(operation, cluster)
-  if (isPast && !isClusterChange(operation.kind)) return <Alert tone="info">{continued(operation)}. The steps are shown as they were at the failure.</Alert>
+  if (isPast && !isClusterChange(operation.kind))
+    return (
+      <Alert tone="info">
+        {continued(operation)}. The steps are shown as they were at the failure.
+      </Alert>
+    )
   if (reason === saidAbove) return null
   if (status === 'failed')
     return (
@@ -143,36 +189,56 @@ function Outcome({ operation, cluster, saidAbove }: Pick<OperationTimelineProps,
         <b>The operation was cancelled.</b> {reason}
       </Alert>
     )
-  return steps.some((s) => s.reason === reason) ? null : <Alert tone={isScheduled(operation) ? 'info' : 'warn'}>{reason}</Alert>
+  return steps.some((s) => s.reason === reason) ? null : (
+    <Alert tone={isScheduled(operation) ? 'info' : 'warn'}>{reason}</Alert>
+  )
 }
 
 function ofPhase(phase: Phase, operation: Operation, cluster: Cluster | undefined): TimelineStep {
   const { progress, held, ...rest } = phase
-  const isHeld = held !== null && cluster !== undefined && (phase.state === 'failed' || phase.state === 'waiting')
+  const isHeld =
+    held !== null &&
+    cluster !== undefined &&
+    (phase.state === 'failed' || phase.state === 'waiting')
   return {
     ...rest,
     reason: whyOf(phase),
     ...(progress !== null && { progress }),
     ...(isHeld && {
       more: (
-        <HeldUp clusterId={cluster.id} server={held} failed={phase.state === 'failed'} sent={!/\/(?:config|apply)$/.test(phase.key)}>
-          {phase.state === 'failed' && isCurrent(operation, cluster) && operation.kind !== 'clusterDelete' && (
-            <ActionButton
-              label="Replace server"
-              size="small"
-              icon="swap"
-              can={allowed(clusterServerReplace)}
-              run={() => void replaceServer({ cluster, server: held })}
-            />
-          )}
+        <HeldUp
+          clusterId={cluster.id}
+          server={held}
+          failed={phase.state === 'failed'}
+          sent={!/\/(?:config|apply)$/.test(phase.key)}
+        >
+          {phase.state === 'failed' &&
+            isCurrent(operation, cluster) &&
+            operation.kind !== 'clusterDelete' && (
+              <ActionButton
+                label="Replace server"
+                size="small"
+                icon="swap"
+                can={allowed(clusterServerReplace)}
+                run={() => void replaceServer({ cluster, server: held })}
+              />
+            )}
         </HeldUp>
       ),
     }),
   }
 }
 
-/** A step that was skipped has no times, and no reason that was shown before it: a cancel skips many steps. `before`: the previous step, or the operation. */
-function ofStep(s: Step, before: Pick<Step, 'reason'>, isOver: boolean, members: readonly Member[]): TimelineStep {
+/**
+ * A step that was skipped has no times, and no reason that was shown before it: a cancel skips many
+ * steps. `before`: the previous step, or the operation.
+ */
+function ofStep(
+  s: Step,
+  before: Pick<Step, 'reason'>,
+  isOver: boolean,
+  members: readonly Member[],
+): TimelineStep {
   const isSkipped = s.status === 'skipped'
   const isRepeated = isSkipped && before.reason === s.reason
   return {

@@ -13,13 +13,23 @@ const ways: readonly (readonly string[])[] = [
 ]
 
 /**
- * A matrix of the servers that leave the cluster and a matrix of the servers that join it. A matrix without servers is left out. Columns are steps, rows are
- * servers; a cell is undefined if the step doesn't apply to the server.
+ * A matrix of the servers that leave the cluster and a matrix of the servers that join it. A matrix
+ * without servers is left out. Columns are steps, rows are servers; a cell is undefined if the step
+ * doesn't apply to the server.
  */
-export const matricesOf = (operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) =>
+export const matricesOf = (
+  operation: Pick<Operation, 'steps'>,
+  members: readonly Member[],
+  isOver = false,
+) =>
   ways.map((way) => matrixOf(way, operation, members, isOver)).filter(({ rows }) => rows.length > 0)
 
-function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver: boolean) {
+function matrixOf(
+  way: readonly string[],
+  operation: Pick<Operation, 'steps'>,
+  members: readonly Member[],
+  isOver: boolean,
+) {
   const places = way.filter((place) => operation.steps.some((s) => s.key.startsWith(`${place}/`)))
   const of = new Map(operation.steps.map((s) => [s.key, s]))
   return {
@@ -30,7 +40,9 @@ function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, m
       return [
         {
           member,
-          cells: steps.map((s) => (s ? { state: atRest(s.status, isOver), reason: s.reason } : undefined)),
+          cells: steps.map((s) =>
+            s ? { state: atRest(s.status, isOver), reason: s.reason } : undefined,
+          ),
           hot: heat(steps, isOver),
         },
       ]
@@ -38,14 +50,27 @@ function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, m
   }
 }
 
-/** How to highlight a server's row: `failed` if a step failed, `waiting` if a step is waiting and has had more than one attempt. */
-function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' | 'waiting' | undefined {
+/**
+ * How to highlight a server's row: `failed` if a step failed, `waiting` if a step is waiting and
+ * has had more than one attempt.
+ */
+function heat(
+  steps: readonly (Step | undefined)[],
+  isOver: boolean,
+): 'failed' | 'waiting' | undefined {
   if (steps.some((s) => s?.status === 'failed')) return 'failed'
-  return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined
+  return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1)
+    ? 'waiting'
+    : undefined
 }
 
-/** Prefix of Talos's log lines: "2026-…Z …" in services, "user: warning: [2026-…Z]: [talos] …" in the kernel log. */
-const linePrefix = /^(?:[a-z]+: +[a-z]+: +)?\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(?:\]:)? +(?:\[talos\] +)?/
+/**
+ * Prefix of Talos's log lines: "2026-…Z …" in services, "user: warning: [2026-…Z]: [talos] …" in
+ * the kernel log.
+ */
+const linePrefix =
+  /^(?:[a-z]+: +[a-z]+: +)?\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(?:\]:)? +(?:\[talos\] +)?/
 
 /** A log line beside a step, with only the time of day. */
-export const logLine = (line: string): string => line.replace(linePrefix, (_, at: string) => `${clock(at)} `)
+export const logLine = (line: string): string =>
+  line.replace(linePrefix, (_, at: string) => `${clock(at)} `)

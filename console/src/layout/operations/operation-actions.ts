@@ -25,11 +25,17 @@ import { retryWithDisks, showClusterKey } from '../modals.ts'
 import { refreshOperations } from './operation-queries.ts'
 import { cancelText, hasBegun } from './operation-state.ts'
 
-/** Why a failed operation can't be retried: a newer operation of the cluster has begun. A later change of a cluster doesn't continue an earlier one. */
+/**
+ * Why a failed operation can't be retried: a newer operation of the cluster has begun. A later
+ * change of a cluster doesn't continue an earlier one.
+ */
 export const continued = ({ kind }: Pick<Operation, 'kind'>): string =>
-  isClusterChange(kind) ? 'Another operation of the cluster has begun since' : 'A later operation has continued this operation'
+  isClusterChange(kind)
+    ? 'Another operation of the cluster has begun since'
+    : 'A later operation has continued this operation'
 
-export const isClusterChange = (kind: Operation['kind']): kind is keyof typeof changeTable => Object.hasOwn(changeTable, kind)
+export const isClusterChange = (kind: Operation['kind']): kind is keyof typeof changeTable =>
+  Object.hasOwn(changeTable, kind)
 
 /**
  * Whether the operation can be retried: not if a newer operation of the cluster has continued it.
@@ -41,7 +47,9 @@ export const isCurrent = (o: Operation, cluster: Cluster | undefined): boolean =
 /** Whether the user holds the scope for changing what the operation is about. */
 function mayChange({ kind }: Operation): Verdict {
   const held = heldScopes()
-  return held === null ? allowed(operationCancel) : permits(held, `${operationTable[kind].scope}:write`)
+  return held === null
+    ? allowed(operationCancel)
+    : permits(held, `${operationTable[kind].scope}:write`)
 }
 
 async function retry(operation: Operation): Promise<void> {
@@ -82,10 +90,19 @@ const cancel = (operation: Operation): Promise<boolean> =>
     },
   })
 
-/** Retry of a failed operation, a new plan of a change that stopped, cancel of a running one, or the key of a created cluster. A deletion of a cluster can't be cancelled. */
+/**
+ * Retry of a failed operation, a new plan of a change that stopped, cancel of a running one, or the
+ * key of a created cluster. A deletion of a cluster can't be cancelled.
+ */
 export const operationActions = (o: Operation, cluster: Cluster | undefined): Action[] => [
   ...(o.status === 'done' && o.kind === 'clusterCreate' && cluster !== undefined
-    ? [{ label: 'Show cluster key', icon: 'key' as const, run: () => showClusterKey({ clusterIds: [cluster.id] }) }]
+    ? [
+        {
+          label: 'Show cluster key',
+          icon: 'key' as const,
+          run: () => showClusterKey({ clusterIds: [cluster.id] }),
+        },
+      ]
     : []),
   ...only(o.status === 'failed' && (hasBegun(o) || !isClusterChange(o.kind)), {
     label: 'Retry',
@@ -93,10 +110,24 @@ export const operationActions = (o: Operation, cluster: Cluster | undefined): Ac
     can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued(o))),
     run: () => retry(o),
   }),
-  ...(isClusterChange(o.kind) && cluster !== undefined && (o.status === 'cancelled' || o.status === 'failed')
-    ? [{ label: 'Plan again', icon: 'edit' as const, can: mayChange(o), to: paths.changeCluster(cluster.id, changeTable[o.kind].change) }]
+  ...(isClusterChange(o.kind) &&
+  cluster !== undefined &&
+  (o.status === 'cancelled' || o.status === 'failed')
+    ? [
+        {
+          label: 'Plan again',
+          icon: 'edit' as const,
+          can: mayChange(o),
+          to: paths.changeCluster(cluster.id, changeTable[o.kind].change),
+        },
+      ]
     : []),
-  ...only(o.halted === true, { label: 'Resume', icon: 'refresh', can: mayChange(o), run: () => resume(o) }),
+  ...only(o.halted === true, {
+    label: 'Resume',
+    icon: 'refresh',
+    can: mayChange(o),
+    run: () => resume(o),
+  }),
   ...only(!hasEnded(o) && o.kind !== 'clusterDelete', {
     label: 'Cancel',
     danger: true,

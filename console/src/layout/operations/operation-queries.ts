@@ -14,4 +14,13 @@ export const operationsQuery = (search: ListSearch) => ({
 
 /** Refetches operations, and what they change. */
 export const refreshOperations = (): Promise<unknown> =>
-  invalidate(operationList, operationGet, clusterList, clusterGet, clusterSubnets, serverList, serverGet, subnetList)
+  invalidate(
+    operationList,
+    operationGet,
+    clusterList,
+    clusterGet,
+    clusterSubnets,
+    serverList,
+    serverGet,
+    subnetList,
+  )

@@ -25,24 +25,42 @@ test('a running operation shows its current step, a failed one the reason of the
     why: step('reset/a', 'running').title,
   })
   expect(operationSaid(operation({ status: 'pending', started_at: null })).why).toBeNull()
-  expect(operationSaid(operation({ status: 'failed', steps: [step('reset/a', 'failed', { reason: 'no answer' })] }))).toEqual({
+  expect(
+    operationSaid(
+      operation({ status: 'failed', steps: [step('reset/a', 'failed', { reason: 'no answer' })] }),
+    ),
+  ).toEqual({
     tone: 'danger',
     word: 'Failed',
     why: 'no answer',
   })
-  expect(operationSaid(operation({ status: 'done' }))).toEqual({ tone: 'ok', word: 'Done', why: null })
+  expect(operationSaid(operation({ status: 'done' }))).toEqual({
+    tone: 'ok',
+    word: 'Done',
+    why: null,
+  })
 })
 
 test('a scheduled change that is refused before its first step has not begun, although it has ended', () => {
   const ended = { status: 'failed', started_at: at, ended_at: at } as const
-  expect(hasBegun(operation({ ...ended, steps: [step('drain/a', 'skipped'), step('drain/b', 'todo')] }))).toBe(false)
-  expect(hasBegun(operation({ ...ended, steps: [step('drain/a', 'done'), step('drain/b', 'skipped')] }))).toBe(true)
+  expect(
+    hasBegun(operation({ ...ended, steps: [step('drain/a', 'skipped'), step('drain/b', 'todo')] })),
+  ).toBe(false)
+  expect(
+    hasBegun(operation({ ...ended, steps: [step('drain/a', 'done'), step('drain/b', 'skipped')] })),
+  ).toBe(true)
 })
 
 test('an operation links to the page of its target', () => {
   expect(targetPage(operation({}))).toBe('/infra/servers/s')
-  expect(targetPage(operation({ target: { kind: 'cluster', id: 'c', name: 'web' } }))).toBe('/infra/clusters/c')
-  expect(targetPage(operation({ target: { kind: 'datacenter', id: 'd', name: '10.0.4.0/24 to PL-POZ-1' } }))).toBe('/infra/datacenters?q=PL-POZ-1')
+  expect(targetPage(operation({ target: { kind: 'cluster', id: 'c', name: 'web' } }))).toBe(
+    '/infra/clusters/c',
+  )
+  expect(
+    targetPage(
+      operation({ target: { kind: 'datacenter', id: 'd', name: '10.0.4.0/24 to PL-POZ-1' } }),
+    ),
+  ).toBe('/infra/datacenters?q=PL-POZ-1')
   expect(targetPage(operation({ target: { kind: 'server', id: null, name: 'gone' } }))).toBeNull()
 })
 

@@ -1,6 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { passkeysOf } from '#contract/people/passkeys.ts'
-import { profileGet, proofMinutes, sessionProve, sessionProvePasskey } from '#contract/people/profile.ts'
+import {
+  profileGet,
+  proofMinutes,
+  sessionProve,
+  sessionProvePasskey,
+} from '#contract/people/profile.ts'
 import { no } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
 import { useInstallation } from '../../api/installation.ts'
@@ -18,7 +23,10 @@ import { useDialog } from '../../ui/overlay/dialogs.ts'
 const blank = { password: '' }
 const { Text } = fieldsFor<typeof blank>()
 
-/** Asks the user to prove their identity again: by password, passkey, or at the identity provider. Closes with true after a proof. */
+/**
+ * Asks the user to prove their identity again: by password, passkey, or at the identity provider.
+ * Closes with true after a proof.
+ */
 export default function ConfirmIdentity() {
   const { close } = useDialog()
   const user = useUser()
@@ -27,7 +35,10 @@ export default function ConfirmIdentity() {
   const { busy, problem, act } = useAct()
   const form = useForm({
     initial: blank,
-    read: ({ password }) => (password === '' ? { ok: false, fields: { password: 'Enter your password' } } : { ok: true, body: { password } }),
+    read: ({ password }) =>
+      password === ''
+        ? { ok: false, fields: { password: 'Enter your password' } }
+        : { ok: true, body: { password } },
     send: (body) => call(sessionProve, { body }),
     done: () => close(true),
   })
@@ -57,7 +68,13 @@ export default function ConfirmIdentity() {
             Cancel
           </Button>
           {byPassword && (
-            <Button kind="primary" type="submit" form={form.id} busy={form.busy} busyText="Confirming">
+            <Button
+              kind="primary"
+              type="submit"
+              form={form.id}
+              busy={form.busy}
+              busyText="Confirming"
+            >
               Confirm
             </Button>
           )}
@@ -66,12 +83,25 @@ export default function ConfirmIdentity() {
     >
       <div className="stack">
         <p className="fs13 t2">
-          This needs a confirmation that is less than {proofMinutes} minutes old. You are signed in as {user?.email}.
+          This needs a confirmation that is less than {proofMinutes} minutes old. You are signed in
+          as {user?.email}.
         </p>
         {byPassword && (
           <Form form={form} className="stack" focusFirst>
-            <input hidden type="text" name="username" autoComplete="username" value={user?.email ?? ''} readOnly />
-            <Text name="password" label="Password" type="password" autoComplete="current-password" />
+            <input
+              hidden
+              type="text"
+              name="username"
+              autoComplete="username"
+              value={user?.email ?? ''}
+              readOnly
+            />
+            <Text
+              name="password"
+              label="Password"
+              type="password"
+              autoComplete="current-password"
+            />
             <Problem text={form.problem} />
           </Form>
         )}
@@ -80,14 +110,25 @@ export default function ConfirmIdentity() {
             label="Use a passkey"
             icon="key"
             busy={busy}
-            can={typeof rpId === 'string' ? passkeysOf(rpId, location.origin) : no(ways?.passkeys.reason ?? 'Passkeys are not available here')}
+            can={
+              typeof rpId === 'string'
+                ? passkeysOf(rpId, location.origin)
+                : no(ways?.passkeys.reason ?? 'Passkeys are not available here')
+            }
             run={usePasskey}
           />
         )}
         {byProvider && (
           <>
-            <ActionButton label={`Continue at ${ways.provider}`} icon="external" busy={busy} run={goToProvider} />
-            <p className="fs13 t2">You come back to this page afterwards. Then start the action again.</p>
+            <ActionButton
+              label={`Continue at ${ways.provider}`}
+              icon="external"
+              busy={busy}
+              run={goToProvider}
+            />
+            <p className="fs13 t2">
+              You come back to this page afterwards. Then start the action again.
+            </p>
           </>
         )}
         <Problem text={problem} />

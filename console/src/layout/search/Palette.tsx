@@ -35,10 +35,22 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     enabled: wanted && allowed(serverRows).ok,
     placeholderData: keepPreviousData,
   })
-  const clusters = useQuery({ ...query(clusterList, { query: found }), enabled: wanted && allowed(clusterList).ok, placeholderData: keepPreviousData })
-  const sites = useQuery({ ...query(datacenterList, { query: found }), enabled: wanted && allowed(datacenterList).ok, placeholderData: keepPreviousData })
+  const clusters = useQuery({
+    ...query(clusterList, { query: found }),
+    enabled: wanted && allowed(clusterList).ok,
+    placeholderData: keepPreviousData,
+  })
+  const sites = useQuery({
+    ...query(datacenterList, { query: found }),
+    enabled: wanted && allowed(datacenterList).ok,
+    placeholderData: keepPreviousData,
+  })
 
-  const subnets = useQuery({ ...query(subnetList, { query: found }), enabled: wanted && allowed(subnetList).ok, placeholderData: keepPreviousData })
+  const subnets = useQuery({
+    ...query(subnetList, { query: found }),
+    enabled: wanted && allowed(subnetList).ok,
+    placeholderData: keepPreviousData,
+  })
 
   const things: Action[] = wanted
     ? [
@@ -48,7 +60,12 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
           hint: `server, ${matchedText(s) ?? s.cluster?.name ?? sentence(s.status).toLowerCase()}`,
           to: paths.server(s.id),
         })),
-        ...(clusters.data?.items ?? []).map((c): Action => ({ label: c.name, icon: 'cluster', hint: `cluster, ${c.status}`, to: paths.cluster(c.id) })),
+        ...(clusters.data?.items ?? []).map((c): Action => ({
+          label: c.name,
+          icon: 'cluster',
+          hint: `cluster, ${c.status}`,
+          to: paths.cluster(c.id),
+        })),
         ...(sites.data?.items ?? []).map((d): Action => ({
           label: d.code,
           icon: 'datacenter',
@@ -70,12 +87,21 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       heading: 'Go to',
       actions: [
         { label: 'Overview', icon: 'overview', to: paths.home },
-        ...menu.flatMap((entry): Action[] => (entry.path === undefined ? [] : [{ label: entry.label, icon: entry.icon, to: entry.path }])),
+        ...menu.flatMap((entry): Action[] =>
+          entry.path === undefined
+            ? []
+            : [{ label: entry.label, icon: entry.icon, to: entry.path }],
+        ),
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
         { label: 'Profile', icon: 'edit', to: paths.profile() },
         { label: 'Admin: users', icon: 'key', can: mayManageUsers(), to: paths.users() },
-        { label: 'Admin: invitations', icon: 'key', can: mayManageUsers(), to: paths.invitations() },
+        {
+          label: 'Admin: invitations',
+          icon: 'key',
+          can: mayManageUsers(),
+          to: paths.invitations(),
+        },
         { label: 'Admin: waitlist', icon: 'key', can: mayManageUsers(), to: paths.waitlist() },
         { label: 'Admin: sessions', icon: 'key', can: mayManageUsers(), to: paths.sessions() },
         { label: 'Admin: API tokens', icon: 'key', can: mayManageUsers(), to: paths.apiTokens() },
@@ -86,10 +112,20 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     {
       heading: 'Do',
       actions: [
-        { label: 'Create cluster', icon: 'add', to: paths.createCluster(), can: allowed(clusterCreate) },
+        {
+          label: 'Create cluster',
+          icon: 'add',
+          to: paths.createCluster(),
+          can: allowed(clusterCreate),
+        },
         { label: 'Prepare image', icon: 'disk', to: paths.prepareImage(), can: allowed(serverAdd) },
         { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
-        { label: 'Assign subnets', icon: 'network', to: paths.assignSubnets(), can: allowed(clusterSubnetsAssign) },
+        {
+          label: 'Assign subnets',
+          icon: 'network',
+          to: paths.assignSubnets(),
+          can: allowed(clusterSubnetsAssign),
+        },
         themeAction,
         { label: 'Log out', icon: 'log-out', run: () => void askAndLogOut() },
       ],

@@ -5,7 +5,9 @@ import { setTheme, theme } from '../../lib/theme.ts'
 import type { Action } from '../../ui/actions.ts'
 import type { PaletteGroup } from '../../ui/overlay/CommandPalette.tsx'
 
-/** Actions that ⌘K offers in addition to pages. Each page and each selection adds its own actions. */
+/**
+ * Actions that ⌘K offers in addition to pages. Each page and each selection adds its own actions.
+ */
 export const commandGroups = createStore<readonly (PaletteGroup & { id: string })[]>([])
 /** Whether the palette is open. */
 export const paletteOpen = createStore(false)
@@ -15,7 +17,10 @@ export function useCommands(heading: string, actions: readonly Action[]): void {
   const id = useId()
   useEffect(() => {
     if (actions.length === 0) return undefined
-    commandGroups.set((now) => [{ id, heading, actions }, ...now.filter((group) => group.id !== id)])
+    commandGroups.set((now) => [
+      { id, heading, actions },
+      ...now.filter((group) => group.id !== id),
+    ])
     return () => commandGroups.set((now) => now.filter((group) => group.id !== id))
   }, [id, heading, actions])
 }
@@ -27,5 +32,7 @@ export function useThemeAction(): Action {
     setTheme(other)
     setPreferences((kept) => ({ ...kept, theme: other }))
   }
-  return other === 'light' ? { label: 'Light theme', icon: 'sun', run } : { label: 'Dark theme', icon: 'moon', run }
+  return other === 'light'
+    ? { label: 'Light theme', icon: 'sun', run }
+    : { label: 'Dark theme', icon: 'moon', run }
 }

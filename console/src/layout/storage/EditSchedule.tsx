@@ -37,7 +37,10 @@ const read = ({ store_id, every_hours, at_hour, keep_count, keep_days, paused }:
     paused,
   })
 
-/** Sets the schedule by which snapshots of a cluster, or backups of Steelyard, are taken, and how many are kept. */
+/**
+ * Sets the schedule by which snapshots of a cluster, or backups of Steelyard, are taken, and how
+ * many are kept.
+ */
 export default function EditSchedule({ of, schedule }: EditScheduleProps) {
   const { close } = useDialog()
   const { data: stores } = useQuery(query(storeList, { query: { per_page: 100 } }))
@@ -65,20 +68,44 @@ export default function EditSchedule({ of, schedule }: EditScheduleProps) {
       submit="Save schedule"
       busyText="Saving"
       can={stores?.items.length === 0 ? no('Add a store first') : yes}
-      command={<AsCommand complete={form.read.ok} api={of.curl(form.read.ok ? form.read.body : {})} />}
+      command={
+        <AsCommand complete={form.read.ok} api={of.curl(form.read.ok ? form.read.body : {})} />
+      }
     >
       {stores?.items.length === 0 ? (
         <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
           There is no store yet. An admin can add one.
         </Alert>
       ) : (
-        <Choose name="store_id" label="Store" placeholder="Choose a store" options={(stores?.items ?? []).map((s) => ({ value: s.id, text: s.name }))} />
+        <Choose
+          name="store_id"
+          label="Store"
+          placeholder="Choose a store"
+          options={(stores?.items ?? []).map((s) => ({ value: s.id, text: s.name }))}
+        />
       )}
       <div className={css['fields']}>
-        <Choose name="every_hours" label="Every" options={hours.map((h) => ({ value: h, text: h === '1' ? 'hour' : `${h} hours` }))} />
+        <Choose
+          name="every_hours"
+          label="Every"
+          options={hours.map((h) => ({ value: h, text: h === '1' ? 'hour' : `${h} hours` }))}
+        />
         <Text name="at_hour" label="First at" unit="h UTC" inputMode="numeric" />
-        <Text name="keep_count" label="Keep the newest" optional unit={of.things} inputMode="numeric" />
-        <Text name="keep_days" label="Keep for" optional unit="days" inputMode="numeric" hint="The newest is always kept" />
+        <Text
+          name="keep_count"
+          label="Keep the newest"
+          optional
+          unit={of.things}
+          inputMode="numeric"
+        />
+        <Text
+          name="keep_days"
+          label="Keep for"
+          optional
+          unit="days"
+          inputMode="numeric"
+          hint="The newest is always kept"
+        />
       </div>
       <Check name="paused" label="Paused" />
     </FormDialog>

@@ -13,7 +13,13 @@ import type { EditScheduleProps, ScheduleOf } from './schedule.ts'
 const editSchedule = dialog<EditScheduleProps>(() => import('./EditSchedule.tsx'))
 
 /** The schedule by which snapshots of a cluster, or backups of Steelyard, are taken. */
-export function SchedulePanel({ of, answer }: { of: ScheduleOf; answer: UseQueryResult<{ schedule: SnapshotSchedule | null }> }) {
+export function SchedulePanel({
+  of,
+  answer,
+}: {
+  of: ScheduleOf
+  answer: UseQueryResult<{ schedule: SnapshotSchedule | null }>
+}) {
   if (answer.data === undefined) return <Pending of={answer} rows={3} />
   const { schedule } = answer.data
   const { things, can } = of
@@ -22,8 +28,16 @@ export function SchedulePanel({ of, answer }: { of: ScheduleOf; answer: UseQuery
       title="Schedule"
       actions={
         <>
-          <ActionButton label={schedule === null ? 'Set a schedule' : 'Edit'} size="small" icon="edit" can={can} run={() => editSchedule({ of, schedule })} />
-          {schedule !== null && <ActionButton label="Remove" size="small" can={can} run={() => remove(of, schedule)} />}
+          <ActionButton
+            label={schedule === null ? 'Set a schedule' : 'Edit'}
+            size="small"
+            icon="edit"
+            can={can}
+            run={() => editSchedule({ of, schedule })}
+          />
+          {schedule !== null && (
+            <ActionButton label="Remove" size="small" can={can} run={() => remove(of, schedule)} />
+          )}
         </>
       }
     >
@@ -34,7 +48,10 @@ export function SchedulePanel({ of, answer }: { of: ScheduleOf; answer: UseQuery
           {schedule.problem !== null && <Alert tone="warn">{schedule.problem}</Alert>}
           <KeyValue
             rows={[
-              ['Every', schedule.every_hours === 1 ? 'hour' : counted(schedule.every_hours, 'hour')],
+              [
+                'Every',
+                schedule.every_hours === 1 ? 'hour' : counted(schedule.every_hours, 'hour'),
+              ],
               ['Store', schedule.store.name],
               [
                 'Kept',
@@ -45,8 +62,18 @@ export function SchedulePanel({ of, answer }: { of: ScheduleOf; answer: UseQuery
                   .filter(Boolean)
                   .join(', ') || `all ${things}`,
               ],
-              ['Next', schedule.next_at === null ? 'Paused' : <Time key="n" at={schedule.next_at} />],
-              ['Last', schedule.last_ready_at === null ? 'None yet' : <Time key="l" at={schedule.last_ready_at} />],
+              [
+                'Next',
+                schedule.next_at === null ? 'Paused' : <Time key="n" at={schedule.next_at} />,
+              ],
+              [
+                'Last',
+                schedule.last_ready_at === null ? (
+                  'None yet'
+                ) : (
+                  <Time key="l" at={schedule.last_ready_at} />
+                ),
+              ],
             ]}
           />
         </div>
@@ -55,7 +82,10 @@ export function SchedulePanel({ of, answer }: { of: ScheduleOf; answer: UseQuery
   )
 }
 
-const remove = ({ title, things, remove: act, refresh }: ScheduleOf, { version }: SnapshotSchedule) =>
+const remove = (
+  { title, things, remove: act, refresh }: ScheduleOf,
+  { version }: SnapshotSchedule,
+) =>
   confirm({
     title: `${title}: remove the schedule?`,
     label: 'Remove schedule',

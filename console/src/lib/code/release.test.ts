@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { followReleases, isMissingCode } from './release.ts'
 
-const page = (entry: string) => `<!doctype html><script src="/early.js"></script><script type="module" crossorigin src="${entry}" nonce="x"></script>`
+const page = (entry: string) =>
+  `<!doctype html><script src="/early.js"></script><script type="module" crossorigin src="${entry}" nonce="x"></script>`
 const reload = vi.fn<() => void>()
 let answer: () => Promise<Response>
 let stop: () => void
@@ -20,10 +21,15 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** Fails to import a file, as the console's build does. Returns the error and whether it is thrown on. */
+/**
+ * Fails to import a file, as the console's build does. Returns the error and whether it is thrown
+ * on.
+ */
 async function fail() {
   const error = new TypeError('Failed to fetch dynamically imported module')
-  const isThrown = window.dispatchEvent(Object.assign(new Event('vite:preloadError', { cancelable: true }), { payload: error }))
+  const isThrown = window.dispatchEvent(
+    Object.assign(new Event('vite:preloadError', { cancelable: true }), { payload: error }),
+  )
   await new Promise((resolve) => setTimeout(resolve))
   return { error, isThrown }
 }
@@ -31,7 +37,11 @@ async function fail() {
 test('a file that fails to load fires the preload error, which is thrown on, because nothing handles it', async () => {
   answer = () => Promise.reject(new TypeError('away'))
   const { error, isThrown } = await fail()
-  expect([isThrown, isMissingCode(error), isMissingCode(new TypeError('x'))]).toEqual([true, true, false])
+  expect([isThrown, isMissingCode(error), isMissingCode(new TypeError('x'))]).toEqual([
+    true,
+    true,
+    false,
+  ])
 })
 
 test('after a new release, a page whose file is gone reloads once', async () => {

@@ -1,15 +1,20 @@
 /**
- * What happens when a file of the console is gone. Files have a hash of their content in their name, so a new release of Steelyard removes the files of the
- * page that a browser still shows.
+ * What happens when a file of the console is gone. Files have a hash of their content in their
+ * name, so a new release of Steelyard removes the files of the page that a browser still shows.
  */
 
 /**
- * Whether an error says that a file of the console could not be loaded, in the words of Chromium, Firefox, Safari, and Vite (for styles). Some browsers then
- * fail every further import of the file, until the page is reloaded.
+ * Whether an error says that a file of the console could not be loaded, in the words of Chromium,
+ * Firefox, Safari, and Vite (for styles). Some browsers then fail every further import of the file,
+ * until the page is reloaded.
  */
-export const isMissingCode = (error: unknown): boolean => error instanceof Error && /dynamically imported|module script|preload CSS/.test(error.message)
+export const isMissingCode = (error: unknown): boolean =>
+  error instanceof Error && /dynamically imported|module script|preload CSS/.test(error.message)
 
-/** Reloads the page if the server answers: without a server, a reload would lose the page. Returns whether it reloads. */
+/**
+ * Reloads the page if the server answers: without a server, a reload would lose the page. Returns
+ * whether it reloads.
+ */
 export async function reloadFromServer(): Promise<boolean> {
   const answer = await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch(() => null)
   if (answer?.ok !== true) return false
@@ -24,12 +29,17 @@ function entryIn(html: string): string | null {
 }
 
 /** Path of the entry script that this page runs. */
-const running = (): string | null => document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null
+const running = (): string | null =>
+  document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null
 
 /** The entry script of the console that the server has now; null if it doesn't answer. */
 async function served(): Promise<string | null> {
   try {
-    const response = await fetch('/', { headers: { accept: 'text/html' }, credentials: 'omit', cache: 'no-store' })
+    const response = await fetch('/', {
+      headers: { accept: 'text/html' },
+      credentials: 'omit',
+      cache: 'no-store',
+    })
     return response.ok ? entryIn(await response.text()) : null
   } catch {
     return null
@@ -37,13 +47,17 @@ async function served(): Promise<string | null> {
 }
 
 interface Mark {
-  /** The entry script for which this page was reloaded. Kept in the history entry, which outlasts the reload. */
+  /**
+   * The entry script for which this page was reloaded. Kept in the history entry, which outlasts
+   * the reload.
+   */
   reloadedFor?: string
 }
 
 /**
- * Follows failed imports (`vite:preloadError`). If the server has another release than the page, reloads the page, but only once for each release. The error
- * is thrown on, so that the part that needs the file can show it. A page with unsaved input asks the user before it reloads.
+ * Follows failed imports (`vite:preloadError`). If the server has another release than the page,
+ * reloads the page, but only once for each release. The error is thrown on, so that the part that
+ * needs the file can show it. A page with unsaved input asks the user before it reloads.
  * @returns a function that stops following
  */
 export function followReleases(reload: () => void = () => location.reload()): () => void {

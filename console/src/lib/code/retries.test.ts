@@ -5,7 +5,10 @@ beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
 test('a failed dynamic import is retried until it succeeds', async () => {
-  const importer = vi.fn<() => Promise<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue('the code')
+  const importer = vi
+    .fn<() => Promise<string>>()
+    .mockRejectedValueOnce(new TypeError('Failed to fetch'))
+    .mockResolvedValue('the code')
   const code = patiently(importer)()
   await vi.runAllTimersAsync()
   expect(await code).toBe('the code')

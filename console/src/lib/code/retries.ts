@@ -6,7 +6,8 @@ export const codeTries = 15
 export const codeRetryMs = 2_000
 
 /**
- * Wraps a dynamic import with retries, so that a message that arrives during a restart of Steelyard is only late.
+ * Wraps a dynamic import with retries, so that a message that arrives during a restart of Steelyard
+ * is only late.
  * @throws the error of the last attempt
  */
 export const patiently =

@@ -1,8 +1,14 @@
-/** The API sends times as ISO 8601 in UTC. Pages show them in the reader's time zone, with the exact time in the tooltip. */
+/**
+ * The API sends times as ISO 8601 in UTC. Pages show them in the reader's time zone, with the exact
+ * time in the tooltip.
+ */
 
 import { two } from './clock.ts'
 
-/** Caches formatters: creating one takes far longer than using it, and a list may format a thousand timestamps. */
+/**
+ * Caches formatters: creating one takes far longer than using it, and a list may format a thousand
+ * timestamps.
+ */
 const once = <Key extends string | void>(make: (key: Key) => Intl.DateTimeFormat) => {
   const made = new Map<Key, Intl.DateTimeFormat>()
   return (key: Key): Intl.DateTimeFormat => {
@@ -11,7 +17,9 @@ const once = <Key extends string | void>(make: (key: Key) => Intl.DateTimeFormat
     return formatter
   }
 }
-const inShort = once((part: 'month' | 'weekday') => new Intl.DateTimeFormat('en', { [part]: 'short' }))
+const inShort = once(
+  (part: 'month' | 'weekday') => new Intl.DateTimeFormat('en', { [part]: 'short' }),
+)
 const inFull = once(
   () =>
     new Intl.DateTimeFormat('en-GB', {
@@ -33,7 +41,9 @@ export function moment(iso: string, now = Date.now()): string {
   if (d.toDateString() === today.toDateString()) return hm
   const month = inShort('month').format(d)
   if (Math.abs(now - d.getTime()) < 6.5 * 86_400_000) return `${inShort('weekday').format(d)} ${hm}`
-  return d.getFullYear() === today.getFullYear() ? `${d.getDate()} ${month}` : `${d.getDate()} ${month} ${d.getFullYear()}`
+  return d.getFullYear() === today.getFullYear()
+    ? `${d.getDate()} ${month}`
+    : `${d.getDate()} ${month} ${d.getFullYear()}`
 }
 
 /** "20 November 2026, 14:07:32 CET", for tooltips. */
@@ -61,8 +71,9 @@ export function ago(iso: string, now = Date.now()): string {
 }
 
 /**
- * "in 7 d", "in 4 h", "in 12 min", "in a moment": time left until a moment in the future; `ago` for one in the past.
- * Rounded to the nearest unit, so a token created a second ago for 7 days ends in 7 d, not in 6 d.
+ * "in 7 d", "in 4 h", "in 12 min", "in a moment": time left until a moment in the future; `ago` for
+ * one in the past. Rounded to the nearest unit, so a token created a second ago for 7 days ends in
+ * 7 d, not in 6 d.
  */
 export function until(iso: string, now = Date.now()): string {
   const s = Math.round((Date.parse(iso) - now) / 1000)

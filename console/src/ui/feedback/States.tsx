@@ -6,7 +6,17 @@ import css from './States.module.css'
 import { cx } from '../cx.ts'
 
 /** An empty state with the next step as a button. */
-export function Empty({ title, text, actions, boxed = false }: { title: ReactNode; text?: ReactNode; actions?: ReactNode; boxed?: boolean }) {
+export function Empty({
+  title,
+  text,
+  actions,
+  boxed = false,
+}: {
+  title: ReactNode
+  text?: ReactNode
+  actions?: ReactNode
+  boxed?: boolean
+}) {
   return (
     <div className={cx(css['empty'], boxed && css['boxed'])}>
       <h2 className="h2">{title}</h2>
@@ -71,12 +81,24 @@ export function useSlow(ms = 150): boolean {
 }
 
 /** A placeholder bar, `width` in px or as CSS. */
-export function Skeleton({ width = 96, height = 10 }: { width?: number | string; height?: number }) {
+export function Skeleton({
+  width = 96,
+  height = 10,
+}: {
+  width?: number | string
+  height?: number
+}) {
   return <span className={css['bone']} style={{ width, height }} />
 }
 
 /** A placeholder table while the first rows load, shown after 150 ms. */
-export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { rows?: number; widths?: readonly number[] }) {
+export function SkeletonRows({
+  rows = 8,
+  widths = [120, 80, 90, 70, 110],
+}: {
+  rows?: number
+  widths?: readonly number[]
+}) {
   const slow = useSlow()
   return (
     <div className={css['rows']} aria-busy="true">
@@ -85,7 +107,10 @@ export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { ro
         <div key={r} className={css['bones']} style={{ visibility: slow ? 'visible' : 'hidden' }}>
           <Skeleton width={16} height={16} />
           {widths.map((w, c) => (
-            <Skeleton key={c} width={Math.round(w * (0.72 + 0.28 * Math.abs(Math.sin(r * 3 + c))))} />
+            <Skeleton
+              key={c}
+              width={Math.round(w * (0.72 + 0.28 * Math.abs(Math.sin(r * 3 + c))))}
+            />
           ))}
         </div>
       ))}
@@ -94,7 +119,15 @@ export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { ro
 }
 
 /** A band above data that may be out of date. */
-export function StaleBand({ children, action, boxed = false }: { children: ReactNode; action?: ReactNode; boxed?: boolean }) {
+export function StaleBand({
+  children,
+  action,
+  boxed = false,
+}: {
+  children: ReactNode
+  action?: ReactNode
+  boxed?: boolean
+}) {
   return (
     <div className={cx(css['stale'], boxed && css['stale-boxed'])} role="status">
       <span>{children}</span>
@@ -104,7 +137,15 @@ export function StaleBand({ children, action, boxed = false }: { children: React
 }
 
 /** Says that the data is from `at` (ms since 1970) because a newer request failed, and why. */
-export function Stale({ at, error, onRetry }: { at: number; error: unknown; onRetry?: () => void }) {
+export function Stale({
+  at,
+  error,
+  onRetry,
+}: {
+  at: number
+  error: unknown
+  onRetry?: () => void
+}) {
   return (
     <StaleBand
       action={

@@ -3,7 +3,10 @@ import css from './Status.module.css'
 import { cx } from '../cx.ts'
 import { Icon, type IconName } from '../pictures/Icon.tsx'
 
-/** Each tone has its own shape, readable without colour: disc, ring, half disc, triangle, square, dash. */
+/**
+ * Each tone has its own shape, readable without colour: disc, ring, half disc, triangle, square,
+ * dash.
+ */
 export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
 
 interface StatusDotProps {
@@ -14,7 +17,10 @@ interface StatusDotProps {
   whole?: boolean
 }
 
-/** A shape, a word and an optional reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason wraps instead of being cut. */
+/**
+ * A shape, a word and an optional reason: "Unreachable since 14:02, connection refused". `whole`: a
+ * long reason wraps instead of being cut.
+ */
 export function StatusDot({ tone, children, why, quiet = false, whole = false }: StatusDotProps) {
   return (
     <span className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}>
@@ -29,10 +35,20 @@ export function StatusDot({ tone, children, why, quiet = false, whole = false }:
 }
 
 /**
- * A state and its reason in a table cell. In a narrow cell the reason is below the word, otherwise beside it. The reason has one line, but up to three lines
- * with `tall` and in cards.
+ * A state and its reason in a table cell. In a narrow cell the reason is below the word, otherwise
+ * beside it. The reason has one line, but up to three lines with `tall` and in cards.
  */
-export const StatusReason = ({ tone, word, why, tall = false }: { tone: Tone; word: ReactNode; why?: ReactNode; tall?: boolean }) => (
+export const StatusReason = ({
+  tone,
+  word,
+  why,
+  tall = false,
+}: {
+  tone: Tone
+  word: ReactNode
+  why?: ReactNode
+  tall?: boolean
+}) => (
   <span className={cx(css['under'], tall && css['tall'])}>
     <StatusDot tone={tone} why={why}>
       {word}
@@ -50,7 +66,14 @@ interface BadgeProps {
 
 export function Badge({ tone = 'neutral', icon, mono, children, title }: BadgeProps) {
   return (
-    <span className={cx(css['badge'], tone !== 'neutral' && css[`badge-${tone}`], mono && css['badge-mono'])} title={title}>
+    <span
+      className={cx(
+        css['badge'],
+        tone !== 'neutral' && css[`badge-${tone}`],
+        mono && css['badge-mono'],
+      )}
+      title={title}
+    >
       {icon && <Icon name={icon} size={12} />}
       {children}
     </span>
@@ -59,10 +82,26 @@ export function Badge({ tone = 'neutral', icon, mono, children, title }: BadgePr
 
 const alertIcon = { danger: 'error', warn: 'alert', info: 'info', ok: 'check' } as const
 
-/** A message inside the page. A screen reader announces `danger` immediately, other tones after what it is reading. */
-export function Alert({ tone, children, action, className }: { tone: keyof typeof alertIcon; children: ReactNode; action?: ReactNode; className?: string }) {
+/**
+ * A message inside the page. A screen reader announces `danger` immediately, other tones after what
+ * it is reading.
+ */
+export function Alert({
+  tone,
+  children,
+  action,
+  className,
+}: {
+  tone: keyof typeof alertIcon
+  children: ReactNode
+  action?: ReactNode
+  className?: string
+}) {
   return (
-    <div className={cx(css['alert'], css[`alert-${tone}`], className)} role={tone === 'danger' ? 'alert' : 'status'}>
+    <div
+      className={cx(css['alert'], css[`alert-${tone}`], className)}
+      role={tone === 'danger' ? 'alert' : 'status'}
+    >
       <Icon name={alertIcon[tone]} />
       <div className="grow">{children}</div>
       {action}
@@ -71,4 +110,5 @@ export function Alert({ tone, children, action, className }: { tone: keyof typeo
 }
 
 /** Why an action failed, shown where it was started. Renders nothing without a text. */
-export const Problem = ({ text }: { text: string | null | undefined }): ReactNode => text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>
+export const Problem = ({ text }: { text: string | null | undefined }): ReactNode =>
+  text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>

@@ -25,8 +25,19 @@ export interface TimelineStep {
   more?: ReactNode
 }
 
-/** Steps of an operation, live: start, duration, attempt, and what each step waits for. `first`: number of the first shown step, if earlier ones are hidden. */
-export function Timeline({ steps, label, first = 1 }: { steps: readonly TimelineStep[]; label: string; first?: number }) {
+/**
+ * Steps of an operation, live: start, duration, attempt, and what each step waits for. `first`:
+ * number of the first shown step, if earlier ones are hidden.
+ */
+export function Timeline({
+  steps,
+  label,
+  first = 1,
+}: {
+  steps: readonly TimelineStep[]
+  label: string
+  first?: number
+}) {
   const now = useNow(steps.some((s) => s.state === 'running' || s.state === 'waiting'))
   return (
     <ol className={css['timeline']} aria-label={label}>
@@ -36,14 +47,24 @@ export function Timeline({ steps, label, first = 1 }: { steps: readonly Timeline
         const ended = step.endedAt ? Date.parse(step.endedAt) : live ? now : null
         const icon = icons[step.state]
         return (
-          <li key={step.key} className={cx(css['step'], css[step.state])} aria-current={live ? 'step' : undefined}>
-            <span className={css['i']}>{icon === undefined ? i + first : <Icon name={icon} size={12} />}</span>
+          <li
+            key={step.key}
+            className={cx(css['step'], css[step.state])}
+            aria-current={live ? 'step' : undefined}
+          >
+            <span className={css['i']}>
+              {icon === undefined ? i + first : <Icon name={icon} size={12} />}
+            </span>
             <span className={css['title']}>
               {step.title}
               <span className="sr">, {word[step.state]}</span>
-              {step.attempt !== undefined && step.attempt > 1 && <span className={css['attempt']}>attempt {step.attempt}</span>}
+              {step.attempt !== undefined && step.attempt > 1 && (
+                <span className={css['attempt']}>attempt {step.attempt}</span>
+              )}
             </span>
-            <span className={css['time']}>{step.progress ?? (began !== null && ended !== null ? duration(ended - began) : '')}</span>
+            <span className={css['time']}>
+              {step.progress ?? (began !== null && ended !== null ? duration(ended - began) : '')}
+            </span>
             <time className={cx(css['time'], css['at'])} dateTime={step.startedAt ?? undefined}>
               {step.startedAt ? clock(step.startedAt) : ''}
             </time>
@@ -61,8 +82,19 @@ export function Timeline({ steps, label, first = 1 }: { steps: readonly Timeline
 }
 
 /** A step without an icon shows its number. */
-const icons: Partial<Record<StepState, IconName>> = { done: 'check', failed: 'close', skipped: 'minus' }
-const word: Record<StepState, string> = { todo: 'to do', running: 'running', waiting: 'waiting', done: 'done', failed: 'failed', skipped: 'skipped' }
+const icons: Partial<Record<StepState, IconName>> = {
+  done: 'check',
+  failed: 'close',
+  skipped: 'minus',
+}
+const word: Record<StepState, string> = {
+  todo: 'to do',
+  running: 'running',
+  waiting: 'waiting',
+  done: 'done',
+  failed: 'failed',
+  skipped: 'skipped',
+}
 
 export interface MatrixRow {
   key: string
@@ -90,7 +122,15 @@ export const Matrices = ({ children }: { children: ReactNode }) => (
 )
 
 /** Servers as rows, steps as columns. */
-export function Matrix({ columns, rows, label }: { columns: readonly string[]; rows: readonly MatrixRow[]; label: string }) {
+export function Matrix({
+  columns,
+  rows,
+  label,
+}: {
+  columns: readonly string[]
+  rows: readonly MatrixRow[]
+  label: string
+}) {
   return (
     <table className={css['matrix']} style={{ '--columns': columns.length } as CSSProperties}>
       <caption className="sr">{label}</caption>
@@ -114,10 +154,21 @@ export function Matrix({ columns, rows, label }: { columns: readonly string[]; r
               </span>
             </th>
             {row.cells.map((cell, i) => {
-              const said = cell === undefined ? 'not needed' : cell.reason ? `${word[cell.state]}: ${cell.reason}` : word[cell.state]
+              const said =
+                cell === undefined
+                  ? 'not needed'
+                  : cell.reason
+                    ? `${word[cell.state]}: ${cell.reason}`
+                    : word[cell.state]
               return (
                 <td key={columns[i]} title={`${columns[i]}: ${said}`}>
-                  <span className={cx(css['cell'], cell && css[`cell-${cell.state}`], !cell && css['cell-none'])}>
+                  <span
+                    className={cx(
+                      css['cell'],
+                      cell && css[`cell-${cell.state}`],
+                      !cell && css['cell-none'],
+                    )}
+                  >
                     <span className="sr">{said}</span>
                   </span>
                 </td>

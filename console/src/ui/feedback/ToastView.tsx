@@ -12,7 +12,11 @@ const mostShown = 4
 const leavingMs = 150
 
 /** Shows a toast. Errors stay twice as long as other toasts. */
-export function raise(tone: keyof typeof icon, text: string, { undo, action, id }: ToastOptions): void {
+export function raise(
+  tone: keyof typeof icon,
+  text: string,
+  { undo, action, id }: ToastOptions,
+): void {
   const act = undo === undefined ? action : { label: 'Undo', run: undo }
   toast.custom(
     (made) => (
@@ -34,13 +38,20 @@ export function raise(tone: keyof typeof icon, text: string, { undo, action, id 
         <IconButton icon="close" label="Dismiss" onClick={() => toast.dismiss(made.id)} />
       </li>
     ),
-    { duration: tone === 'danger' ? 10_000 : 5_000, removeDelay: leavingMs, ...(id !== undefined && { id }) },
+    {
+      duration: tone === 'danger' ? 10_000 : 5_000,
+      removeDelay: leavingMs,
+      ...(id !== undefined && { id }),
+    },
   )
 }
 
 export const takeOff = (id: string): void => toast.dismiss(id)
 
-/** The newest toasts, the newest at the bottom. No toast closes while the pointer or the focus is on one, or while the window is hidden. */
+/**
+ * The newest toasts, the newest at the bottom. No toast closes while the pointer or the focus is on
+ * one, or while the window is hidden.
+ */
 export default function ToastView() {
   const { toasts, handlers } = useToaster()
   const region = useRef<HTMLElement>(null)

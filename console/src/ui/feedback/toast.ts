@@ -18,10 +18,17 @@ export interface ToastOptions {
   id?: string
 }
 
-/** Id of the error shown by `lastError`; null if there is none. While this is set, errors with other ids are not shown. */
+/**
+ * Id of the error shown by `lastError`; null if there is none. While this is set, errors with other
+ * ids are not shown.
+ */
 let onlyError: string | null = null
 
-async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {
+async function show(
+  tone: 'ok' | 'danger' | 'info',
+  text: string,
+  options: ToastOptions = {},
+): Promise<void> {
   if (tone === 'danger' && onlyError !== null && options.id !== onlyError) return
   const { raise } = await load()
   toastsWanted.set(true)
@@ -39,7 +46,8 @@ export const toast = {
   success: (text: string, options?: ToastOptions): void => void show('ok', text, options),
   error: (text: string, options?: ToastOptions): void => void show('danger', text, options),
   /**
-   * Shows an error that explains all following errors, which are not shown until `hearErrors` is called.
+   * Shows an error that explains all following errors, which are not shown until `hearErrors` is
+   * called.
    */
   lastError: (text: string, id: string): void => {
     onlyError = id

@@ -7,7 +7,10 @@ import { defaultButtons, useDialog } from '../overlay/dialogs.ts'
 import { fieldsFor, Form } from './fields.tsx'
 import type { Form as FormState } from './use-form.ts'
 
-/** A form in a dialog with its Cancel and submit buttons. The dialog can't be closed while the form is sent. */
+/**
+ * A form in a dialog with its Cancel and submit buttons. The dialog can't be closed while the form
+ * is sent.
+ */
 export function FormDialog<Values, Body>({
   form,
   title,
@@ -46,7 +49,14 @@ export function FormDialog<Values, Body>({
           <Button data-way-out="" onClick={() => close()}>
             {wayOut}
           </Button>
-          <Button kind={danger ? 'danger-fill' : 'primary'} type="submit" form={form.id} busy={form.busy} busyText={busyText} can={can}>
+          <Button
+            kind={danger ? 'danger-fill' : 'primary'}
+            type="submit"
+            form={form.id}
+            busy={form.busy}
+            busyText={busyText}
+            can={can}
+          >
             {submit}
           </Button>
         </>

@@ -39,7 +39,10 @@ const read: Options['read'] = ({ name, vlan_id, exclude, first }) =>
     first,
   })
 
-function Example({ send, done = () => undefined }: Pick<Options, 'send'> & Partial<Pick<Options, 'done'>>) {
+function Example({
+  send,
+  done = () => undefined,
+}: Pick<Options, 'send'> & Partial<Pick<Options, 'done'>>) {
   const form = useForm({ initial: blank, read, send, done })
   return (
     <Form form={form}>
@@ -47,9 +50,16 @@ function Example({ send, done = () => undefined }: Pick<Options, 'send'> & Parti
       <Text name="name" label="Name" hint="A short one" />
       <Text name="vlan_id" label="VLAN ID" />
       <Area name="exclude" label="Exclude" />
-      <Choose name="purpose" label="Purpose" none="None yet" options={[{ value: 'work', text: 'Work' }]} />
+      <Choose
+        name="purpose"
+        label="Purpose"
+        none="None yet"
+        options={[{ value: 'work', text: 'Work' }]}
+      />
       <Check name="first" label="Use the first address" />
-      <output>{JSON.stringify({ dirty: form.dirty, busy: form.busy, purpose: form.values.purpose })}</output>
+      <output>
+        {JSON.stringify({ dirty: form.dirty, busy: form.busy, purpose: form.values.purpose })}
+      </output>
       <Button type="submit" busy={form.busy}>
         Save
       </Button>
@@ -59,8 +69,15 @@ function Example({ send, done = () => undefined }: Pick<Options, 'send'> & Parti
 }
 
 const field = (name: string) => screen.getByLabelText(name)
-const said = (name: string) => document.querySelector(`#${CSS.escape(field(name).getAttribute('aria-describedby') ?? 'none')}`)?.textContent
-const state = () => JSON.parse(screen.getByRole('status', { name: '' }).textContent ?? '') as { dirty: boolean; busy: boolean; purpose: string }
+const said = (name: string) =>
+  document.querySelector(`#${CSS.escape(field(name).getAttribute('aria-describedby') ?? 'none')}`)
+    ?.textContent
+const state = () =>
+  JSON.parse(screen.getByRole('status', { name: '' }).textContent ?? '') as {
+    dirty: boolean
+    busy: boolean
+    purpose: string
+  }
 const save = () => userEvent.click(screen.getByRole('button', { name: 'Save' }))
 
 afterEach(cleanup)
@@ -101,11 +118,22 @@ test('a form sends the values as the schema parses them, trimmed', async () => {
   await userEvent.type(field('Exclude'), 'a{enter}b')
   await userEvent.click(field('Use the first address'))
   await save()
-  await waitFor(() => expect(send).toHaveBeenCalledWith({ name: 'poz', vlan_id: 7, exclude: ['a', 'b'], first: true }, expect.any(String)))
+  await waitFor(() =>
+    expect(send).toHaveBeenCalledWith(
+      { name: 'poz', vlan_id: 7, exclude: ['a', 'b'], first: true },
+      expect.any(String),
+    ),
+  )
 })
 
 test('an error of the API is shown at its field, which gets the focus, until any value changes', async () => {
-  render(<Example send={() => Promise.reject(new Refused('Not valid', 422, { 'exclude.1': 'Line 2 is no address' }))} />)
+  render(
+    <Example
+      send={() =>
+        Promise.reject(new Refused('Not valid', 422, { 'exclude.1': 'Line 2 is no address' }))
+      }
+    />,
+  )
   await userEvent.type(field('Name'), 'poz')
   await save()
   await waitFor(() => expect(document.activeElement).toBe(field('Exclude')))
@@ -116,7 +144,9 @@ test('an error of the API is shown at its field, which gets the focus, until any
 })
 
 test('an error that names no field is shown at the end of the form', async () => {
-  render(<Example send={() => Promise.reject(new Refused('It is in use', 409, { elsewhere: 'no' }))} />)
+  render(
+    <Example send={() => Promise.reject(new Refused('It is in use', 409, { elsewhere: 'no' }))} />,
+  )
   await userEvent.type(field('Name'), 'poz')
   await save()
   expect((await screen.findByRole('alert')).textContent).toBe('It is in use')
@@ -150,7 +180,9 @@ test('a form retries the same values with the same Idempotency-Key, and uses a n
 
 test('a form ignores a second click while it is being sent', async () => {
   let answer = () => undefined as void
-  const send = sending().mockImplementation(() => new Promise<void>((resolve) => (answer = resolve)))
+  const send = sending().mockImplementation(
+    () => new Promise<void>((resolve) => (answer = resolve)),
+  )
   const done = vi.fn<() => void>()
   render(<Example send={send} done={done} />)
   await userEvent.type(field('Name'), 'a')

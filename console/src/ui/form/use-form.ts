@@ -6,22 +6,37 @@ import { isRefused, reasonOf, refusedFields } from '../../lib/reason.ts'
 
 export interface FormOptions<Values, Body, Answer> {
   initial: Values
-  /** Turns the values into the request body, or into an error sentence per field. Called at every change. */
+  /**
+   * Turns the values into the request body, or into an error sentence per field. Called at every
+   * change.
+   */
   read: (values: Values) => Read<Body>
   /** Adds values that are known only when the form is sent, such as what the user has confirmed. */
   complete?: (body: Body) => Body
   /** Asks for confirmation. If the result is false, nothing is sent. */
   ask?: (body: Body) => Promise<boolean>
-  /** Sends the body. `key`: the Idempotency-Key, which stays the same while the same body is retried. */
+  /**
+   * Sends the body. `key`: the Idempotency-Key, which stays the same while the same body is
+   * retried.
+   */
   send: (body: Body, key: string) => Promise<Answer> | Answer
   /** Called after a success. */
   done?: (answer: Answer, body: Body) => unknown
   /** Called after a refusal, or if there was no response. */
   failed?: (error: unknown) => unknown
-  /** Called when the user submits values that `read` rejects. The first invalid field gets the focus anyway. */
+  /**
+   * Called when the user submits values that `read` rejects. The first invalid field gets the focus
+   * anyway.
+   */
   invalid?: (fields: Readonly<Record<string, string>>) => unknown
-  /** Maps the API's errors to fields. Default: the field is the first part of the error's path ("exclude.3"). */
-  at?: (refused: Readonly<Record<string, string>>, values: Values) => Readonly<Record<string, string | undefined>>
+  /**
+   * Maps the API's errors to fields. Default: the field is the first part of the error's path
+   * ("exclude.3").
+   */
+  at?: (
+    refused: Readonly<Record<string, string>>,
+    values: Values,
+  ) => Readonly<Record<string, string | undefined>>
 }
 
 /** A form as its field components use it. */
@@ -30,7 +45,10 @@ export interface FormFields {
   set(change: Readonly<Record<string, unknown>>): void
   /** Marks a field as touched: from then on its errors show at once. */
   leave(field: string): void
-  /** The error shown at a field: the API's or, after the field was touched or the form submitted, the error of `read`. */
+  /**
+   * The error shown at a field: the API's or, after the field was touched or the form submitted,
+   * the error of `read`.
+   */
   errorOf(field: string): string | undefined
 }
 
@@ -68,10 +86,13 @@ const none: Readonly<Record<string, string>> = {}
 const wrong = '[aria-invalid="true"]'
 
 /**
- * A form's state: values, errors and the running call. react-hook-form holds the values and the touched fields. Errors come from `read`, which judges all
- * values together, because fields depend on each other.
+ * A form's state: values, errors and the running call. react-hook-form holds the values and the
+ * touched fields. Errors come from `read`, which judges all values together, because fields depend
+ * on each other.
  */
-export function useForm<Values extends object, Body, Answer>(options: FormOptions<Values, Body, Answer>): Form<Values, Body> {
+export function useForm<Values extends object, Body, Answer>(
+  options: FormOptions<Values, Body, Answer>,
+): Form<Values, Body> {
   const { initial, read, complete = (body) => body, ask, send, done, failed, invalid, at } = options
   const id = useId()
   const element = useRef<HTMLFormElement>(null)
@@ -80,7 +101,14 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     shouldFocusError: false,
     resolver: (values) => {
       const now = read(values as Values)
-      return now.ok ? { values, errors: {} } : { values: {}, errors: Object.fromEntries(Object.keys(now.fields).map((name) => [name, { type: 'rule' }])) }
+      return now.ok
+        ? { values, errors: {} }
+        : {
+            values: {},
+            errors: Object.fromEntries(
+              Object.keys(now.fields).map((name) => [name, { type: 'rule' }]),
+            ),
+          }
     },
   })
   const watched = useWatch({ control: hook.control })
@@ -111,7 +139,10 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
       leave,
       refuse: (field, sentence) => setRefused({ [field]: sentence }),
       restore: (to) => reset(to, { keepDefaultValues: true }),
-      focus: (field) => element.current?.querySelector<HTMLElement>(field === undefined ? wrong : `[name="${field}"]`)?.focus(),
+      focus: (field) =>
+        element.current
+          ?.querySelector<HTMLElement>(field === undefined ? wrong : `[name="${field}"]`)
+          ?.focus(),
     }
     return { methods, forget, change, leave }
   }, [getValues, reset, setValue])
@@ -144,7 +175,12 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
       } catch (error) {
         if (isRefused(error)) attempt.current = { of: '', key: '' }
         setFailure(error)
-        setRefused(ofForm(at === undefined ? refusedFields(error) : at(refusedFields(error), latest), initial))
+        setRefused(
+          ofForm(
+            at === undefined ? refusedFields(error) : at(refusedFields(error), latest),
+            initial,
+          ),
+        )
         await failed?.(error)
       } finally {
         setBusy(false)
@@ -161,7 +197,10 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     return isDone
   }
   const errorOf = (field: string) =>
-    refused[field] ?? (!now.ok && (isSubmitted || touchedFields[field] === true) ? ofForm(now.fields, initial)[field] : undefined)
+    refused[field] ??
+    (!now.ok && (isSubmitted || touchedFields[field] === true)
+      ? ofForm(now.fields, initial)[field]
+      : undefined)
   return {
     ...methods,
     fields: { values: watched, set: change, leave, errorOf },
@@ -182,8 +221,14 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
   }
 }
 
-/** Assigns error sentences to the form's fields by the first part of the path. A field gets only its first sentence. */
-function ofForm(said: Readonly<Record<string, string | undefined>>, form: object): Record<string, string> {
+/**
+ * Assigns error sentences to the form's fields by the first part of the path. A field gets only its
+ * first sentence.
+ */
+function ofForm(
+  said: Readonly<Record<string, string | undefined>>,
+  form: object,
+): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [path, sentence] of Object.entries(said)) {
     const field = path.split('.')[0] ?? ''

@@ -13,11 +13,14 @@ interface Look {
 }
 
 /** Why something is refused, or null. */
-const reasonAgainst = (can: Verdict | undefined): string | null => (can?.ok === false ? can.reason : null)
+const reasonAgainst = (can: Verdict | undefined): string | null =>
+  can?.ok === false ? can.reason : null
 
-const look = ({ kind = 'plain', size = 'medium' }: Look, more?: string) => cx(css['btn'], css[kind], css[size], more)
+const look = ({ kind = 'plain', size = 'medium' }: Look, more?: string) =>
+  cx(css['btn'], css[kind], css[size], more)
 
-export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
+export interface ButtonProps
+  extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
   /** Shows progress and ignores clicks. */
   busy?: boolean
   /** Label while busy. Specified default: "Loading". */
@@ -26,8 +29,24 @@ export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonE
   can?: Verdict | undefined
 }
 
-/** A button. A disabled button stays focusable and shows the reason: `aria-disabled`, never `disabled`. */
-export function Button({ kind, size, icon, iconAfter, busy = false, busyText, can, className, children, onClick, type = 'button', ...rest }: ButtonProps) {
+/**
+ * A button. A disabled button stays focusable and shows the reason: `aria-disabled`, never
+ * `disabled`.
+ */
+export function Button({
+  kind,
+  size,
+  icon,
+  iconAfter,
+  busy = false,
+  busyText,
+  can,
+  className,
+  children,
+  onClick,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
   const reason = reasonAgainst(can)
   const button = (
     <button
@@ -43,7 +62,8 @@ export function Button({ kind, size, icon, iconAfter, busy = false, busyText, ca
       {iconAfter && <Icon name={iconAfter} className={css['after']} />}
     </button>
   )
-  // Always inside a Tooltip: a button that becomes disabled after a click stays the same element and keeps the focus.
+  // Always inside a Tooltip: a button that becomes disabled after a click stays the same element
+  // and keeps the focus.
   return <Tooltip text={reason}>{button}</Tooltip>
 }
 
@@ -52,7 +72,15 @@ export interface ButtonLinkProps extends Look, AnchorHTMLAttributes<HTMLAnchorEl
 }
 
 /** A link that looks like a button. */
-export function ButtonLink({ kind, size, icon, iconAfter, className, children, ...rest }: ButtonLinkProps) {
+export function ButtonLink({
+  kind,
+  size,
+  icon,
+  iconAfter,
+  className,
+  children,
+  ...rest
+}: ButtonLinkProps) {
   return (
     <a {...rest} className={look({ kind, size }, className)}>
       {icon && <Icon name={icon} />}
@@ -62,7 +90,10 @@ export function ButtonLink({ kind, size, icon, iconAfter, className, children, .
   )
 }
 
-export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' | 'children'> {
+export interface IconButtonProps extends Omit<
+  ButtonHTMLAttributes<HTMLButtonElement>,
+  'disabled' | 'children'
+> {
   icon: IconName
   /** Accessible name, also the tooltip. */
   label: string
@@ -71,7 +102,16 @@ export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonEle
   iconSize?: 12 | 16 | 20
 }
 
-export function IconButton({ icon, label, can, size = 'medium', iconSize, className, onClick, ...rest }: IconButtonProps) {
+export function IconButton({
+  icon,
+  label,
+  can,
+  size = 'medium',
+  iconSize,
+  className,
+  onClick,
+  ...rest
+}: IconButtonProps) {
   const reason = reasonAgainst(can)
   return (
     <Tooltip text={reason ?? label} delay={reason === null ? 500 : 0}>
@@ -83,13 +123,22 @@ export function IconButton({ icon, label, can, size = 'medium', iconSize, classN
         className={cx(css['icon'], size === 'small' && css['icon-small'], className)}
         onClick={(event) => (reason !== null ? event.preventDefault() : onClick?.(event))}
       >
-        <Icon name={icon} {...(iconSize ? { size: iconSize } : size === 'small' ? { size: 12 as const } : {})} />
+        <Icon
+          name={icon}
+          {...(iconSize ? { size: iconSize } : size === 'small' ? { size: 12 as const } : {})}
+        />
       </button>
     </Tooltip>
   )
 }
 
-export function IconLink({ icon, label, href, className, ...rest }: { icon: IconName; label: string; href: string } & AnchorHTMLAttributes<HTMLAnchorElement>) {
+export function IconLink({
+  icon,
+  label,
+  href,
+  className,
+  ...rest
+}: { icon: IconName; label: string; href: string } & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
     <Tooltip text={label} delay={500}>
       <a {...rest} href={href} aria-label={label} className={cx(css['icon'], className)}>
@@ -108,12 +157,27 @@ interface SegmentedProps<Value extends string> {
 }
 
 /** A choice among few values, side by side. */
-export function Segmented<Value extends string>({ label, value, options, onChange, size = 'small' }: SegmentedProps<Value>) {
+export function Segmented<Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  size = 'small',
+}: SegmentedProps<Value>) {
   return (
-    <span role="group" aria-label={label} className={cx(css['seg'], size === 'medium' && css['seg-medium'])}>
+    <span
+      role="group"
+      aria-label={label}
+      className={cx(css['seg'], size === 'medium' && css['seg-medium'])}
+    >
       {options.map(({ value: one, text, can }) => (
         <Tooltip key={one} text={reasonAgainst(can)}>
-          <button type="button" aria-pressed={one === value} aria-disabled={can?.ok === false || undefined} onClick={() => can?.ok !== false && onChange(one)}>
+          <button
+            type="button"
+            aria-pressed={one === value}
+            aria-disabled={can?.ok === false || undefined}
+            onClick={() => can?.ok !== false && onChange(one)}
+          >
             {text}
           </button>
         </Tooltip>

@@ -13,10 +13,16 @@ export interface SelectOption<Value extends string> {
   disabled?: boolean
 }
 
-/** Separates `more` from the text: an option can't be styled, and several plain spaces are shown as one. */
+/**
+ * Separates `more` from the text: an option can't be styled, and several plain spaces are shown as
+ * one.
+ */
 const emSpace = '\u2003'
 
-interface SelectProps<Value extends string> extends Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value' | 'size' | 'onChange'> {
+interface SelectProps<Value extends string> extends Omit<
+  SelectHTMLAttributes<HTMLSelectElement>,
+  'value' | 'size' | 'onChange'
+> {
   value: Value | ''
   options: readonly SelectOption<Value>[]
   onValue: (value: Value) => void
@@ -25,12 +31,37 @@ interface SelectProps<Value extends string> extends Omit<SelectHTMLAttributes<HT
   placeholder?: string
 }
 
-/** A choice from a list: the browser's own select with our styles, so that it works as usual with keyboard, touch and screen readers. */
-export function Select<Value extends string>({ value, options, onValue, size = 'medium', mono, placeholder, className, ...rest }: SelectProps<Value>) {
+/**
+ * A choice from a list: the browser's own select with our styles, so that it works as usual with
+ * keyboard, touch and screen readers.
+ */
+export function Select<Value extends string>({
+  value,
+  options,
+  onValue,
+  size = 'medium',
+  mono,
+  placeholder,
+  className,
+  ...rest
+}: SelectProps<Value>) {
   const field = useField()
   return (
-    <span className={cx(css['select'], css[`select-${size}`], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>
-      <select {...field} {...rest} value={value} onChange={(event) => onValue(event.target.value as Value)}>
+    <span
+      className={cx(
+        css['select'],
+        css[`select-${size}`],
+        field['aria-invalid'] && css['bad'],
+        mono && 'mono',
+        className,
+      )}
+    >
+      <select
+        {...field}
+        {...rest}
+        value={value}
+        onChange={(event) => onValue(event.target.value as Value)}
+      >
         {placeholder !== undefined && (
           <option value="" disabled hidden>
             {placeholder}
@@ -60,7 +91,16 @@ interface CheckboxProps {
   onShift?: (held: boolean) => void
 }
 
-export function Checkbox({ checked, indeterminate = false, onChange, label, hideLabel = false, disabled, className, onShift }: CheckboxProps) {
+export function Checkbox({
+  checked,
+  indeterminate = false,
+  onChange,
+  label,
+  hideLabel = false,
+  disabled,
+  className,
+  onShift,
+}: CheckboxProps) {
   return (
     <label className={cx(css['check'], hideLabel && css['bare'], className)}>
       <input
@@ -81,10 +121,23 @@ export function Checkbox({ checked, indeterminate = false, onChange, label, hide
   )
 }
 
-export function Switch({ checked, onChange, label }: { checked: boolean; onChange: (checked: boolean) => void; label: ReactNode }) {
+export function Switch({
+  checked,
+  onChange,
+  label,
+}: {
+  checked: boolean
+  onChange: (checked: boolean) => void
+  label: ReactNode
+}) {
   return (
     <label className={css['switch']}>
-      <input type="checkbox" role="switch" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      <input
+        type="checkbox"
+        role="switch"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
       <span className={css['knob']} />
       <span>{label}</span>
     </label>

@@ -32,25 +32,41 @@ export interface CodeEditorProps {
   readOnly?: boolean
   problems?: readonly CodeProblem[]
   /** Completions at a line and column, both from 0. */
-  suggest?: (lines: readonly string[], line: number, column: number) => readonly { label: string; type: string; text: string; is: 'key' | 'value' }[]
+  suggest?: (
+    lines: readonly string[],
+    line: number,
+    column: number,
+  ) => readonly { label: string; type: string; text: string; is: 'key' | 'value' }[]
   /** Explains the key at a line, from 0. */
   explain?: (lines: readonly string[], line: number) => CodeHint | null
   ref?: Ref<CodeEditorHandle>
 }
 
 export interface CodeEditorViewProps extends CodeEditorProps {
-  /** Selection in the plain text area if the area has the focus. The editor takes over the selection and the focus. */
+  /**
+   * Selection in the plain text area if the area has the focus. The editor takes over the selection
+   * and the focus.
+   */
   selected: RefObject<readonly [from: number, to: number] | null>
 }
 
 /** Shown until the editor's code has loaded: a plain text area. */
-function PlainArea({ props, selected }: { props: CodeEditorProps; selected: CodeEditorViewProps['selected'] }) {
+function PlainArea({
+  props,
+  selected,
+}: {
+  props: CodeEditorProps
+  selected: CodeEditorViewProps['selected']
+}) {
   // The pointer is pressed, so the focus will follow.
   const pressed = useRef(false)
   return (
     <textarea
       ref={(area) => () => {
-        selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
+        selected.current =
+          area !== null && (pressed.current || area === document.activeElement)
+            ? [area.selectionStart, area.selectionEnd]
+            : null
       }}
       className={css['plain']}
       {...unrecorded}
@@ -70,7 +86,10 @@ function PlainArea({ props, selected }: { props: CodeEditorProps; selected: Code
 }
 
 /** If the editor's code can't be loaded, the text can still be edited. */
-const MissingEditor = ({ of: { selected, ...props }, retry }: MissingProps<CodeEditorViewProps>) => (
+const MissingEditor = ({
+  of: { selected, ...props },
+  retry,
+}: MissingProps<CodeEditorViewProps>) => (
   <>
     <ErrorState error={new Error(missingText)} onRetry={retry} />
     <PlainArea props={props} selected={selected} />
@@ -80,8 +99,9 @@ const MissingEditor = ({ of: { selected, ...props }, retry }: MissingProps<CodeE
 const View = part(() => import('./CodeEditorView.tsx'), MissingEditor)
 
 /**
- * YAML editor with highlighting, completion, explanations and problems by line. Until the editor's code has loaded,
- * a plain text area is shown. Tab leaves the editor; if a list is open, Escape closes the list first.
+ * YAML editor with highlighting, completion, explanations and problems by line. Until the editor's
+ * code has loaded, a plain text area is shown. Tab leaves the editor; if a list is open, Escape
+ * closes the list first.
  */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)

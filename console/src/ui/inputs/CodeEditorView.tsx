@@ -9,10 +9,24 @@ import {
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language'
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from '@codemirror/language'
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
 import { Compartment, EditorState, type Text } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
 import { afterBack, indentBelow } from './editor-text.ts'
@@ -30,9 +44,19 @@ const colours = HighlightStyle.define([
 ])
 
 const look = EditorView.theme({
-  '&': { height: '100%', backgroundColor: 'transparent', color: 'var(--text-1)', fontSize: 'var(--fs-12)' },
+  '&': {
+    height: '100%',
+    backgroundColor: 'transparent',
+    color: 'var(--text-1)',
+    fontSize: 'var(--fs-12)',
+  },
   '&.cm-focused': { outline: 'none' },
-  '.cm-scroller': { fontFamily: 'var(--font-mono)', lineHeight: '20px', fontFeatureSettings: '"calt" 0', scrollbarWidth: 'thin' },
+  '.cm-scroller': {
+    fontFamily: 'var(--font-mono)',
+    lineHeight: '20px',
+    fontFeatureSettings: '"calt" 0',
+    scrollbarWidth: 'thin',
+  },
   '.cm-content': { padding: '8px 0', caretColor: 'var(--text-1)' },
   '.cm-line': { padding: '0 12px 0 6px' },
   '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--text-3)', border: 'none' },
@@ -41,8 +65,12 @@ const look = EditorView.theme({
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--well)' },
   '.cm-activeLineGutter': { color: 'var(--text-1)' },
   '.cm-cursor': { borderLeftColor: 'var(--text-1)' },
-  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
-  '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-soft)', outline: '1px solid var(--accent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
+    { backgroundColor: 'var(--accent-soft)' },
+  '&.cm-focused .cm-matchingBracket': {
+    backgroundColor: 'var(--accent-soft)',
+    outline: '1px solid var(--accent)',
+  },
   '.cm-tooltip': {
     backgroundColor: 'var(--surface-3)',
     color: 'var(--text-1)',
@@ -51,10 +79,21 @@ const look = EditorView.theme({
     boxShadow: 'var(--shadow-1)',
     zIndex: 'var(--z-popover)',
   },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--font-mono)', fontSize: 'var(--fs-12)', maxHeight: '15em' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': {
+    fontFamily: 'var(--font-mono)',
+    fontSize: 'var(--fs-12)',
+    maxHeight: '15em',
+  },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '3px 10px', lineHeight: '18px' },
-  '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent-soft)', color: 'var(--text-1)' },
-  '.cm-completionDetail': { color: 'var(--text-3)', fontStyle: 'normal', fontFamily: 'var(--font-sans)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent-soft)',
+    color: 'var(--text-1)',
+  },
+  '.cm-completionDetail': {
+    color: 'var(--text-3)',
+    fontStyle: 'normal',
+    fontFamily: 'var(--font-sans)',
+  },
   '.cm-completionMatchedText': { textDecoration: 'none', color: 'var(--accent)' },
   '.cm-completionInfo': {
     maxWidth: '320px',
@@ -74,9 +113,24 @@ const look = EditorView.theme({
   },
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
   '.cm-diagnostic-info': { borderLeftColor: 'var(--info)' },
-  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--danger) 1px', textUnderlineOffset: '3px' },
-  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--warn) 1px', textUnderlineOffset: '3px' },
-  '.cm-lint-marker': { content: 'none', width: '8px', height: '8px', marginTop: '6px', backgroundColor: 'var(--danger)', borderRadius: '1px' },
+  '.cm-lintRange-error': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--danger) 1px',
+    textUnderlineOffset: '3px',
+  },
+  '.cm-lintRange-warning': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--warn) 1px',
+    textUnderlineOffset: '3px',
+  },
+  '.cm-lint-marker': {
+    content: 'none',
+    width: '8px',
+    height: '8px',
+    marginTop: '6px',
+    backgroundColor: 'var(--danger)',
+    borderRadius: '1px',
+  },
   '.cm-lint-marker-warning': { backgroundColor: 'var(--warn-fill)', borderRadius: '50%' },
   '.cm-lint-marker-info': { backgroundColor: 'var(--info)', borderRadius: '50%' },
 })
@@ -97,12 +151,26 @@ function newLineBelowKey(editor: EditorView): boolean {
   const { from, empty } = state.selection.main
   const line = state.doc.lineAt(from)
   const spaces = indentBelow(state.sliceDoc(line.from, from))
-  if (state.readOnly || !empty || spaces === null || state.sliceDoc(from, line.to).trim() !== '') return false
-  editor.dispatch(state.replaceSelection(`\n${' '.repeat(spaces)}`), { scrollIntoView: true, userEvent: 'input' })
+  if (state.readOnly || !empty || spaces === null || state.sliceDoc(from, line.to).trim() !== '')
+    return false
+  editor.dispatch(state.replaceSelection(`\n${' '.repeat(spaces)}`), {
+    scrollIntoView: true,
+    userEvent: 'input',
+  })
   return true
 }
 
-export default function CodeEditorView({ label, value, onValue, readOnly = false, problems = [], suggest, explain, ref, selected }: CodeEditorViewProps) {
+export default function CodeEditorView({
+  label,
+  value,
+  onValue,
+  readOnly = false,
+  problems = [],
+  suggest,
+  explain,
+  ref,
+  selected,
+}: CodeEditorViewProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const options = useRef(new Compartment())
@@ -118,9 +186,17 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
   useLayoutEffect(() => {
     const complete = (context: CompletionContext): CompletionResult | null => {
       const word = context.matchBefore(/[\w./-]*/)
-      if (latest.current.suggest === undefined || (!context.explicit && (word === null || word.from === word.to))) return null
+      if (
+        latest.current.suggest === undefined ||
+        (!context.explicit && (word === null || word.from === word.to))
+      )
+        return null
       const line = context.state.doc.lineAt(context.pos)
-      const found = latest.current.suggest(linesOf(context.state), line.number - 1, context.pos - line.from)
+      const found = latest.current.suggest(
+        linesOf(context.state),
+        line.number - 1,
+        context.pos - line.from,
+      )
       if (found.length === 0) return null
       return {
         from: word?.from ?? context.pos,
@@ -129,14 +205,18 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
           label: s.label,
           detail: s.type,
           ...(s.text !== '' && { info: s.text }),
-          apply: s.is === 'key' ? `${s.label}:${s.type === 'object' || s.type === 'list' ? '' : ' '}` : s.label,
+          apply:
+            s.is === 'key'
+              ? `${s.label}:${s.type === 'object' || s.type === 'list' ? '' : ' '}`
+              : s.label,
         })),
       }
     }
     const hover = hoverTooltip((editor, pos) => {
       const line = editor.state.doc.lineAt(pos)
       const about = latest.current.explain?.(linesOf(editor.state), line.number - 1)
-      if (!about || !line.text.slice(0, pos - line.from + about.key.length).includes(about.key)) return null
+      if (!about || !line.text.slice(0, pos - line.from + about.key.length).includes(about.key))
+        return null
       return {
         pos: line.from + Math.max(0, line.text.indexOf(about.key)),
         above: false,
@@ -165,7 +245,8 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
           autocompletion({ override: [complete], icons: false }),
           hover,
           look,
-          // Tab moves the focus, so that keyboard users can leave the editor (WCAG 2.1.2). Ctrl-] and Ctrl-[ indent.
+          // Tab moves the focus, so that keyboard users can leave the editor (WCAG 2.1.2). Ctrl-]
+          // and Ctrl-[ indent.
           keymap.of([
             { key: 'Enter', run: newLineBelowKey },
             ...closeBracketsKeymap,
@@ -204,7 +285,11 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
       effects: options.current.reconfigure([
         EditorState.readOnly.of(readOnly),
         EditorView.editable.of(!readOnly),
-        EditorView.contentAttributes.of({ 'aria-label': label, 'aria-readonly': String(readOnly), ...(readOnly && { tabindex: '0' }) }),
+        EditorView.contentAttributes.of({
+          'aria-label': label,
+          'aria-readonly': String(readOnly),
+          ...(readOnly && { tabindex: '0' }),
+        }),
       ]),
     })
   }, [label, readOnly, options])
@@ -237,7 +322,10 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
         const editor = view.current
         if (editor === null) return
         const { from } = editor.state.doc.line(Math.max(1, Math.min(editor.state.doc.lines, line)))
-        editor.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) })
+        editor.dispatch({
+          selection: { anchor: from },
+          effects: EditorView.scrollIntoView(from, { y: 'center' }),
+        })
         editor.focus()
       },
     }),

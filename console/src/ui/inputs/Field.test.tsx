@@ -9,7 +9,9 @@ import { Select } from './Choices.tsx'
 
 afterEach(cleanup)
 const described = (name: string) =>
-  document.querySelector(`#${CSS.escape(screen.getByLabelText(name).getAttribute('aria-describedby') ?? 'none')}`)?.textContent
+  document.querySelector(
+    `#${CSS.escape(screen.getByLabelText(name).getAttribute('aria-describedby') ?? 'none')}`,
+  )?.textContent
 
 test('a field connects its label, hint and error to the control; the error replaces the hint', () => {
   const { rerender } = render(
@@ -80,7 +82,9 @@ test('a select starts with its placeholder and reports the selected value', asyn
       />
     </Field>,
   )
-  expect(screen.getByLabelText<HTMLSelectElement>('Site').selectedOptions[0]?.textContent).toBe('Choose a site')
+  expect(screen.getByLabelText<HTMLSelectElement>('Site').selectedOptions[0]?.textContent).toBe(
+    'Choose a site',
+  )
   await userEvent.selectOptions(screen.getByLabelText('Site'), 'A')
   expect(onValue).toHaveBeenCalledWith('a')
   expect(screen.getByRole<HTMLOptionElement>('option', { name: 'B' }).disabled).toBe(true)
@@ -95,5 +99,6 @@ test('a select with an error is marked as invalid, and its red border takes prec
   expect(container.querySelector('select')!.parentElement!.className).toMatch(/bad/)
   const rules = readFileSync('console/src/ui/inputs/Field.module.css', 'utf8')
   // The rules have equal specificity, so `.bad` must be later in the file to take effect.
-  for (const control of ['.input', '.area', '.select']) expect(rules.indexOf(`  ${control} {`)).toBeLessThan(rules.indexOf('  .bad {'))
+  for (const control of ['.input', '.area', '.select'])
+    expect(rules.indexOf(`  ${control} {`)).toBeLessThan(rules.indexOf('  .bad {'))
 })

@@ -1,4 +1,13 @@
-import { createContext, type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useContext, useId, useMemo, useState } from 'react'
+import {
+  createContext,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type TextareaHTMLAttributes,
+  useContext,
+  useId,
+  useMemo,
+  useState,
+} from 'react'
 import { IconButton, Kbd } from './Button.tsx'
 import css from './Field.module.css'
 import { cx } from '../cx.ts'
@@ -33,14 +42,20 @@ export function Field({ label, hint, error, optional, note, className, children 
   const below = bad ? error : hint
   const described = below !== undefined && below !== null
   const wiring = useMemo(
-    () => ({ id, ...(described && { 'aria-describedby': `${id}-below` }), ...(bad && { 'aria-invalid': true as const }) }),
+    () => ({
+      id,
+      ...(described && { 'aria-describedby': `${id}-below` }),
+      ...(bad && { 'aria-invalid': true as const }),
+    }),
     [id, described, bad],
   )
   return (
     <div className={cx(css['field'], className)}>
       <label className={css['label']} htmlFor={id}>
         {label}
-        {(optional || note !== undefined) && <span className={css['note']}>{optional ? 'optional' : note}</span>}
+        {(optional || note !== undefined) && (
+          <span className={css['note']}>{optional ? 'optional' : note}</span>
+        )}
       </label>
       <FieldContext value={wiring}>{children}</FieldContext>
       {/* Always rendered, so that screen readers announce an error when it appears. */}
@@ -51,9 +66,15 @@ export function Field({ label, hint, error, optional, note, className, children 
   )
 }
 
-export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'size' | 'onChange' | 'value' | 'prefix'> {
+export interface TextInputProps extends Omit<
+  InputHTMLAttributes<HTMLInputElement>,
+  'size' | 'onChange' | 'value' | 'prefix'
+> {
   value?: string
-  /** Called with the trimmed value on every change; the field itself keeps what was typed until it loses focus. */
+  /**
+   * Called with the trimmed value on every change; the field itself keeps what was typed until it
+   * loses focus.
+   */
   onValue?: (value: string) => void
   icon?: IconName
   /** Keyboard shortcut to the field, shown at its end. */
@@ -65,18 +86,39 @@ export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElemen
 }
 
 /**
- * One line of text. The reported value is trimmed, as the specification requires of text inputs; a password is never trimmed.
- * Without `value` the input is a plain form control, read by FormData.
+ * One line of text. The reported value is trimmed, as the specification requires of text inputs; a
+ * password is never trimmed. Without `value` the input is a plain form control, read by FormData.
  */
-export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit, mono, className, type = 'text', onBlur, ...rest }: TextInputProps) {
+export function TextInput({
+  value,
+  onValue,
+  icon,
+  hotkey,
+  size = 'medium',
+  unit,
+  mono,
+  className,
+  type = 'text',
+  onBlur,
+  ...rest
+}: TextInputProps) {
   const field = useField()
   const secret = type === 'password'
   const [raw, setRaw] = useState(value ?? '')
   const [shown, setShown] = useState(false)
-  // A new `value` from the parent replaces the typed text, unless `value` is the trimmed typed text.
+  // A new `value` from the parent replaces the typed text, unless `value` is the trimmed typed
+  // text.
   const text = value === undefined || raw.trim() === value ? raw : value
   return (
-    <span className={cx(css['input'], size === 'large' && css['large'], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>
+    <span
+      className={cx(
+        css['input'],
+        size === 'large' && css['large'],
+        field['aria-invalid'] && css['bad'],
+        mono && 'mono',
+        className,
+      )}
+    >
       {icon && <Icon name={icon} />}
       <input
         {...field}
@@ -96,19 +138,30 @@ export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit,
       {unit !== undefined && <span className="t3">{unit}</span>}
       {hotkey !== undefined && <Kbd>{hotkey}</Kbd>}
       {secret && (
-        <IconButton icon={shown ? 'eye-off' : 'eye'} label={shown ? 'Hide password' : 'Show password'} aria-pressed={shown} onClick={() => setShown(!shown)} />
+        <IconButton
+          icon={shown ? 'eye-off' : 'eye'}
+          label={shown ? 'Hide password' : 'Show password'}
+          aria-pressed={shown}
+          onClick={() => setShown(!shown)}
+        />
       )}
     </span>
   )
 }
 
-export interface TextAreaProps extends Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange' | 'value'> {
+export interface TextAreaProps extends Omit<
+  TextareaHTMLAttributes<HTMLTextAreaElement>,
+  'onChange' | 'value'
+> {
   value?: string
   onValue?: (value: string) => void
   mono?: boolean
 }
 
-/** Several lines. A list has one entry per line, or commas between entries: `listOf` of `lib/text.ts` parses it. */
+/**
+ * Several lines. A list has one entry per line, or commas between entries: `listOf` of
+ * `lib/text.ts` parses it.
+ */
 export function TextArea({ value, onValue, mono, className, rows = 4, ...rest }: TextAreaProps) {
   const field = useField()
   return (

@@ -11,8 +11,18 @@ interface SearchProps {
   waitMs?: number
 }
 
-/** The search box of a list. The key `/` focuses the box. The box reports its text after a pause in typing and follows changes of `value`. */
-export function Search({ label, placeholder, value, onValue, hotkey = true, waitMs = 200 }: SearchProps) {
+/**
+ * The search box of a list. The key `/` focuses the box. The box reports its text after a pause in
+ * typing and follows changes of `value`.
+ */
+export function Search({
+  label,
+  placeholder,
+  value,
+  onValue,
+  hotkey = true,
+  waitMs = 200,
+}: SearchProps) {
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState(value)
   const [from, setFrom] = useState(value)
@@ -32,7 +42,9 @@ export function Search({ label, placeholder, value, onValue, hotkey = true, wait
         event.key !== '/' ||
         event.metaKey ||
         event.ctrlKey ||
-        (event.target as HTMLElement).closest('input,textarea,select,[contenteditable],[role="dialog"]')
+        (event.target as HTMLElement).closest(
+          'input,textarea,select,[contenteditable],[role="dialog"]',
+        )
       )
         return
       event.preventDefault()

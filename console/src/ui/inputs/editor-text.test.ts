@@ -11,7 +11,9 @@ test.each([
   ['# what follows:', null],
   ['  - a', null],
   ['', null],
-])('a new line below %j is indented by %j spaces', (before, spaces) => expect(indentBelow(before)).toBe(spaces))
+])('a new line below %j is indented by %j spaces', (before, spaces) =>
+  expect(indentBelow(before)).toBe(spaces),
+)
 
 test('a value that arrives late doesn’t replace newer text', () => {
   expect(afterBack(['a', 'ab', 'abc'], 'ab')).toEqual(['abc'])

@@ -1,4 +1,13 @@
-import { type KeyboardEvent, startTransition, useEffect, useEffectEvent, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  startTransition,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { createPortal } from 'react-dom'
 import type { Action } from '../actions.ts'
 import { Kbd } from '../inputs/Button.tsx'
@@ -29,11 +38,15 @@ const hints = [
   ['close', 'esc'],
 ] as const
 
-/** Entries of the first frame: more than the list has room for. The others follow in the next frame, so that the palette opens sooner. */
+/**
+ * Entries of the first frame: more than the list has room for. The others follow in the next frame,
+ * so that the palette opens sooner.
+ */
 const firstEntries = 12
 
 /** Index of the initially selected entry: the first enabled entry. -1 if no entry is enabled. */
-export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
+export const firstAble = (actions: readonly Action[]): number =>
+  actions.findIndex((action) => action.can?.ok !== false)
 
 interface CommandPaletteProps {
   open: boolean
@@ -46,18 +59,29 @@ interface CommandPaletteProps {
 }
 
 /**
- * The command palette. Filters `groups` by the typed text, except groups with results from the server. A modal dialog of Radix would style every element of
- * the page again and move the focus several times. This one covers the page with its scrim, and Tab stays in the field.
+ * The command palette. Filters `groups` by the typed text, except groups with results from the
+ * server. A modal dialog of Radix would style every element of the page again and move the focus
+ * several times. This one covers the page with its scrim, and Tab stays in the field.
  */
 export function CommandPalette({ open, ...props }: CommandPaletteProps) {
   return open && createPortal(<Opened {...props} />, document.body)
 }
 
-function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<CommandPaletteProps, 'open'>) {
+function Opened({
+  onClose,
+  search,
+  onSearch,
+  groups,
+  onGo,
+  busy = false,
+}: Omit<CommandPaletteProps, 'open'>) {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
-  /** Selected entry. Null until the user presses an arrow key, because later results may be inserted above. */
+  /**
+   * Selected entry. Null until the user presses an arrow key, because later results may be inserted
+   * above.
+   */
   const [at, setAt] = useState<number | null>(null)
   const [isPainted, setPainted] = useState(false)
   useEffect(() => {
@@ -66,7 +90,12 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
   }, [])
   const isWhole = isPainted || at !== null || search !== ''
   const shown = groups
-    .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
+    .map((group) => ({
+      ...group,
+      actions: group.found
+        ? group.actions
+        : group.actions.filter((action) => matches(action, search.trim())),
+    }))
     .filter((group) => group.actions.length > 0)
   const flat = shown.flatMap((group) => group.actions)
   const current = at === null ? firstAble(flat) : Math.min(at, flat.length - 1)
@@ -77,7 +106,8 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
   const close = useEffectEvent(onClose)
   useLayoutEffect(() => {
     field.current?.focus({ preventScroll: true })
-    // After the palette has been removed: as long as the focus is in a dialog, it is not given back.
+    // After the palette has been removed: as long as the focus is in a dialog, it is not given
+    // back.
     return () => queueMicrotask(() => giveBack(new Event('close')))
   }, [])
   useEffect(() => {
@@ -87,7 +117,8 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
       event.stopImmediatePropagation()
       close()
     }
-    // On the window, so that Escape doesn't also close a dialog below, which listens on the document.
+    // On the window, so that Escape doesn't also close a dialog below, which listens on the
+    // document.
     window.addEventListener('keydown', onKey, { capture: true })
     return () => window.removeEventListener('keydown', onKey, { capture: true })
   }, [])
@@ -99,7 +130,12 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setAt(flat.length === 0 ? null : (Math.max(current, step > 0 ? -1 : 0) + step + flat.length) % flat.length)
+    if (step !== undefined)
+      setAt(
+        flat.length === 0
+          ? null
+          : (Math.max(current, step > 0 ? -1 : 0) + step + flat.length) % flat.length,
+      )
     else if (event.key === 'Tab') event.preventDefault()
     else if (event.key === 'Enter' && !event.nativeEvent.isComposing) pick(flat[current])
     else return
@@ -108,7 +144,13 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
   return (
     <>
       <div className={css['scrim']} aria-hidden="true" onClick={onClose} />
-      <div role="dialog" aria-modal="true" aria-label="Search and commands" className={css['palette']} tabIndex={-1}>
+      <div
+        role="dialog"
+        aria-modal="true"
+        aria-label="Search and commands"
+        className={css['palette']}
+        tabIndex={-1}
+      >
         <label className={css['in']}>
           <Icon name="search" />
           <span className="sr">Go to or do anything</span>
@@ -129,7 +171,14 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
             onKeyDown={onKeyDown}
           />
         </label>
-        <div className={css['list']} id={`${id}-list`} role="listbox" aria-label="Results" ref={list} tabIndex={-1}>
+        <div
+          className={css['list']}
+          id={`${id}-list`}
+          role="listbox"
+          aria-label="Results"
+          ref={list}
+          tabIndex={-1}
+        >
           {shown.map((group) => (
             <div key={group.heading} role="group" aria-label={group.heading}>
               <div className={css['label']} aria-hidden="true">
@@ -148,20 +197,34 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
                     tabIndex={-1}
                     aria-selected={index === current}
                     aria-disabled={refused !== null || undefined}
-                    className={cx(css['item'], index === current && css['on'], action.danger && refused === null && css['danger'])}
+                    className={cx(
+                      css['item'],
+                      index === current && css['on'],
+                      action.danger && refused === null && css['danger'],
+                    )}
                     onPointerMove={() => setAt(index)}
                     onClick={() => pick(action)}
                     onKeyDown={onKeyDown}
                   >
-                    <Icon name={action.icon ?? (action.to === undefined ? 'chevron-right' : 'arrow-right')} />
+                    <Icon
+                      name={
+                        action.icon ?? (action.to === undefined ? 'chevron-right' : 'arrow-right')
+                      }
+                    />
                     <span className="clip">{action.label}</span>
-                    {(refused ?? action.hint) !== undefined && <span className={css['hint']}>{refused ?? action.hint}</span>}
+                    {(refused ?? action.hint) !== undefined && (
+                      <span className={css['hint']}>{refused ?? action.hint}</span>
+                    )}
                   </div>
                 )
               })}
             </div>
           ))}
-          {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `No result for “${search.trim()}”.`}</p>}
+          {flat.length === 0 && (
+            <p className={css['none']}>
+              {busy ? 'Searching…' : `No result for “${search.trim()}”.`}
+            </p>
+          )}
         </div>
         <div className={css['foot']} aria-hidden="true">
           {hints.map(([does, ...keys]) => (

@@ -7,15 +7,23 @@ import { defaultButtons } from './dialogs.ts'
 import css from './Dialog.module.css'
 import { useDragAway } from './use-drag-away.ts'
 
-const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
+const typed =
+  'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
 
 /**
- * Initial focus of a centred dialog. A form: its first field, with the text selected. A question: the closing button,
- * so that an accidental Enter does no harm. Other dialogs: the dialog itself. Never the close icon.
+ * Initial focus of a centred dialog. A form: its first field, with the text selected. A question:
+ * the closing button, so that an accidental Enter does no harm. Other dialogs: the dialog itself.
+ * Never the close icon.
  */
-const firstOf = (dialog: HTMLElement): HTMLElement => dialog.querySelector<HTMLElement>(typed) ?? dialog.querySelector<HTMLElement>('[data-way-out]') ?? dialog
+const firstOf = (dialog: HTMLElement): HTMLElement =>
+  dialog.querySelector<HTMLElement>(typed) ??
+  dialog.querySelector<HTMLElement>('[data-way-out]') ??
+  dialog
 
-/** A bottom sheet itself gets the initial focus instead of a field, so that no on-screen keyboard opens on a phone. */
+/**
+ * A bottom sheet itself gets the initial focus instead of a field, so that no on-screen keyboard
+ * opens on a phone.
+ */
 const begin = (sheet: boolean) => (event: Event) => {
   const dialog = event.currentTarget
   if (!(dialog instanceof HTMLElement)) return
@@ -32,9 +40,10 @@ const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popo
 type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
- * Events that don't close a dialog: any event while the dialog is `locked`; Escape or a click outside if it closes a popover in the dialog;
- * a click on a toast; a click outside after the user has typed, because the click may be accidental. Even then Escape, the close icon and Cancel
- * close the dialog.
+ * Events that don't close a dialog: any event while the dialog is `locked`; Escape or a click
+ * outside if it closes a popover in the dialog; a click on a toast; a click outside after the user
+ * has typed, because the click may be accidental. Even then Escape, the close icon and Cancel close
+ * the dialog.
  */
 function useHold(open: boolean, locked: boolean) {
   const typed = useRef(false)
@@ -51,7 +60,8 @@ function useHold(open: boolean, locked: boolean) {
       if (locked || above !== null) event.preventDefault()
     },
     onPointerDownOutside: (event: Closing) => {
-      const toast = event.target instanceof Element && event.target.closest('[data-toasts]') !== null
+      const toast =
+        event.target instanceof Element && event.target.closest('[data-toasts]') !== null
       if (locked || typed.current || toast || popover() !== null) event.preventDefault()
     },
   }
@@ -62,7 +72,17 @@ const keepFocus = (event: MouseEvent): void => {
   if (event.target === event.currentTarget) event.preventDefault()
 }
 
-export default function DialogView({ sheet, open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
+export default function DialogView({
+  sheet,
+  open,
+  onClose,
+  title,
+  footer,
+  width,
+  locked = false,
+  children,
+  onCloseAutoFocus,
+}: ShapeProps) {
   const hold = useHold(open, locked)
   const drag = useDragAway('bottom', onClose)
   const content = (
@@ -83,7 +103,11 @@ export default function DialogView({ sheet, open, onClose, title, footer, width,
         <IconButton
           icon="close"
           label="Close"
-          can={locked ? { ok: false, reason: 'Wait until the current request has finished' } : undefined}
+          can={
+            locked
+              ? { ok: false, reason: 'Wait until the current request has finished' }
+              : undefined
+          }
           onClick={onClose}
         />
       </header>

@@ -35,7 +35,9 @@ async function opened(how: 'click' | 'keyboard') {
   )
   const button = screen.getByRole('button', { name: 'More' })
   // The simulated browser matches :focus-visible after a click, too.
-  vi.spyOn(button.parentElement!, 'querySelector').mockImplementation((selector) => (selector === ':focus-visible' && how === 'click' ? null : button))
+  vi.spyOn(button.parentElement!, 'querySelector').mockImplementation((selector) =>
+    selector === ':focus-visible' && how === 'click' ? null : button,
+  )
   if (how === 'click') await userEvent.click(button)
   else {
     button.focus()
@@ -73,7 +75,9 @@ test('arrow keys, Home, End and letters move between items, also refused ones, a
   expect(await keys('reb')).toBe('RebootAn operation runs')
   await userEvent.keyboard('{Enter}')
   expect(run).not.toHaveBeenCalled()
-  expect(screen.getByRole('menuitem', { name: /Reboot/ }).getAttribute('aria-disabled')).toBe('true')
+  expect(screen.getByRole('menuitem', { name: /Reboot/ }).getAttribute('aria-disabled')).toBe(
+    'true',
+  )
   await userEvent.keyboard('{Home}{Enter}')
   expect(run.mock.calls).toEqual([['rename']])
   expect(screen.queryByRole('menu')).toBeNull()

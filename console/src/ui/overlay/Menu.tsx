@@ -1,4 +1,11 @@
-import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useRef, useState } from 'react'
+import {
+  cloneElement,
+  type HTMLAttributes,
+  type ReactElement,
+  type ReactNode,
+  useRef,
+  useState,
+} from 'react'
 import type { Action } from '../actions.ts'
 import { onceOpened } from '../part.tsx'
 import css from './Menu.module.css'
@@ -12,10 +19,17 @@ export interface MenuChoice extends Action {
   /** Keeps the menu open after a click. */
   stay?: boolean
 }
-export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
+export type MenuItem =
+  | MenuChoice
+  | 'rule'
+  | { heading: ReactNode }
+  | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
 
 export const loadMenu = () => import('./MenuView.tsx')
-/** Loads the menu's code before it is needed. A failure is ignored here: the error shows when the menu renders. */
+/**
+ * Loads the menu's code before it is needed. A failure is ignored here: the error shows when the
+ * menu renders.
+ */
 export const preloadMenu = () => void loadMenu().catch(() => undefined)
 const View = onceOpened(loadMenu, { centred: false })
 
@@ -29,8 +43,8 @@ interface MenuProps {
 }
 
 /**
- * A menu below a button. `trigger` is the button and must pass on the handlers that it receives. The menu's code loads on hover or focus.
- * Disabled items stay visible and say why.
+ * A menu below a button. `trigger` is the button and must pass on the handlers that it receives.
+ * The menu's code loads on hover or focus. Disabled items stay visible and say why.
  */
 export function Menu({ label, trigger, items, align = 'end' }: MenuProps) {
   const [open, setOpen] = useState(false)

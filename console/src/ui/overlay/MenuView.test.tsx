@@ -4,12 +4,27 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MenuItem } from './Menu.tsx'
 import MenuView from './MenuView.tsx'
 
-const items: readonly MenuItem[] = [{ label: 'Delete' }, { label: 'Download' }, { label: 'Set for all', items: [{ label: 'Role' }] }, { label: 'Open' }]
+const items: readonly MenuItem[] = [
+  { label: 'Delete' },
+  { label: 'Download' },
+  { label: 'Set for all', items: [{ label: 'Role' }] },
+  { label: 'Open' },
+]
 
 beforeEach(() => {
   vi.useFakeTimers()
   const within = { current: document.body.appendChild(document.createElement('button')) }
-  render(<MenuView open label="Actions" items={items} align="end" onOpen={() => undefined} focusBack={() => undefined} within={within} />)
+  render(
+    <MenuView
+      open
+      label="Actions"
+      items={items}
+      align="end"
+      onOpen={() => undefined}
+      focusBack={() => undefined}
+      within={within}
+    />,
+  )
 })
 afterEach(() => {
   cleanup()

@@ -18,11 +18,17 @@ import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
 import { placeBelow, placeBeside, placeOf } from './place.ts'
 
-/** Overlap of a submenu and its parent menu on narrow screens. Menus are at least 208 px wide, so a strip of the parent stays visible. */
+/**
+ * Overlap of a submenu and its parent menu on narrow screens. Menus are at least 208 px wide, so a
+ * strip of the parent stays visible.
+ */
 const overlapPx = 196
 /** A submenu opens this long after the pointer has come to its item, in ms. Specified. */
 const hoverMs = 100
-/** A submenu closes this long after the focus has left it, in ms, so that the pointer may cross other items on its way to the submenu. Specified. */
+/**
+ * A submenu closes this long after the focus has left it, in ms, so that the pointer may cross
+ * other items on its way to the submenu. Specified.
+ */
 const leaveMs = 300
 /** Letters that are typed within this time, in ms, are searched together. Specified. */
 const typingMs = 1_000
@@ -39,12 +45,17 @@ function swallowClick(): void {
     ended.abort()
     setTimeout(() => document.removeEventListener('click', swallow, { capture: true }))
   }
-  for (const type of ['pointerup', 'pointercancel']) document.addEventListener(type, end, { signal: ended.signal, capture: true })
+  for (const type of ['pointerup', 'pointercancel'])
+    document.addEventListener(type, end, { signal: ended.signal, capture: true })
 }
 
-const itemsIn = (panel: Element): HTMLElement[] => [...panel.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
-const isInMenu = (target: unknown): boolean => target instanceof Element && target.closest('[role="menu"]') !== null
-const focus = (element: HTMLElement | null | undefined): void => element?.focus({ preventScroll: true })
+const itemsIn = (panel: Element): HTMLElement[] => [
+  ...panel.querySelectorAll<HTMLElement>('[role^="menuitem"]'),
+]
+const isInMenu = (target: unknown): boolean =>
+  target instanceof Element && target.closest('[role="menu"]') !== null
+const focus = (element: HTMLElement | null | undefined): void =>
+  element?.focus({ preventScroll: true })
 
 interface MenuViewProps {
   open: boolean
@@ -59,8 +70,10 @@ interface MenuViewProps {
 }
 
 /**
- * The menu of a button, without the button. Our own, because the menu of a long list opens in a frame only if its place is computed once and nothing of the
- * page around it is styled again ([decision 014](../../../../docs/decisions/014-own-menu.md)). Keyboard and roles follow the menu of the ARIA practices guide.
+ * The menu of a button, without the button. Our own, because the menu of a long list opens in a
+ * frame only if its place is computed once and nothing of the page around it is styled again
+ * ([decision 014](../../../../docs/decisions/014-own-menu.md)). Keyboard and roles follow the menu
+ * of the ARIA practices guide.
  */
 export default function MenuView({ open, ...props }: MenuViewProps) {
   return open && <Opened {...props} />
@@ -69,15 +82,22 @@ export default function MenuView({ open, ...props }: MenuViewProps) {
 function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuViewProps, 'open'>) {
   const panel = useRef<HTMLDivElement>(null)
   // The menu is in the dialog that contains its button, or else in the page's `main` element.
-  const [container] = useState(() => within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main') ?? document.body)
-  // Most menus fit below their button. The browser then lays the menu out once, and not again after it was measured.
+  const [container] = useState(
+    () =>
+      within.current?.closest<HTMLElement>('[role="dialog"]') ??
+      document.querySelector('main') ??
+      document.body,
+  )
+  // Most menus fit below their button. The browser then lays the menu out once, and not again after
+  // it was measured.
   const [place] = useState(() => placeOf(within.current!.getBoundingClientRect(), align))
   const close = useEffectEvent(() => onOpen(false))
   const giveBack = useEffectEvent(focusBack)
   useLayoutEffect(() => {
     const [box, button] = [panel.current!, within.current!]
     placeBelow(box, button.getBoundingClientRect(), align)
-    const isByKeyboard = button.matches(':focus-visible') || button.querySelector(':focus-visible') !== null
+    const isByKeyboard =
+      button.matches(':focus-visible') || button.querySelector(':focus-visible') !== null
     focus(isByKeyboard ? itemsIn(box)[0] : box)
     return () => {
       if (isInMenu(document.activeElement)) giveBack()
@@ -86,11 +106,13 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
   useEffect(() => {
     const ended = new AbortController()
     const how = { capture: true, signal: ended.signal }
-    const isOutside = ({ target }: Event) => !isInMenu(target) && !within.current?.contains(target as Node)
+    const isOutside = ({ target }: Event) =>
+      !isInMenu(target) && !within.current?.contains(target as Node)
     document.addEventListener(
       'pointerdown',
       (event) => {
-        // The button's own handler closes the menu. If the menu were closed here first, the same click would open it again.
+        // The button's own handler closes the menu. If the menu were closed here first, the same
+        // click would open it again.
         if (!isOutside(event)) return
         swallowClick()
         close()
@@ -98,7 +120,8 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
       how,
     )
     document.addEventListener('focusin', (event) => isOutside(event) && close(), how)
-    // On the window, so that Escape closes the menu only, and not the dialog around it, which listens on the document.
+    // On the window, so that Escape closes the menu only, and not the dialog around it, which
+    // listens on the document.
     window.addEventListener(
       'keydown',
       (event) => {
@@ -113,7 +136,8 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
       'scroll',
       ({ target }) => {
         if (isInMenu(target)) return
-        if (within.current?.isConnected) placeBelow(panel.current!, within.current.getBoundingClientRect(), align)
+        if (within.current?.isConnected)
+          placeBelow(panel.current!, within.current.getBoundingClientRect(), align)
         else close()
       },
       { ...how, passive: true },
@@ -121,7 +145,10 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
     window.addEventListener('resize', () => close(), how)
     return () => ended.abort()
   }, [within, align])
-  return createPortal(<Panel {...{ label, items, panel, place }} onClose={() => onOpen(false)} />, container)
+  return createPortal(
+    <Panel {...{ label, items, panel, place }} onClose={() => onOpen(false)} />,
+    container,
+  )
 }
 
 interface PanelProps {
@@ -138,8 +165,15 @@ interface PanelProps {
 
 function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
   const typed = useRef({ text: '', at: 0 })
-  /** The next item whose text begins with the typed letters. A repeated letter goes on to the next item that begins with it. */
-  const search = (all: readonly HTMLElement[], at: number, letter: string): HTMLElement | undefined => {
+  /**
+   * The next item whose text begins with the typed letters. A repeated letter goes on to the next
+   * item that begins with it.
+   */
+  const search = (
+    all: readonly HTMLElement[],
+    at: number,
+    letter: string,
+  ): HTMLElement | undefined => {
     const isNew = performance.now() - typed.current.at > typingMs
     const text = ((isNew ? '' : typed.current.text) + letter).toLowerCase()
     typed.current = { text, at: performance.now() }
@@ -157,7 +191,14 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
     const at = all.indexOf(document.activeElement as HTMLElement)
     const { key } = event
     const isModified = event.ctrlKey || event.metaKey || event.altKey
-    const to = { ArrowDown: (at + 1) % all.length, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, PageUp: 0, End: -1, PageDown: -1 }[key]
+    const to = {
+      ArrowDown: (at + 1) % all.length,
+      ArrowUp: at < 0 ? -1 : at - 1,
+      Home: 0,
+      PageUp: 0,
+      End: -1,
+      PageDown: -1,
+    }[key]
     if (to !== undefined) focus(all.at(to))
     else if (isModified) return
     else if (key === 'ArrowLeft' && onBack) onBack()
@@ -170,9 +211,14 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
   const onPointerMove = (event: PointerEvent<HTMLDivElement>) => {
     if (event.pointerType !== 'mouse') return
     const item = (event.target as Element).closest<HTMLElement>('[role^="menuitem"]')
-    if (item !== null && item !== document.activeElement && event.currentTarget.contains(item)) focus(item)
+    if (item !== null && item !== document.activeElement && event.currentTarget.contains(item))
+      focus(item)
   }
-  const onPointerLeave = ({ pointerType, currentTarget, relatedTarget }: PointerEvent<HTMLDivElement>) => {
+  const onPointerLeave = ({
+    pointerType,
+    currentTarget,
+    relatedTarget,
+  }: PointerEvent<HTMLDivElement>) => {
     if (pointerType === 'mouse' && !isInMenu(relatedTarget)) focus(currentTarget)
   }
   return (
@@ -186,28 +232,45 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
       onKeyDown={onKeyDown}
       onPointerMove={onPointerMove}
       onPointerLeave={onPointerLeave}
-      // Stops clicks from reaching the row, except on links, which the router must handle to avoid a full page load.
-      onClick={(event) => !(event.target instanceof Element && event.target.closest('a[href]')) && event.stopPropagation()}
+      // Stops clicks from reaching the row, except on links, which the router must handle to avoid
+      // a full page load.
+      onClick={(event) =>
+        !(event.target instanceof Element && event.target.closest('a[href]')) &&
+        event.stopPropagation()
+      }
     >
       {items.map((item, i) => {
-        if (item === 'rule') return <div key={`rule ${i}`} role="separator" className={css['rule']} />
+        if (item === 'rule')
+          return <div key={`rule ${i}`} role="separator" className={css['rule']} />
         if ('heading' in item)
           return (
             <div key={`heading ${i}`} className={css['label']}>
               {item.heading}
             </div>
           )
-        return 'items' in item ? <SubMenu key={item.label} item={item} onClose={onClose} /> : <Item key={item.label} item={item} onClose={onClose} />
+        return 'items' in item ? (
+          <SubMenu key={item.label} item={item} onClose={onClose} />
+        ) : (
+          <Item key={item.label} item={item} onClose={onClose} />
+        )
       })}
     </div>
   )
 }
 
-function Item({ item, onClose }: { item: Exclude<MenuItem, string | { heading: ReactNode } | { items: unknown }>; onClose: () => void }) {
+function Item({
+  item,
+  onClose,
+}: {
+  item: Exclude<MenuItem, string | { heading: ReactNode } | { items: unknown }>
+  onClose: () => void
+}) {
   const refused = item.can?.ok === false ? item.can.reason : null
   const inside = (
     <>
-      {item.checked !== undefined && <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>}
+      {item.checked !== undefined && (
+        <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>
+      )}
       {item.icon && <Icon name={item.icon} />}
       <span className="grow">
         {item.label}
@@ -240,7 +303,13 @@ function Item({ item, onClose }: { item: Exclude<MenuItem, string | { heading: R
 }
 
 /** An item with a submenu beside the menu, or on top of the menu if there is no room. */
-function SubMenu({ item: { label, icon, items }, onClose }: { item: Extract<MenuItem, { items: unknown }>; onClose: () => void }) {
+function SubMenu({
+  item: { label, icon, items },
+  onClose,
+}: {
+  item: Extract<MenuItem, { items: unknown }>
+  onClose: () => void
+}) {
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLDivElement>(null)
   const panel = useRef<HTMLDivElement>(null)
@@ -254,7 +323,12 @@ function SubMenu({ item: { label, icon, items }, onClose }: { item: Extract<Menu
   const stopAtEnd = useEffectEvent(stop)
   useEffect(() => () => stopAtEnd(), [])
   useLayoutEffect(() => {
-    if (open) placeBeside(panel.current!, button.current!.getBoundingClientRect(), isNarrow ? overlapPx : -4)
+    if (open)
+      placeBeside(
+        panel.current!,
+        button.current!.getBoundingClientRect(),
+        isNarrow ? overlapPx : -4,
+      )
   }, [open, isNarrow])
   const enter = () => {
     stop()

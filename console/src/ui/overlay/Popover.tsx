@@ -1,4 +1,14 @@
-import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react'
+import {
+  type ButtonHTMLAttributes,
+  cloneElement,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
 import { placeBelow } from './place.ts'
 import css from './Popover.module.css'
 
@@ -14,8 +24,18 @@ interface PopoverProps {
   children: ReactNode | ((close: () => void) => ReactNode)
 }
 
-/** A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click outside. */
-export function Popover({ label, trigger, align = 'start', width, onOpen, children }: PopoverProps) {
+/**
+ * A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click
+ * outside.
+ */
+export function Popover({
+  label,
+  trigger,
+  align = 'start',
+  width,
+  onOpen,
+  children,
+}: PopoverProps) {
   const id = useId()
   const panel = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -33,7 +53,11 @@ export function Popover({ label, trigger, align = 'start', width, onOpen, childr
   }, [open, align])
   return (
     <span className={css['root']} ref={root}>
-      {cloneElement(trigger, { popoverTarget: id, 'aria-expanded': open, 'aria-haspopup': 'dialog' })}
+      {cloneElement(trigger, {
+        popoverTarget: id,
+        'aria-expanded': open,
+        'aria-haspopup': 'dialog',
+      })}
       <div
         ref={panel}
         id={id}

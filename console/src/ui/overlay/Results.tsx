@@ -12,8 +12,19 @@ export interface Result {
   reason: string | null
 }
 
-/** The results of an action on several things, failures first. `done` is the word for a success: "Removed". */
-export default function Results({ title, results, done }: { title: string; results: readonly Result[]; done: string }) {
+/**
+ * The results of an action on several things, failures first. `done` is the word for a success:
+ * "Removed".
+ */
+export default function Results({
+  title,
+  results,
+  done,
+}: {
+  title: string
+  results: readonly Result[]
+  done: string
+}) {
   const { close } = useDialog()
   const inOrder = results.toSorted((a, b) => Number(a.ok) - Number(b.ok))
   return (
@@ -26,12 +37,20 @@ export default function Results({ title, results, done }: { title: string; resul
         </Button>
       }
     >
-      <ul className={css['results']} aria-label="Results" {...(inOrder.length > 8 && { tabIndex: 0 })}>
+      <ul
+        className={css['results']}
+        aria-label="Results"
+        {...(inOrder.length > 8 && { tabIndex: 0 })}
+      >
         {inOrder.map((r) => (
           <li key={r.name}>
             <b className="strong">{r.name}</b>
             <span>
-              {r.ok ? <StatusDot tone="ok">{done}</StatusDot> : <StatusDot tone="danger">Not done</StatusDot>}
+              {r.ok ? (
+                <StatusDot tone="ok">{done}</StatusDot>
+              ) : (
+                <StatusDot tone="danger">Not done</StatusDot>
+              )}
               {r.reason !== null && <p className="fs12 t2">{r.reason}</p>}
             </span>
           </li>

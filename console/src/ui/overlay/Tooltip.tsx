@@ -1,4 +1,15 @@
-import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  cloneElement,
+  type HTMLAttributes,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import css from './Tooltip.module.css'
 
 type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
@@ -11,7 +22,10 @@ export const after =
     then(event)
   }
 
-/** State of a tooltip. `id`: set while the tooltip is shown, for `aria-describedby`. `bubble` renders the tooltip; its argument replaces the text. */
+/**
+ * State of a tooltip. `id`: set while the tooltip is shown, for `aria-describedby`. `bubble`
+ * renders the tooltip; its argument replaces the text.
+ */
 export function useTip() {
   const id = useId()
   const [shown, setShown] = useState<{ at: DOMRect; text: ReactNode } | null>(null)
@@ -20,7 +34,10 @@ export function useTip() {
   /** `wait` in ms. */
   const show = useCallback((target: HTMLElement, text: ReactNode, wait: number) => {
     clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => target.isConnected && setShown({ at: target.getBoundingClientRect(), text }), wait)
+    timer.current = window.setTimeout(
+      () => target.isConnected && setShown({ at: target.getBoundingClientRect(), text }),
+      wait,
+    )
   }, [])
   const hide = useCallback(() => {
     clearTimeout(timer.current)
@@ -36,26 +53,44 @@ export function useTip() {
     document.addEventListener('scroll', close, { capture: true, signal: ended.signal })
     return () => ended.abort()
   }, [shown])
-  const bubble = (text = shown?.text) => shown && <Bubble id={id} at={shown.at} text={text} onEnter={stay} onLeave={hide} />
+  const bubble = (text = shown?.text) =>
+    shown && <Bubble id={id} at={shown.at} text={text} onEnter={stay} onLeave={hide} />
   return { id: shown === null ? undefined : id, show, hide, bubble }
 }
 
 /**
- * Shows a sentence on hover and keyboard focus, and hides the sentence with Escape (WCAG 2.2, 1.4.13). The child must pass the received handlers and
- * `aria-describedby` to its element. `delay` in ms: 0 for help icons. Without a text, renders only the child.
+ * Shows a sentence on hover and keyboard focus, and hides the sentence with Escape (WCAG 2.2,
+ * 1.4.13). The child must pass the received handlers and `aria-describedby` to its element. `delay`
+ * in ms: 0 for help icons. Without a text, renders only the child.
  */
-export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
+export function Tooltip({
+  text,
+  delay = 350,
+  children,
+}: {
+  text: ReactNode
+  delay?: number
+  children: ReactElement<Trigger>
+}) {
   const tip = useTip()
   const show = (target: HTMLElement, wait: number) => text !== null && tip.show(target, text, wait)
   const given = children.props
   const child = cloneElement(children, {
     'aria-describedby': tip.id ?? given['aria-describedby'],
-    onPointerEnter: after(given.onPointerEnter, (event) => event.pointerType !== 'touch' && show(event.currentTarget, delay)),
+    onPointerEnter: after(
+      given.onPointerEnter,
+      (event) => event.pointerType !== 'touch' && show(event.currentTarget, delay),
+    ),
     onPointerLeave: after(given.onPointerLeave, tip.hide),
-    onFocus: after(given.onFocus, ({ currentTarget }) => currentTarget.matches(':focus-visible') && show(currentTarget, 0)),
+    onFocus: after(
+      given.onFocus,
+      ({ currentTarget }) => currentTarget.matches(':focus-visible') && show(currentTarget, 0),
+    ),
     onBlur: after(given.onBlur, tip.hide),
     // Touch has no hover: touching a disabled control shows its reason.
-    onClick: after(given.onClick, (event) => (given['aria-disabled'] === true ? show(event.currentTarget, 0) : tip.hide())),
+    onClick: after(given.onClick, (event) =>
+      given['aria-disabled'] === true ? show(event.currentTarget, 0) : tip.hide(),
+    ),
   })
   return (
     <>
@@ -65,7 +100,19 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
   )
 }
 
-function Bubble({ id, at, text, onEnter, onLeave }: { id: string; at: DOMRect; text: ReactNode; onEnter: () => void; onLeave: () => void }) {
+function Bubble({
+  id,
+  at,
+  text,
+  onEnter,
+  onLeave,
+}: {
+  id: string
+  at: DOMRect
+  text: ReactNode
+  onEnter: () => void
+  onLeave: () => void
+}) {
   const ref = useRef<HTMLSpanElement>(null)
   useLayoutEffect(() => {
     const bubble = ref.current
@@ -78,7 +125,15 @@ function Bubble({ id, at, text, onEnter, onLeave }: { id: string; at: DOMRect; t
     bubble.style.left = `${Math.max(8, Math.min(at.left + at.width / 2 - width / 2, document.documentElement.clientWidth - width - 8))}px`
   }, [at])
   return (
-    <span ref={ref} id={id} role="tooltip" popover="manual" className={css['tip']} onPointerEnter={onEnter} onPointerLeave={onLeave}>
+    <span
+      ref={ref}
+      id={id}
+      role="tooltip"
+      popover="manual"
+      className={css['tip']}
+      onPointerEnter={onEnter}
+      onPointerLeave={onLeave}
+    >
       {text}
     </span>
   )

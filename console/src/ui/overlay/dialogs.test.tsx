@@ -19,7 +19,8 @@ function Question({ text }: { text: string }) {
     </Dialog>
   )
 }
-const question = (rank?: number) => dialog<{ text: string }, string>(() => Promise.resolve({ default: Question }), rank)
+const question = (rank?: number) =>
+  dialog<{ text: string }, string>(() => Promise.resolve({ default: Question }), rank)
 
 beforeEach(() => render(<DialogHost />))
 afterEach(() => {
@@ -63,7 +64,9 @@ test('the data of a closed dialog is dropped after a moment', async () => {
   await screen.findByRole('dialog')
   vi.useFakeTimers()
   closeDialogs()
-  expect(openedDialogs.get()).toMatchObject([{ open: false, element: { props: { text: 'Go on?' } } }])
+  expect(openedDialogs.get()).toMatchObject([
+    { open: false, element: { props: { text: 'Go on?' } } },
+  ])
   vi.runAllTimers()
   expect(openedDialogs.get()).toEqual([])
 })
@@ -80,7 +83,9 @@ test('opening a dialog that is open already replaces it', async () => {
 test('an open dialog receives the focus, and leaving the page closes all dialogs', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
-  await waitFor(() => expect(screen.getByRole('dialog').contains(document.activeElement)).toBe(true))
+  await waitFor(() =>
+    expect(screen.getByRole('dialog').contains(document.activeElement)).toBe(true),
+  )
   cleanup()
   expect(await answer).toBeUndefined()
 })
@@ -105,6 +110,8 @@ test('the buttons of a dialog are OK and Cancel unless the dialog names others',
   expect(await answer).toBe(true)
   closeDialogs()
   await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
-  void dialog(() => Promise.resolve({ default: () => <Dialog title="For your information">It is done.</Dialog> }))()
+  void dialog(() =>
+    Promise.resolve({ default: () => <Dialog title="For your information">It is done.</Dialog> }),
+  )()
   await waitFor(async () => expect(await buttons()).toEqual(['OK']))
 })

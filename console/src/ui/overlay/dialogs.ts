@@ -5,7 +5,10 @@ import { MissingDialog } from './MissingDialog.tsx'
 
 export { DialogContext, useDialog } from './dialog-scope.ts'
 
-/** A dialog that was opened. After closing, it stays in the list for a moment, so that it can fade out with its data. */
+/**
+ * A dialog that was opened. After closing, it stays in the list for a moment, so that it can fade
+ * out with its data.
+ */
 export interface OpenedDialog {
   id: number
   element: ReactElement
@@ -22,7 +25,10 @@ export const openedDialogs = createStore<readonly OpenedDialog[]>([])
 /** How long a closed dialog keeps its data, in ms. Specified: "after a short delay". */
 const resetMs = 300
 
-/** The default rank. Dialogs of the lowest rank are shown first; among dialogs of equal rank, the one opened last. */
+/**
+ * The default rank. Dialogs of the lowest rank are shown first; among dialogs of equal rank, the
+ * one opened last.
+ */
 const ordinary = 9
 
 let lastId = 0
@@ -31,8 +37,9 @@ export const lastDialogId = (): number => lastId
 const answers = new Map<number, (answer: unknown) => void>()
 
 /**
- * Declares a dialog and returns the function that opens it. The dialog's code is loaded at the first opening. The promise resolves to the answer with which
- * the dialog was closed, or to undefined if the dialog was dismissed or the user left its page.
+ * Declares a dialog and returns the function that opens it. The dialog's code is loaded at the
+ * first opening. The promise resolves to the answer with which the dialog was closed, or to
+ * undefined if the dialog was dismissed or the user left its page.
  */
 export function dialog<Props extends object | undefined = undefined, Answer = void>(
   load: () => Promise<{ default: ComponentType<NonNullable<Props>> }>,
@@ -46,7 +53,12 @@ export function dialog<Props extends object | undefined = undefined, Answer = vo
       answers.set(lastId, resolve as (answer: unknown) => void)
       openedDialogs.set((now) => [
         ...now.filter((one) => one.element.type !== View),
-        { id: lastId, element: createElement(View, (props ?? {}) as NonNullable<Props>), open: true, rank },
+        {
+          id: lastId,
+          element: createElement(View, (props ?? {}) as NonNullable<Props>),
+          open: true,
+          rank,
+        },
       ])
     })
 }

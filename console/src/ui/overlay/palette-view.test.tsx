@@ -16,7 +16,12 @@ function Page({ run }: { run: () => void }) {
       <button type="button" onClick={() => setOpen(true)}>
         Search
       </button>
-      <CommandPalette {...{ open, search, groups }} onClose={() => setOpen(false)} onSearch={setSearch} onGo={() => undefined} />
+      <CommandPalette
+        {...{ open, search, groups }}
+        onClose={() => setOpen(false)}
+        onSearch={setSearch}
+        onGo={() => undefined}
+      />
     </>
   )
 }
@@ -38,7 +43,9 @@ test('a click beside the palette closes it, and Enter runs the selected entry', 
   const run = vi.fn<() => void>()
   render(<Page run={run} />)
   await userEvent.click(screen.getByRole('button', { name: 'Search' }))
-  await userEvent.click(screen.getByRole('dialog', { name: 'Search and commands' }).previousElementSibling!)
+  await userEvent.click(
+    screen.getByRole('dialog', { name: 'Search and commands' }).previousElementSibling!,
+  )
   expect(screen.queryByRole('dialog')).toBeNull()
   await userEvent.click(screen.getByRole('button', { name: 'Search' }))
   await userEvent.keyboard('ren{Enter}')
@@ -48,7 +55,12 @@ test('a click beside the palette closes it, and Enter runs the selected entry', 
 
 test('a long palette opens with its first entries, the others follow, and an arrow key reaches the last entry at once', async () => {
   const actions = Array.from({ length: 30 }, (_, i) => ({ label: `Entry ${i + 1}` }))
-  const props = { open: true, search: '', groups: [{ heading: 'Do', actions }], onClose: vi.fn<() => void>() }
+  const props = {
+    open: true,
+    search: '',
+    groups: [{ heading: 'Do', actions }],
+    onClose: vi.fn<() => void>(),
+  }
   const palette = <CommandPalette {...props} onSearch={() => undefined} onGo={() => undefined} />
   const entries = () => screen.getAllByRole('option').length
   const { unmount } = render(palette)

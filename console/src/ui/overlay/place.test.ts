@@ -19,11 +19,31 @@ function placed(anchorTop: number, height: number) {
 }
 
 test('a menu opens below its button, above it if there is more room, and takes no more room than there is', () => {
-  expect(placed(100, 300)).toEqual({ top: '134px', bottom: 'auto', right: '70px', maxHeight: '458px' })
-  expect(placed(500, 300)).toEqual({ top: 'auto', bottom: '104px', right: '70px', maxHeight: '488px' })
+  expect(placed(100, 300)).toEqual({
+    top: '134px',
+    bottom: 'auto',
+    right: '70px',
+    maxHeight: '458px',
+  })
+  expect(placed(500, 300)).toEqual({
+    top: 'auto',
+    bottom: '104px',
+    right: '70px',
+    maxHeight: '488px',
+  })
 })
 
 test('a menu stays on the screen if its button has left the screen', () => {
-  expect(placed(900, 300)).toEqual({ top: 'auto', bottom: '8px', right: '70px', maxHeight: '584px' })
-  expect(placed(-400, 300)).toEqual({ top: '8px', bottom: 'auto', right: '70px', maxHeight: '584px' })
+  expect(placed(900, 300)).toEqual({
+    top: 'auto',
+    bottom: '8px',
+    right: '70px',
+    maxHeight: '584px',
+  })
+  expect(placed(-400, 300)).toEqual({
+    top: '8px',
+    bottom: 'auto',
+    right: '70px',
+    maxHeight: '584px',
+  })
 })

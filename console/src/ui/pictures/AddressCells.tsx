@@ -1,6 +1,15 @@
 import type { AddressState } from '#contract/network/address-map.ts'
 import { memo, useMemo } from 'react'
-import { addressText, blockBits, cellAt, type Cell, cellsOf, type DrawnRun, type Stretch, stretchText } from './address-grid.ts'
+import {
+  addressText,
+  blockBits,
+  cellAt,
+  type Cell,
+  cellsOf,
+  type DrawnRun,
+  type Stretch,
+  stretchText,
+} from './address-grid.ts'
 import css from './AddressMap.module.css'
 import { cx } from '../cx.ts'
 
@@ -12,11 +21,19 @@ export const stateWords: Readonly<Record<AddressState, string>> = {
   gateway: 'Gateway',
 }
 
-const perCent = (part: number): string => (part >= 0.01 ? `${Math.floor(part * 100)} %` : 'less than 1 %')
+const perCent = (part: number): string =>
+  part >= 0.01 ? `${Math.floor(part * 100)} %` : 'less than 1 %'
 const said = ({ state, used }: Cell): string =>
-  state === 'used' && used < 1 ? `${perCent(used)} in use` : state === 'used' ? 'in use' : stateWords[state].toLowerCase()
+  state === 'used' && used < 1
+    ? `${perCent(used)} in use`
+    : state === 'used'
+      ? 'in use'
+      : stateWords[state].toLowerCase()
 
-/** Label of a row: the last octets of its first address, or for IPv6 the number of cells before the row. Label and column number identify a cell. */
+/**
+ * Label of a row: the last octets of its first address, or for IPv6 the number of cells before the
+ * row. Label and column number identify a cell.
+ */
 function rowLabel(stretch: Stretch, index: number): string {
   if (stretch.family === 6) return index.toString(16)
   const octets = addressText(4, cellAt(stretch, index).base).split('.')
@@ -31,9 +48,20 @@ interface AddressCellsProps {
 }
 
 /** The cells of a stretch. Rendered once; the selected cell is a separate ring above them. */
-export const AddressCells = memo(function AddressCells({ id, runs, stretch, columns }: AddressCellsProps) {
+export const AddressCells = memo(function AddressCells({
+  id,
+  runs,
+  stretch,
+  columns,
+}: AddressCellsProps) {
   const cells = useMemo(() => cellsOf(runs, stretch), [runs, stretch])
-  const rows = useMemo(() => Array.from({ length: Math.ceil(cells.length / columns) }, (_, r) => cells.slice(r * columns, (r + 1) * columns)), [cells, columns])
+  const rows = useMemo(
+    () =>
+      Array.from({ length: Math.ceil(cells.length / columns) }, (_, r) =>
+        cells.slice(r * columns, (r + 1) * columns),
+      ),
+    [cells, columns],
+  )
   const single = blockBits(stretch) === 0
   return (
     <>
@@ -62,7 +90,9 @@ export const AddressCells = memo(function AddressCells({ id, runs, stretch, colu
                 className={cx(css['cell'], css[cell.state], partly && css['part'])}
                 aria-label={`${single ? addressText(stretch.family, stretch.base + BigInt(index)) : stretchText(cellAt(stretch, index))}, ${said(cell)}`}
               >
-                {partly && <i style={{ height: `${Math.max(14, Math.round(cell.used * 100))}%` }} />}
+                {partly && (
+                  <i style={{ height: `${Math.max(14, Math.round(cell.used * 100))}%` }} />
+                )}
               </span>
             )
           })}

@@ -1,5 +1,14 @@
 import { type AddressState, addressStates } from '#contract/network/address-map.ts'
-import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { type Cidr, formatCidr, parseAddress } from '#contract/network/addresses.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import {
@@ -34,7 +43,10 @@ export interface AddressMapProps<Run extends DrawnRun> {
   /** Accessible name. */
   label: string
   cidr: Cidr
-  /** Runs of addresses with the same state, in order, covering the whole CIDR. Must be the same array while nothing changes. */
+  /**
+   * Runs of addresses with the same state, in order, covering the whole CIDR. Must be the same
+   * array while nothing changes.
+   */
   runs: readonly Run[]
   /** Facts about an address, for its card. */
   about?: (run: Run) => ReactNode
@@ -47,16 +59,27 @@ export interface AddressMapProps<Run extends DrawnRun> {
 }
 
 /**
- * A map of a subnet: a cell per address up to a /22, larger subnets as blocks that open. Hover and arrow keys show a cell's card, Enter pins it,
- * and a second Enter copies the address. The map works on runs, so its cost grows with the number of runs and not of addresses.
+ * A map of a subnet: a cell per address up to a /22, larger subnets as blocks that open. Hover and
+ * arrow keys show a cell's card, Enter pins it, and a second Enter copies the address. The map
+ * works on runs, so its cost grows with the number of runs and not of addresses.
  */
-export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
+export function AddressMap<Run extends DrawnRun>({
+  label,
+  cidr,
+  runs,
+  about,
+  by,
+  at = null,
+  alone = false,
+}: AddressMapProps<Run>) {
   const id = useId()
   const text = formatCidr(cidr)
   const whole = useMemo(() => wholeOf(cidr), [cidr])
   const start = at !== null && holds(whole, at) ? wayTo(whole, at) : [whole]
   const [way, setWay] = useState<readonly Stretch[]>(start)
-  const [cursor, setCursor] = useState(at === null || !holds(whole, at) ? 0 : indexOf(start.at(-1)!, at))
+  const [cursor, setCursor] = useState(
+    at === null || !holds(whole, at) ? 0 : indexOf(start.at(-1)!, at),
+  )
   const [held, setHeld] = useState(start.length > 1 || at !== null)
   const [hover, setHover] = useState<number | null>(null)
   const [focused, setFocused] = useState(false)
@@ -110,14 +133,21 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
     event.preventDefault()
     event.stopPropagation()
   }
-  const cellOf = (target: EventTarget) => (target instanceof Element ? target.closest<HTMLElement>('[data-cell]')?.dataset['cell'] : undefined)
+  const cellOf = (target: EventTarget) =>
+    target instanceof Element
+      ? target.closest<HTMLElement>('[data-cell]')?.dataset['cell']
+      : undefined
   const current = index === null || !single ? -1 : runAt(runs, now.base + BigInt(index))
   return (
     <div className={cx(css['map'], alone && css['alone'])}>
       <div className={css['left']}>
         {!alone && (
           <div className={css['tools']}>
-            <Jump whole={whole} text={text} onGo={(value) => (goTo(value), grid.current?.focus())} />
+            <Jump
+              whole={whole}
+              text={text}
+              onGo={(value) => (goTo(value), grid.current?.focus())}
+            />
           </div>
         )}
         {way.length > 1 && (
@@ -164,7 +194,9 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
             }}
           >
             <AddressCells id={id} runs={runs} stretch={now} columns={columns} />
-            {index !== null && <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />}
+            {index !== null && (
+              <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />
+            )}
           </div>
           {index !== null && (
             <Card
@@ -174,18 +206,32 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
               about={about}
               copied={copied}
               held={held}
-              place={narrow || alone ? null : () => grid.current?.querySelector<HTMLElement>(`[data-cell="${index}"]`) ?? null}
+              place={
+                narrow || alone
+                  ? null
+                  : () => grid.current?.querySelector<HTMLElement>(`[data-cell="${index}"]`) ?? null
+              }
             />
           )}
         </div>
-        <Legend counts={counts} only={alone ? undefined : only} onOnly={setOnly} blocks={single ? null : blockBits(now)} />
+        <Legend
+          counts={counts}
+          only={alone ? undefined : only}
+          onOnly={setOnly}
+          blocks={single ? null : blockBits(now)}
+        />
       </div>
-      {!alone && <AddressRanges cidr={cidr} runs={runs} only={only} current={current} by={by} onGo={goTo} />}
+      {!alone && (
+        <AddressRanges cidr={cidr} runs={runs} only={only} current={current} by={by} onGo={goTo} />
+      )}
     </div>
   )
 }
 
-/** Grid position of the ring. Sets start and end of each axis, because an absolutely placed item would otherwise extend to the end of the grid. */
+/**
+ * Grid position of the ring. Sets start and end of each axis, because an absolutely placed item
+ * would otherwise extend to the end of the grid.
+ */
 function ringAt(index: number, columns: number): React.CSSProperties {
   const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
   return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
@@ -200,7 +246,9 @@ const StateCount = ({ state, counts }: { state: AddressState; counts: Counts }) 
 
 interface LegendProps {
   counts: Counts
-  /** State by which the list of ranges is filtered. Null: no filter. Undefined: there is no list. */
+  /**
+   * State by which the list of ranges is filtered. Null: no filter. Undefined: there is no list.
+   */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
   /** log2 of the number of addresses per cell; null if each cell is one address. */
@@ -220,14 +268,21 @@ function Legend({ counts, only, onOnly, blocks }: LegendProps) {
               {only === undefined ? (
                 <span>{inside}</span>
               ) : (
-                <button type="button" aria-pressed={only === state} title="Show only these in the list" onClick={() => onOnly(only === state ? null : state)}>
+                <button
+                  type="button"
+                  aria-pressed={only === state}
+                  title="Show only these in the list"
+                  onClick={() => onOnly(only === state ? null : state)}
+                >
                   {inside}
                 </button>
               )}
             </li>
           )
         })}
-      {blocks !== null && <li className="t3">a cell is {amount(1n << BigInt(blocks))} addresses</li>}
+      {blocks !== null && (
+        <li className="t3">a cell is {amount(1n << BigInt(blocks))} addresses</li>
+      )}
     </ul>
   )
 }
@@ -242,7 +297,10 @@ interface CardProps<Run extends DrawnRun> {
   place: (() => HTMLElement | null) | null
 }
 
-/** A card with facts about a cell. The card follows the pointer until the card is pinned; then its links can be used. */
+/**
+ * A card with facts about a cell. The card follows the pointer until the card is pinned; then its
+ * links can be used.
+ */
 function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: CardProps<Run>) {
   const card = useRef<HTMLDivElement>(null)
   const floats = place !== null
@@ -269,18 +327,29 @@ function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: Ca
       aria-live="polite"
     >
       <div className={css['cardhead']}>
-        {held && single ? <Copyable value={stretchText(at)} what="address" /> : <b className="mono">{stretchText(at)}</b>}
+        {held && single ? (
+          <Copyable value={stretchText(at)} what="address" />
+        ) : (
+          <b className="mono">{stretchText(at)}</b>
+        )}
         {copied && held ? (
           <Badge tone="ok">Copied</Badge>
         ) : (
-          run && <Badge tone={run.state === 'used' ? 'accent' : run.state === 'reserved' ? 'info' : 'line'}>{stateWords[run.state].toLowerCase()}</Badge>
+          run && (
+            <Badge
+              tone={run.state === 'used' ? 'accent' : run.state === 'reserved' ? 'info' : 'line'}
+            >
+              {stateWords[run.state].toLowerCase()}
+            </Badge>
+          )
         )}
       </div>
       {run && about?.(run)}
       {counts && (
         <>
           <p className="t2 fs12">
-            {amount(1n << BigInt(at.bits))} addresses, up to <span className="mono">{addressText(at.family, lastIn(at))}</span>
+            {amount(1n << BigInt(at.bits))} addresses, up to{' '}
+            <span className="mono">{addressText(at.family, lastIn(at))}</span>
           </p>
           <ul className={css['legend']}>
             {addressStates
@@ -300,7 +369,15 @@ function Card<Run extends DrawnRun>({ at, runs, about, copied, held, place }: Ca
 }
 
 /** A field to go to an address. */
-function Jump({ whole, text, onGo }: { whole: Stretch; text: string; onGo: (value: bigint) => void }) {
+function Jump({
+  whole,
+  text,
+  onGo,
+}: {
+  whole: Stretch
+  text: string
+  onGo: (value: bigint) => void
+}) {
   const [typed, setTyped] = useState('')
   const [wrong, setWrong] = useState<string | null>(null)
   const id = useId()
@@ -308,7 +385,8 @@ function Jump({ whole, text, onGo }: { whole: Stretch; text: string; onGo: (valu
     event.preventDefault()
     const address = parseAddress(typed)
     if (address === null) return setWrong('Enter an IP address')
-    if (address.family !== whole.family || !holds(whole, address.value)) return setWrong(`${typed} is outside ${text}`)
+    if (address.family !== whole.family || !holds(whole, address.value))
+      return setWrong(`${typed} is outside ${text}`)
     setWrong(null)
     return onGo(address.value)
   }

@@ -21,19 +21,32 @@ interface AddressRangesProps<Run extends DrawnRun> {
 }
 
 /** The map as text: every run in order, for screen readers and for searching. */
-export function AddressRanges<Run extends DrawnRun>({ cidr, runs, only, current, by, onGo }: AddressRangesProps<Run>) {
+export function AddressRanges<Run extends DrawnRun>({
+  cidr,
+  runs,
+  only,
+  current,
+  by,
+  onGo,
+}: AddressRangesProps<Run>) {
   const [shown, setShown] = useState(page)
   // Indexes in `runs`; null means all.
-  const wanted = useMemo(() => (only === null ? null : runs.flatMap((run, at) => (run.state === only ? at : []))), [runs, only])
+  const wanted = useMemo(
+    () => (only === null ? null : runs.flatMap((run, at) => (run.state === only ? at : []))),
+    [runs, only],
+  )
   const count = wanted?.length ?? runs.length
-  const listed = wanted?.slice(0, shown) ?? Array.from({ length: Math.min(count, shown) }, (_, at) => at)
+  const listed =
+    wanted?.slice(0, shown) ?? Array.from({ length: Math.min(count, shown) }, (_, at) => at)
   const next = firstFree(runs)
   const reachable = { tabIndex: 0 }
   return (
     <section className={css['ranges']} aria-label="Ranges">
       <div className={css['rangehead']}>
         <h2 className="h2">Ranges</h2>
-        <span className="t3 fs12 hide-sm">arrow keys move, Enter pins an address, Enter again copies it</span>
+        <span className="t3 fs12 hide-sm">
+          arrow keys move, Enter pins an address, Enter again copies it
+        </span>
         {next === null ? (
           <span className="t3 fs13 right">No free address</span>
         ) : (
@@ -61,8 +74,13 @@ export function AddressRanges<Run extends DrawnRun>({ cidr, runs, only, current,
                       {rangeText(cidr, run.first, run.last)}
                     </button>
                   </td>
-                  <td className={run.state === 'free' ? css['free'] : undefined}>{stateWords[run.state]}</td>
-                  <td>{(run.state === 'free' ? null : by?.(run)) ?? counted(run.last - run.first + 1n)}</td>
+                  <td className={run.state === 'free' ? css['free'] : undefined}>
+                    {stateWords[run.state]}
+                  </td>
+                  <td>
+                    {(run.state === 'free' ? null : by?.(run)) ??
+                      counted(run.last - run.first + 1n)}
+                  </td>
                 </tr>
               ))}
           </tbody>

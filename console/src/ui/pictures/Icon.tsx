@@ -2,11 +2,15 @@ import css from './Icon.module.css'
 import { cx } from '../cx.ts'
 
 /** A circle and a box with round corners, as path data. */
-const circle = (x: number, y: number, r: number): string => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`
+const circle = (x: number, y: number, r: number): string =>
+  `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`
 const box = (x: number, y: number, width: number, height: number, r: number): string =>
   `M${x + r} ${y}h${width - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${height - 2 * r}a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - width}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - height}a${r} ${r} 0 0 1 ${r} ${-r}z`
 
-/** Steelyard's own icons as path data, on a 16 px grid with a 1.5 px line. An icon with one meaning is named after it, any other icon after its picture. */
+/**
+ * Steelyard's own icons as path data, on a 16 px grid with a 1.5 px line. An icon with one meaning
+ * is named after it, any other icon after its picture.
+ */
 const paths = {
   add: 'M8 3v10M3 8h10',
   alert: 'M8 2.3 14.2 13H1.8zM8 6.4v3M8 11.3h.01',
@@ -30,7 +34,8 @@ const paths = {
   download: 'M8 2.5v7.4M4.8 7 8 10.2 11.2 7M2.8 13.2h10.4',
   edit: 'm3 13 .6-2.9 7-7a1.2 1.2 0 0 1 1.7 0l.6.6a1.2 1.2 0 0 1 0 1.7l-7 7zM9.4 4.3l2.3 2.3',
   error: `${circle(8, 8, 6)}M8 4.8v3.8M8 11h.01`,
-  external: 'M9.2 2.8h4v4M13 3 7.6 8.4M11.8 9.4v3.2c0 .4-.3.7-.7.7H3.4a.7.7 0 0 1-.7-.7V4.9c0-.4.3-.7.7-.7h3.2',
+  external:
+    'M9.2 2.8h4v4M13 3 7.6 8.4M11.8 9.4v3.2c0 .4-.3.7-.7.7H3.4a.7.7 0 0 1-.7-.7V4.9c0-.4.3-.7.7-.7h3.2',
   eye: `M1.5 8S4 3.6 8 3.6 14.5 8 14.5 8 12 12.4 8 12.4 1.5 8 1.5 8z${circle(8, 8, 1.9)}`,
   'eye-off': 'M1.5 8S4 3.6 8 3.6 14.5 8 14.5 8 12 12.4 8 12.4 1.5 8 1.5 8zM2.8 13.2l10.4-10.4',
   filter: 'M2.5 4h11M4.5 8h7M6.5 12h3',
@@ -58,10 +63,25 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** An icon, hidden from screen readers: it always has text beside it or a named control around it. `size` in px. */
-export function Icon({ name, size = 16, className }: { name: IconName; size?: 12 | 16 | 20; className?: string | undefined }) {
+/**
+ * An icon, hidden from screen readers: it always has text beside it or a named control around it.
+ * `size` in px.
+ */
+export function Icon({
+  name,
+  size = 16,
+  className,
+}: {
+  name: IconName
+  size?: 12 | 16 | 20
+  className?: string | undefined
+}) {
   return (
-    <svg className={cx(css['icon'], size !== 16 && css[`s${size}`], className)} viewBox="0 0 16 16" aria-hidden="true">
+    <svg
+      className={cx(css['icon'], size !== 16 && css[`s${size}`], className)}
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
       <path d={paths[name]} strokeWidth={name === 'more' ? 2.2 : undefined} />
     </svg>
   )

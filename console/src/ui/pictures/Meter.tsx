@@ -2,11 +2,13 @@ import type { ReactNode } from 'react'
 import css from './Meter.module.css'
 import { cx } from '../cx.ts'
 
-const percent = (part: number, of: number) => (of <= 0 ? 0 : Math.max(0, Math.min(100, (part / of) * 100)))
+const percent = (part: number, of: number) =>
+  of <= 0 ? 0 : Math.max(0, Math.min(100, (part / of) * 100))
 
 export type MeterTone = 'accent' | 'ok' | 'warn' | 'danger'
 /** Warn from 80 %, danger from 95 %. */
-export const fillTone = (value: number, of: number): MeterTone => (of <= 0 || value / of < 0.8 ? 'accent' : value / of < 0.95 ? 'warn' : 'danger')
+export const fillTone = (value: number, of: number): MeterTone =>
+  of <= 0 || value / of < 0.8 ? 'accent' : value / of < 0.95 ? 'warn' : 'danger'
 
 interface MeterProps {
   value: number
@@ -19,8 +21,9 @@ interface MeterProps {
 }
 
 /**
- * A meter drawn as a steelyard: a thin beam with quarter notches and a poise (sliding weight) at the value. `text` is shown beside the beam.
- * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
+ * A meter drawn as a steelyard: a thin beam with quarter notches and a poise (sliding weight) at
+ * the value. `text` is shown beside the beam. `scale` is common to a column, so that lengths are
+ * comparable: the beam takes `of / scale` of the width.
  */
 export function Meter({ value, of, scale = of, label, tone = 'accent', text }: MeterProps) {
   const at = percent(value, of)
@@ -58,7 +61,12 @@ export function CapacityBar({ label, segments }: { label: string; segments: read
   const spoken = `${label}: ${segments.map((s) => `${s.label} ${s.value}`).join(', ')}`
   return (
     <span className={css['bar']} role="img" aria-label={spoken} title={spoken}>
-      {segments.map((s) => s.value > 0 && <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value }} />)}
+      {segments.map(
+        (s) =>
+          s.value > 0 && (
+            <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value }} />
+          ),
+      )}
     </span>
   )
 }

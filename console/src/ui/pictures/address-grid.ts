@@ -13,12 +13,20 @@ export interface Stretch {
   readonly bits: number
 }
 
-/** log2 of the largest number of cells (a /22 in IPv4). In longer stretches a cell is a block of addresses. Fewer for IPv6, which is mostly empty. */
+/**
+ * log2 of the largest number of cells (a /22 in IPv4). In longer stretches a cell is a block of
+ * addresses. Fewer for IPv6, which is mostly empty.
+ */
 const cellBits = { 4: 10, 6: 8 } as const
 
-export const wholeOf = (cidr: Cidr): Stretch => ({ family: cidr.family, base: cidr.base, bits: (cidr.family === 4 ? 32 : 128) - cidr.prefix })
+export const wholeOf = (cidr: Cidr): Stretch => ({
+  family: cidr.family,
+  base: cidr.base,
+  bits: (cidr.family === 4 ? 32 : 128) - cidr.prefix,
+})
 export const lastIn = ({ base, bits }: Stretch): bigint => base + (1n << BigInt(bits)) - 1n
-export const holds = (stretch: Stretch, value: bigint): boolean => value >= stretch.base && value <= lastIn(stretch)
+export const holds = (stretch: Stretch, value: bigint): boolean =>
+  value >= stretch.base && value <= lastIn(stretch)
 
 /** log2 of the number of addresses per cell. 0: each cell is one address. */
 export const blockBits = ({ family, bits }: Stretch): number => Math.max(0, bits - cellBits[family])
@@ -29,7 +37,8 @@ export const cellAt = (stretch: Stretch, index: number): Stretch => ({
   base: stretch.base + (BigInt(index) << BigInt(blockBits(stretch))),
   bits: blockBits(stretch),
 })
-export const indexOf = (stretch: Stretch, value: bigint): number => Number((value - stretch.base) >> BigInt(blockBits(stretch)))
+export const indexOf = (stretch: Stretch, value: bigint): number =>
+  Number((value - stretch.base) >> BigInt(blockBits(stretch)))
 
 /** Index of the run with an address, by binary search; -1 if none. */
 export function runAt(runs: readonly DrawnRun[], value: bigint): number {
@@ -45,7 +54,10 @@ export function runAt(runs: readonly DrawnRun[], value: bigint): number {
 }
 
 export interface Cell {
-  /** State of the block: `used` if anything is in use, else `free` if anything is free, else the most frequent state. */
+  /**
+   * State of the block: `used` if anything is in use, else `free` if anything is free, else the
+   * most frequent state.
+   */
   readonly state: AddressState
   /** Share of the block that is in use, 0 to 1; more than 0 if any address is in use. */
   readonly used: number
@@ -56,13 +68,20 @@ export type Counts = Readonly<Record<AddressState, bigint>>
 
 /** Counts the addresses of a stretch by state. */
 export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
-  const counts: Record<AddressState, bigint> = { used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n }
+  const counts: Record<AddressState, bigint> = {
+    used: 0n,
+    free: 0n,
+    reserved: 0n,
+    excluded: 0n,
+    gateway: 0n,
+  }
   const [from, to] = [stretch.base, lastIn(stretch)]
   for (let i = Math.max(0, runAt(runs, from)); i < runs.length; i++) {
     const run = runs[i]!
     if (run.first > to) break
     if (run.last < from) continue
-    counts[run.state] += (run.last < to ? run.last : to) - (run.first > from ? run.first : from) + 1n
+    counts[run.state] +=
+      (run.last < to ? run.last : to) - (run.first > from ? run.first : from) + 1n
   }
   return counts
 }
@@ -79,12 +98,19 @@ export const cellsOf = (runs: readonly DrawnRun[], stretch: Stretch): Cell[] =>
   Array.from({ length: cellCount(stretch) }, (_, index) => {
     const cell = cellAt(stretch, index)
     const counts = countsIn(runs, cell)
-    // A block with free addresses and none in use counts as free, even if the network itself needs a few of the addresses.
-    const state = (['used', 'free', 'excluded', 'reserved', 'gateway'] as const).find((one) => counts[one] > 0n) ?? 'free'
+    // A block with free addresses and none in use counts as free, even if the network itself needs
+    // a few of the addresses.
+    const state =
+      (['used', 'free', 'excluded', 'reserved', 'gateway'] as const).find(
+        (one) => counts[one] > 0n,
+      ) ?? 'free'
     return { state, used: share(counts.used, 1n << BigInt(cell.bits)) }
   })
 
-/** Path from a stretch down to the stretch that contains `value` and whose cells are single addresses. Each stretch is a cell of the previous stretch. */
+/**
+ * Path from a stretch down to the stretch that contains `value` and whose cells are single
+ * addresses. Each stretch is a cell of the previous stretch.
+ */
 export function wayTo(whole: Stretch, value: bigint): Stretch[] {
   const way = [whole]
   for (let now = whole; blockBits(now) > 0;) {
@@ -95,10 +121,12 @@ export function wayTo(whole: Stretch, value: bigint): Stretch[] {
 }
 
 /** The first address of the first free run, or null. */
-export const firstFree = (runs: readonly DrawnRun[]): bigint | null => runs.find((run) => run.state === 'free')?.first ?? null
+export const firstFree = (runs: readonly DrawnRun[]): bigint | null =>
+  runs.find((run) => run.state === 'free')?.first ?? null
 
 const superscript = '⁰¹²³⁴⁵⁶⁷⁸⁹'
-const power = (bits: number): string => `2${String(bits).replaceAll(/\d/g, (digit) => superscript[Number(digit)]!)}`
+const power = (bits: number): string =>
+  `2${String(bits).replaceAll(/\d/g, (digit) => superscript[Number(digit)]!)}`
 
 /** "254", "65 536", "2⁶⁴", "about 2⁶⁴": numbers above a billion are shown as powers of two. */
 export function amount(n: bigint): string {
@@ -109,13 +137,19 @@ export function amount(n: bigint): string {
   return `about ${power(n > 3n << BigInt(bits - 1) ? bits + 1 : bits)}`
 }
 
-export const addressText = (family: Address['family'], value: bigint): string => formatAddress({ family, value })
+export const addressText = (family: Address['family'], value: bigint): string =>
+  formatAddress({ family, value })
 
 /** "10.0.0.0/26" for a block, the address itself for a single address. */
 export const stretchText = ({ family, base, bits }: Stretch): string =>
-  bits === 0 ? addressText(family, base) : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
+  bits === 0
+    ? addressText(family, base)
+    : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
 
-/** The part of an address after the subnet's prefix: ".10", ".3.10" in IPv4; "::2" in IPv6 if the prefix ends between two groups. */
+/**
+ * The part of an address after the subnet's prefix: ".10", ".3.10" in IPv4; "::2" in IPv6 if the
+ * prefix ends between two groups.
+ */
 function shortText(cidr: Cidr, value: bigint): string {
   const text = addressText(cidr.family, value)
   if (cidr.family === 4) {
@@ -131,12 +165,21 @@ export function rangeText(cidr: Cidr, first: bigint, last: bigint): string {
   return first === last ? from : `${from}–${shortText(cidr, last)}`
 }
 
-/** The cell that a key leads to, or null for other keys. Up and down stay in their column; with `ends`, Home and End go to the ends of the map. */
-export function stepFrom(index: number, key: string, { columns, count, ends }: { columns: number; count: number; ends: boolean }): number | null {
+/**
+ * The cell that a key leads to, or null for other keys. Up and down stay in their column; with
+ * `ends`, Home and End go to the ends of the map.
+ */
+export function stepFrom(
+  index: number,
+  key: string,
+  { columns, count, ends }: { columns: number; count: number; ends: boolean },
+): number | null {
   const rowStart = index - (index % columns)
   const down = (rows: number) => {
     const most = Math.floor((count - 1 - (index % columns)) / columns)
-    return Math.max(0, Math.min(most, Math.floor(index / columns) + rows)) * columns + (index % columns)
+    return (
+      Math.max(0, Math.min(most, Math.floor(index / columns) + rows)) * columns + (index % columns)
+    )
   }
   const steps: Readonly<Record<string, number>> = {
     ArrowRight: Math.min(count - 1, index + 1),

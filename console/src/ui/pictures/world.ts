@@ -1,7 +1,7 @@
 /**
- * The world for SiteMap, drawn by hand for Steelyard: coarse outlines of the land, as flat lists of longitude and latitude.
- * `dots` turns the outlines into one path of round dots in a box of `width` × `height`;
- * `x` and `y` place a site in the same box (Miller's cylindrical projection).
+ * The world for SiteMap, drawn by hand for Steelyard: coarse outlines of the land, as flat lists of
+ * longitude and latitude. `dots` turns the outlines into one path of round dots in a box of `width`
+ * × `height`; `x` and `y` place a site in the same box (Miller's cylindrical projection).
  */
 // prettier-ignore
 const land: readonly (readonly number[])[] = [
@@ -34,14 +34,19 @@ const inside = (x: number, y: number, ring: readonly number[]): boolean => {
 
 export const [width, height] = [960, 400]
 const [north, south, west, spanned] = [79, -56, -170, 350]
-const miller = (latitude: number) => 1.25 * Math.log(Math.tan(Math.PI / 4 + (0.4 * latitude * Math.PI) / 180))
+const miller = (latitude: number) =>
+  1.25 * Math.log(Math.tan(Math.PI / 4 + (0.4 * latitude * Math.PI) / 180))
 const [top, bottom] = [miller(north), miller(south)]
 
 /** Longitude in degrees → x. */
-export const x = (longitude: number): number => ((((longitude - west + 360) % 360) % 360) / spanned) * width
+export const x = (longitude: number): number =>
+  ((((longitude - west + 360) % 360) % 360) / spanned) * width
 /** Latitude in degrees → y. */
-export const y = (latitude: number): number => ((top - miller(Math.max(south, Math.min(north, latitude)))) / (top - bottom)) * height
-const latitudeAt = (at: number) => ((Math.atan(Math.exp((top - (at / height) * (top - bottom)) / 1.25)) - Math.PI / 4) / 0.4) * (180 / Math.PI)
+export const y = (latitude: number): number =>
+  ((top - miller(Math.max(south, Math.min(north, latitude)))) / (top - bottom)) * height
+const latitudeAt = (at: number) =>
+  ((Math.atan(Math.exp((top - (at / height) * (top - bottom)) / 1.25)) - Math.PI / 4) / 0.4) *
+  (180 / Math.PI)
 
 let drawn: { step: number; path: string } | undefined
 
@@ -53,7 +58,10 @@ export function dots(step: number): string {
     const latitude = latitudeAt(at)
     for (let across = step / 2 + (row % 2) * (step / 2); across < width; across += step) {
       const longitude = (across / width) * spanned + west
-      if (land.some((ring) => inside(longitude, latitude, ring)) && !water.some((ring) => inside(longitude, latitude, ring)))
+      if (
+        land.some((ring) => inside(longitude, latitude, ring)) &&
+        !water.some((ring) => inside(longitude, latitude, ring))
+      )
         path += `M${+across.toFixed(1)} ${+at.toFixed(1)}h0`
     }
   }

@@ -38,13 +38,23 @@ export function BulkBar({ selection, actions, note, matching, onSelectMatching }
             {action.label}
           </ButtonLink>
         ) : (
-          <Button key={action.label} kind={kind} size="small" can={action.can} onClick={() => action.run?.()}>
+          <Button
+            key={action.label}
+            kind={kind}
+            size="small"
+            can={action.can}
+            onClick={() => action.run?.()}
+          >
             {action.label}
           </Button>
         )
       })}
       {narrow && actions.length > 1 && (
-        <Menu label="More for the selection" items={actions.slice(1)} trigger={<IconButton icon="more" label="More for the selection" />} />
+        <Menu
+          label="More for the selection"
+          items={actions.slice(1)}
+          trigger={<IconButton icon="more" label="More for the selection" />}
+        />
       )}
       <span className={css['rule']} />
       <IconButton icon="close" label="Clear selection" onClick={selection.clear} />

@@ -12,7 +12,9 @@ import { SkeletonRows } from '../feedback/States.tsx'
 /** What a control of a row does; the table's body handles the click. */
 export type Does = 'select' | 'menu' | 'detail'
 const does = (what: Does) => ({ 'data-does': what })
-/** React wants a handler for a controlled checkbox; the table's body selects the row at the click. */
+/**
+ * React wants a handler for a controlled checkbox; the table's body selects the row at the click.
+ */
 const onChange = () => undefined
 
 /** What all rows of a table share. */
@@ -41,7 +43,18 @@ interface DataRowProps<Row> {
   shared: Shared<Row>
 }
 
-function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled, selected, shared }: DataRowProps<Row>) {
+function DrawnRow<Row>({
+  row,
+  index,
+  id,
+  name,
+  link,
+  isStop,
+  isOpen,
+  isDisabled,
+  selected,
+  shared,
+}: DataRowProps<Row>) {
   const { cols, width, hasArrow, hasMenu, detail, measure } = shared
   const hasControls = hasMenu || hasArrow || detail !== undefined
   const named = cols.findIndex((column) => column.card === 'name')
@@ -53,7 +66,12 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
         data-id={id}
         data-selected={selected || undefined}
         aria-rowindex={index + 1}
-        className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], isDisabled && css['off'])}
+        className={cx(
+          css['row'],
+          (link !== undefined || detail) && css['hit'],
+          isOpen && css['open'],
+          isDisabled && css['off'],
+        )}
         tabIndex={isStop ? 0 : -1}
       >
         {selected !== undefined && (
@@ -76,7 +94,11 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
               {...as.cell}
               key={column.id}
               data-card={column.card}
-              className={cx(column.numeric && css['r'], column.fits && css['fits'], first && css['name'])}
+              className={cx(
+                column.numeric && css['r'],
+                column.fits && css['fits'],
+                first && css['name'],
+              )}
             >
               {first && link !== undefined ? (
                 <a href={link} data-rowlink="" tabIndex={-1}>
@@ -91,7 +113,13 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
         {hasControls && (
           <td {...as.cell} className={css['acts']}>
             {hasMenu && (
-              <button type="button" className={buttons['icon']} aria-label={`Actions for ${name}`} aria-haspopup="menu" {...does('menu')}>
+              <button
+                type="button"
+                className={buttons['icon']}
+                aria-label={`Actions for ${name}`}
+                aria-haspopup="menu"
+                {...does('menu')}
+              >
                 <Icon name="more" />
               </button>
             )}
@@ -101,7 +129,13 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
               </a>
             )}
             {detail && (
-              <button type="button" className={buttons['icon']} aria-label={`Details of ${name}`} aria-expanded={isOpen} {...does('detail')}>
+              <button
+                type="button"
+                className={buttons['icon']}
+                aria-label={`Details of ${name}`}
+                aria-expanded={isOpen}
+                {...does('detail')}
+              >
                 <Icon name={isOpen ? 'chevron-up' : 'chevron-down'} />
               </button>
             )}
@@ -110,7 +144,10 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
       </tr>
       {isOpen && detail && (
         <tr {...as.row} className={css['detail']} ref={(element) => measure(index, element)}>
-          <td {...as.cell} colSpan={cols.length + (selected === undefined ? 0 : 1) + (hasControls ? 1 : 0)}>
+          <td
+            {...as.cell}
+            colSpan={cols.length + (selected === undefined ? 0 : 1) + (hasControls ? 1 : 0)}
+          >
             <div className={css['inside']}>
               {/* The detail's code may load only when the first row is opened. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
@@ -123,7 +160,8 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
 }
 
 /**
- * One row and its open detail. A page has many rows, so a row has few elements, and the table's body handles the clicks on its controls.
- * A row re-renders only when its content changes: scrolling renders only new rows, and a refetched list only the rows that differ.
+ * One row and its open detail. A page has many rows, so a row has few elements, and the table's
+ * body handles the clicks on its controls. A row re-renders only when its content changes:
+ * scrolling renders only new rows, and a refetched list only the rows that differ.
  */
 export const DataRow = memo(DrawnRow, same) as typeof DrawnRow

@@ -51,9 +51,13 @@ test('pressing a column header sorts the rows, a second press reverses the order
   expect(onSort).toHaveBeenLastCalledWith('name')
   await userEvent.click(table().getByRole('button', { name: /^Cores/ }))
   expect(onSort).toHaveBeenLastCalledWith('-cores')
-  expect(table().getByRole('columnheader', { name: /Cores/ }).getAttribute('aria-sort')).toBe('ascending')
+  expect(table().getByRole('columnheader', { name: /Cores/ }).getAttribute('aria-sort')).toBe(
+    'ascending',
+  )
   rerender(<Example sort="-cores" onSort={onSort} />)
-  expect(table().getByRole('columnheader', { name: /Cores/ }).getAttribute('aria-sort')).toBe('descending')
+  expect(table().getByRole('columnheader', { name: /Cores/ }).getAttribute('aria-sort')).toBe(
+    'descending',
+  )
 })
 
 test('rows are selected one by one, as a range with Shift, or all at once', async () => {

@@ -1,4 +1,11 @@
-import { type CSSProperties, type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
+import {
+  type CSSProperties,
+  type ReactNode,
+  useDeferredValue,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import type { Breakpoint } from '../../lib/breakpoints.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../actions.ts'
@@ -22,11 +29,17 @@ export interface Column<Row> {
   head: string
   /** Text of the help icon beside the column's heading. */
   help?: string
-  /** Renders a cell. `from`: the breakpoints that the screen's width reaches, so that the cell needn't render parts that are hidden. */
+  /**
+   * Renders a cell. `from`: the breakpoints that the screen's width reaches, so that the cell
+   * needn't render parts that are hidden.
+   */
   cell: (row: Row, from: WidthFrom) => ReactNode
   sortable?: boolean
   numeric?: boolean
-  /** What the cell shows fits, or clips itself. Each cell that clips is one more part for the browser to put together when anything opens above the table. */
+  /**
+   * What the cell shows fits, or clips itself. Each cell that clips is one more part for the
+   * browser to put together when anything opens above the table.
+   */
   fits?: boolean
   /** Width in px, or a function of the breakpoints. Columns without a width share the rest. */
   width?: number | ((from: WidthFrom) => number | undefined)
@@ -36,14 +49,20 @@ export interface Column<Row> {
   fixed?: boolean
   /** Hidden until the user chooses the column. */
   hidden?: boolean
-  /** The column's place in the card that replaces a row below `sm`: one `name`, one `state` and one `fact` at most. Other columns are left out. */
+  /**
+   * The column's place in the card that replaces a row below `sm`: one `name`, one `state` and one
+   * `fact` at most. Other columns are left out.
+   */
   card?: 'name' | 'state' | 'fact'
 }
 
 /** Width in px of a column of names: fits the longest name, 25 characters. */
 export const nameWidth = 210
 
-/** Returns the list unchanged. Only for type inference: declares columns at module scope, typed by their row. */
+/**
+ * Returns the list unchanged. Only for type inference: declares columns at module scope, typed by
+ * their row.
+ */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
 
 export interface DataTableProps<Row> {
@@ -61,7 +80,10 @@ export interface DataTableProps<Row> {
   actions?: (row: Row) => readonly Action[]
   /** Detail that opens below the row; a click on a row without link opens it. */
   detail?: (row: Row) => ReactNode
-  /** Called when the pointer or the focus reaches the button that opens a row's detail, to load what the detail shows. */
+  /**
+   * Called when the pointer or the focus reaches the button that opens a row's detail, to load what
+   * the detail shows.
+   */
   preloadDetail?: (row: Row) => void
   /** Keys of open rows, if the page keeps them (in its URL). By default the table keeps them. */
   opened?: ReadonlySet<string>
@@ -73,11 +95,19 @@ export interface DataTableProps<Row> {
   shown?: readonly string[] | undefined
   selection?: Selection
   /** Actions on the selection, and a note beside them such as "192 CU". */
-  bulk?: { actions: readonly Action[]; note?: ReactNode; matching?: number; onSelectMatching?: () => void }
+  bulk?: {
+    actions: readonly Action[]
+    note?: ReactNode
+    matching?: number
+    onSelectMatching?: () => void
+  }
   /** Why a row is disabled and can't be selected; null if it is enabled. */
   disabled?: (row: Row) => string | null
   empty: ReactNode
-  /** Goes to the first page. Set if the list has rows: an empty response then means that the page is past the end. */
+  /**
+   * Goes to the first page. Set if the list has rows: an empty response then means that the page is
+   * past the end.
+   */
   onFirstPage?: (() => void) | false
   /** Whether filters are set: an empty response then means "no match". */
   filtered?: boolean
@@ -92,19 +122,44 @@ export interface DataTableProps<Row> {
   grows?: boolean
 }
 
-/** A table with sorting, selection, detail rows and actions. Keyboard: arrows, Enter to open, Space for the detail, x to select. */
+/**
+ * A table with sorting, selection, detail rows and actions. Keyboard: arrows, Enter to open, Space
+ * for the detail, x to select.
+ */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { columns: all, rowKey, href, actions, detail, onSort, shown, selection, disabled, grows = false } = props
+  const {
+    columns: all,
+    rowKey,
+    href,
+    actions,
+    detail,
+    onSort,
+    shown,
+    selection,
+    disabled,
+    grows = false,
+  } = props
   const rendered = useDeferredValue(props.rows)
-  // New rows render in slices, so that the user can go on typing. An empty list has nothing to keep on the screen meanwhile.
+  // New rows render in slices, so that the user can go on typing. An empty list has nothing to keep
+  // on the screen meanwhile.
   const rows = rendered?.length && props.rows?.length ? rendered : props.rows
   const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
   const { opened: open = ownOpen, onOpened: setOpen = setOwnOpen } = props
   const narrow = useMedia('below', 'sm')
-  const [sm, md, lg, xl] = [useMedia('from', 'sm'), useMedia('from', 'md'), useMedia('from', 'lg'), useMedia('from', 'xl')]
+  const [sm, md, lg, xl] = [
+    useMedia('from', 'sm'),
+    useMedia('from', 'md'),
+    useMedia('from', 'lg'),
+    useMedia('from', 'xl'),
+  ]
   const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
   const cols = useMemo(
-    () => all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && isShown(c, shown))),
+    () =>
+      all.filter((c) =>
+        narrow
+          ? c.card !== undefined
+          : (c.from === undefined || width[c.from]) && isShown(c, shown),
+      ),
     [all, narrow, shown, width],
   )
   const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
@@ -112,7 +167,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const menu = useRef<RowMenuHandle>(null)
   const tip = useTip()
 
-  const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
+  const selectable = useMemo(
+    () => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey),
+    [rows, disabled, rowKey],
+  )
 
   if (rows === undefined)
     return (
@@ -141,12 +199,25 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   // On narrow screens the row itself is the link.
   const arrow = href !== undefined && width.md
   const controls = [actions, arrow, detail].filter(Boolean).length
-  const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
+  const allOn =
+    selection !== undefined &&
+    selectable.length > 0 &&
+    selectable.every((key) => selection.has(key))
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
   const isElastic = cols.some((c) => widthOf(c) === undefined)
-  const track = (w: number | undefined) => (w === undefined ? 'minmax(0, 1fr)' : isElastic ? `${w}px` : `minmax(0, ${w}fr)`)
-  const tracks = [selection && '44px', ...cols.map((c) => track(widthOf(c))), controls > 0 && `${controls * 32 + 20}px`].filter(Boolean).join(' ')
-  const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
+  const track = (w: number | undefined) =>
+    w === undefined ? 'minmax(0, 1fr)' : isElastic ? `${w}px` : `minmax(0, ${w}fr)`
+  const tracks = [
+    selection && '44px',
+    ...cols.map((c) => track(widthOf(c))),
+    controls > 0 && `${controls * 32 + 20}px`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+  const minWidth = cols.reduce(
+    (sum, c) => sum + (widthOf(c) ?? 130),
+    (selection ? 44 : 0) + controls * 32 + 16,
+  )
 
   return (
     <section className={css['panel']}>
@@ -173,7 +244,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {cols.map((column) => (
-                <Head key={column.id} column={column} help={width.md} sort={props.sort} onSort={onSort} />
+                <Head
+                  key={column.id}
+                  column={column}
+                  help={width.md}
+                  sort={props.sort}
+                  onSort={onSort}
+                />
               ))}
               {controls > 0 && (
                 <th {...as.head}>
@@ -183,7 +260,20 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             </tr>
           </thead>
           <TableBody
-            {...{ rows, open, setOpen, cols, width, rowKey, rowName: props.rowName, selectable, hasArrow: arrow, menu, showTip: tip.show, hideTip: tip.hide }}
+            {...{
+              rows,
+              open,
+              setOpen,
+              cols,
+              width,
+              rowKey,
+              rowName: props.rowName,
+              selectable,
+              hasArrow: arrow,
+              menu,
+              showTip: tip.show,
+              hideTip: tip.hide,
+            }}
             {...{ href, actions, detail, preloadDetail: props.preloadDetail, selection, disabled }}
           />
         </table>

@@ -20,7 +20,8 @@ export interface Happened {
 }
 
 /** Times of today show seconds, because many events fall within one minute. */
-const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
+const atOf = (iso: string): string =>
+  new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso)
 
 /** The time of an event, with the exact time on hover. */
 export const EventTime = ({ at }: { at: string }) => (
@@ -28,7 +29,8 @@ export const EventTime = ({ at }: { at: string }) => (
     {atOf(at)}
   </time>
 )
-const timeOf = (e: Happened) => (e.at === null ? <span className="t3">Unknown</span> : <EventTime at={e.at} />)
+const timeOf = (e: Happened) =>
+  e.at === null ? <span className="t3">Unknown</span> : <EventTime at={e.at} />
 
 const messageOf = ({ message, operation_id: id }: Happened) =>
   id === null ? (
@@ -42,8 +44,20 @@ const messageOf = ({ message, operation_id: id }: Happened) =>
 const ofOne = columns<Happened>([
   { id: 'at', head: 'Time', width: 150, card: 'fact', cell: timeOf },
   { id: 'message', head: 'What happened', card: 'name', cell: messageOf },
-  { id: 'type', head: 'Type', width: 264, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
-  { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> },
+  {
+    id: 'type',
+    head: 'Type',
+    width: 264,
+    from: 'md',
+    cell: (e) => <span className="mono fs12 t3">{e.type}</span>,
+  },
+  {
+    id: 'by',
+    head: 'By',
+    width: 190,
+    from: 'sm',
+    cell: (e) => e.by ?? <span className="t3">–</span>,
+  },
 ])
 const source: Column<Happened> = {
   id: 'source',
@@ -52,7 +66,11 @@ const source: Column<Happened> = {
   card: 'state',
   cell: (e) => <Badge>{e.source === 'talos' ? 'Talos' : 'Steelyard'}</Badge>,
 }
-const ofSeveral = [...ofOne.slice(0, 2), source, ...ofOne.slice(2).map((column) => ({ ...column, from: 'md' as const }))]
+const ofSeveral = [
+  ...ofOne.slice(0, 2),
+  source,
+  ...ofOne.slice(2).map((column) => ({ ...column, from: 'md' as const })),
+]
 
 interface EventTableProps {
   noun: string
@@ -62,7 +80,10 @@ interface EventTableProps {
   onRetry: () => void
 }
 
-/** Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the source. */
+/**
+ * Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the
+ * source.
+ */
 export function EventTable({ noun, rows, sources = false, error, onRetry }: EventTableProps) {
   return (
     <DataTable
@@ -74,7 +95,12 @@ export function EventTable({ noun, rows, sources = false, error, onRetry }: Even
       error={error}
       onRetry={onRetry}
       grows
-      empty={<Empty title="No events yet" text={`Events of this ${noun} appear here, with who caused them.`} />}
+      empty={
+        <Empty
+          title="No events yet"
+          text={`Events of this ${noun} appear here, with who caused them.`}
+        />
+      }
     />
   )
 }

@@ -31,22 +31,36 @@ export interface OneFilter {
 }
 
 /**
- * The filters of a list: side by side or, on narrow screens, behind one button that counts the active ones. `onOpen` is called when the user opens the filters
- * behind a button.
+ * The filters of a list: side by side or, on narrow screens, behind one button that counts the
+ * active ones. `onOpen` is called when the user opens the filters behind a button.
  */
-export function Filters({ filters, onOpen }: { filters: readonly OneFilter[]; onOpen?: (() => void) | undefined }) {
+export function Filters({
+  filters,
+  onOpen,
+}: {
+  filters: readonly OneFilter[]
+  onOpen?: (() => void) | undefined
+}) {
   const compact = useMedia('below', 'md')
   const trigger = (
     <Button icon="filter">
       Filters <b className="num">{filters.filter((f) => f.value !== '').length}</b>
     </Button>
   )
-  if (compact) return filters.length > 0 && <Behind label="Filters" {...{ trigger, filters, onOpen }} />
+  if (compact)
+    return filters.length > 0 && <Behind label="Filters" {...{ trigger, filters, onOpen }} />
   const tucked = filters.filter((f) => f.tucked && f.value === '')
   return (
     <>
       {filters.map((f) => !tucked.includes(f) && <Filter key={f.label} {...f} />)}
-      {tucked.length > 0 && <Behind label="More filters" trigger={<IconButton icon="filter" label="More filters" />} filters={tucked} onOpen={onOpen} />}
+      {tucked.length > 0 && (
+        <Behind
+          label="More filters"
+          trigger={<IconButton icon="filter" label="More filters" />}
+          filters={tucked}
+          onOpen={onOpen}
+        />
+      )}
     </>
   )
 }
@@ -63,10 +77,20 @@ const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
     <div className="stack stack3">
       {filters.map((f) =>
         f.range ? (
-          <Range key={`${f.label} ${f.value}`} label={f.label} unit={f.range.unit} value={f.value} onValue={f.onValue} />
+          <Range
+            key={`${f.label} ${f.value}`}
+            label={f.label}
+            unit={f.range.unit}
+            value={f.value}
+            onValue={f.onValue}
+          />
         ) : (
           <Field key={f.label} label={f.label}>
-            <Select<string> value={f.value} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={f.onValue} />
+            <Select<string>
+              value={f.value}
+              options={[{ value: '', text: 'Any' }, ...f.options]}
+              onValue={f.onValue}
+            />
           </Field>
         ),
       )}
@@ -74,7 +98,10 @@ const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
   </Popover>
 )
 
-/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. */
+/**
+ * A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and
+ * has a clear button.
+ */
 function Filter({ label, value, options, range, onValue }: OneFilter) {
   const on = value !== ''
   const shown = range ? range.shown(value) : (options.find((o) => o.value === value)?.text ?? value)
@@ -108,12 +135,22 @@ function Filter({ label, value, options, range, onValue }: OneFilter) {
           items={[
             { label: 'Any', checked: !on, run: () => onValue('') },
             'rule',
-            ...options.map((o) => ({ label: o.text, ...(o.hint !== undefined && { hint: o.hint }), checked: o.value === value, run: () => onValue(o.value) })),
+            ...options.map((o) => ({
+              label: o.text,
+              ...(o.hint !== undefined && { hint: o.hint }),
+              checked: o.value === value,
+              run: () => onValue(o.value),
+            })),
           ]}
         />
       )}
       {on && (
-        <button type="button" className={css['off']} aria-label={`Remove filter ${label}`} onClick={() => onValue('')}>
+        <button
+          type="button"
+          className={css['off']}
+          aria-label={`Remove filter ${label}`}
+          onClick={() => onValue('')}
+        >
           <Icon name="close" size={12} />
         </button>
       )}

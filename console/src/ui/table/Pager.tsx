@@ -21,7 +21,9 @@ export function Pager({ page, perPage, total, plural, onPage, onPerPage }: Pager
   return (
     <div className={css['pager']}>
       <span aria-live="polite">
-        {pages === 1 ? `${thousands(total)} ${plural}` : `${thousands(first)}–${thousands(last)} of ${thousands(total)} ${plural}`}
+        {pages === 1
+          ? `${thousands(total)} ${plural}`
+          : `${thousands(first)}–${thousands(last)} of ${thousands(total)} ${plural}`}
       </span>
       {onPerPage && total > pageSizes[0] && (
         <span className={css['size']}>
@@ -29,7 +31,9 @@ export function Pager({ page, perPage, total, plural, onPage, onPerPage }: Pager
             size="small"
             aria-label="Rows a page"
             value={String(perPage)}
-            options={[...new Set([...pageSizes, perPage])].toSorted((a, b) => a - b).map((n) => ({ value: String(n), text: `${thousands(n)} a page` }))}
+            options={[...new Set([...pageSizes, perPage])]
+              .toSorted((a, b) => a - b)
+              .map((n) => ({ value: String(n), text: `${thousands(n)} a page` }))}
             onValue={(n) => onPerPage(Number(n))}
           />
         </span>

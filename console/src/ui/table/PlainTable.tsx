@@ -5,8 +5,15 @@ export interface PlainColumn<Row> {
   cell: (row: Row) => ReactNode
   /** CSS class of the heading and of the cells. */
   className?: string | undefined
-  /** Attributes of the column's body cells, not of its header: a class, a tooltip, or the label for a narrow layout. */
-  props?: (row: Row) => { className?: string | undefined; title?: string | undefined; 'data-label'?: string }
+  /**
+   * Attributes of the column's body cells, not of its header: a class, a tooltip, or the label for
+   * a narrow layout.
+   */
+  props?: (row: Row) => {
+    className?: string | undefined
+    title?: string | undefined
+    'data-label'?: string
+  }
 }
 
 interface PlainTableProps<Row> {
@@ -19,7 +26,13 @@ interface PlainTableProps<Row> {
 }
 
 /** A small table of facts, without sorting, selection or states of its own. */
-export function PlainTable<Row>({ columns, rows, className, headClassName, label }: PlainTableProps<Row>) {
+export function PlainTable<Row>({
+  columns,
+  rows,
+  className,
+  headClassName,
+  label,
+}: PlainTableProps<Row>) {
   const shown = columns.filter((column) => column !== false)
   return (
     <table className={className} aria-label={label}>

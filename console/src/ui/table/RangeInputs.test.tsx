@@ -10,8 +10,14 @@ function show(value: string) {
   onValue.mockClear()
   render(<RangeInputs label="CU" unit="CU" value={value} onValue={onValue} />)
   const [from, to] = [screen.getByLabelText('CU from'), screen.getByLabelText('CU to')]
-  const type = (field: HTMLElement, text: string) => fireEvent.change(field, { target: { value: text } })
-  return { from: from as HTMLInputElement, to: to as HTMLInputElement, type, apply: () => fireEvent.click(screen.getByRole('button', { name: 'Apply' })) }
+  const type = (field: HTMLElement, text: string) =>
+    fireEvent.change(field, { target: { value: text } })
+  return {
+    from: from as HTMLInputElement,
+    to: to as HTMLInputElement,
+    type,
+    apply: () => fireEvent.click(screen.getByRole('button', { name: 'Apply' })),
+  }
 }
 
 test('a range is applied with both ends, with one, or with none', () => {

@@ -14,7 +14,10 @@ interface RangeInputsProps {
   onValue: (value: string) => void
 }
 
-/** Fields for both ends of a range, either of which may stay empty. The button or Enter applies the range. */
+/**
+ * Fields for both ends of a range, either of which may stay empty. The button or Enter applies the
+ * range.
+ */
 export default function RangeInputs({ label, unit, value, onValue }: RangeInputsProps) {
   const given = readRange(value)
   const [least, setLeast] = useState(given?.least ?? '')
@@ -30,10 +33,25 @@ export default function RangeInputs({ label, unit, value, onValue }: RangeInputs
   return (
     <form className={css['range']} noValidate onSubmit={apply} aria-label={`${label} range`}>
       <Field label={`${label} from`}>
-        <TextInput inputMode="decimal" autoComplete="off" value={least} onValue={setLeast} unit={unit || undefined} />
+        <TextInput
+          inputMode="decimal"
+          autoComplete="off"
+          value={least}
+          onValue={setLeast}
+          unit={unit || undefined}
+        />
       </Field>
-      <Field label={`${label} to`} error={isAsked && isWrong ? 'Enter decimal numbers, the smaller one first' : null}>
-        <TextInput inputMode="decimal" autoComplete="off" value={most} onValue={setMost} unit={unit || undefined} />
+      <Field
+        label={`${label} to`}
+        error={isAsked && isWrong ? 'Enter decimal numbers, the smaller one first' : null}
+      >
+        <TextInput
+          inputMode="decimal"
+          autoComplete="off"
+          value={most}
+          onValue={setMost}
+          unit={unit || undefined}
+        />
       </Field>
       <Button type="submit" size="small">
         Apply

@@ -15,7 +15,10 @@ interface Asked {
   items: readonly Action[]
 }
 
-/** One menu for all rows of a table, shown at the clicked row's button. Rendered from the first click on. */
+/**
+ * One menu for all rows of a table, shown at the clicked row's button. Rendered from the first
+ * click on.
+ */
 export function RowMenu({ ref }: { ref: RefObject<RowMenuHandle | null> }) {
   const [asked, setAsked] = useState<Asked>()
   const [open, setOpen] = useState(false)

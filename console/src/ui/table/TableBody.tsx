@@ -22,11 +22,23 @@ import { tellWhole } from './tell-whole.ts'
 import { useWindow } from './use-window.ts'
 
 const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
-/** The button or link with an icon that contains the target of an event. Its accessible name is also its tooltip. */
-const iconOf = (target: HTMLElement) => target.closest<HTMLElement>('button[aria-label],a[aria-label]')
+/**
+ * The button or link with an icon that contains the target of an event. Its accessible name is also
+ * its tooltip.
+ */
+const iconOf = (target: HTMLElement) =>
+  target.closest<HTMLElement>('button[aria-label],a[aria-label]')
 
 /** Props that the body takes from the table. */
-type Taken = 'rowKey' | 'rowName' | 'href' | 'actions' | 'detail' | 'preloadDetail' | 'selection' | 'disabled'
+type Taken =
+  | 'rowKey'
+  | 'rowName'
+  | 'href'
+  | 'actions'
+  | 'detail'
+  | 'preloadDetail'
+  | 'selection'
+  | 'disabled'
 type TableBodyProps<Row> = { [Key in Taken]: DataTableProps<Row>[Key] } & {
   rows: readonly Row[]
   /** Keys of the open rows. */
@@ -44,22 +56,40 @@ type TableBodyProps<Row> = { [Key in Taken]: DataTableProps<Row>[Key] } & {
 }
 
 function Body<Row>(props: TableBodyProps<Row>) {
-  const { rows, cols, width, rowKey, rowName, href, actions, detail, preloadDetail, selection, selectable, disabled } = props
+  const {
+    rows,
+    cols,
+    width,
+    rowKey,
+    rowName,
+    href,
+    actions,
+    detail,
+    preloadDetail,
+    selection,
+    selectable,
+    disabled,
+  } = props
   const { open, setOpen, hasArrow, menu, showTip, hideTip } = props
   const count = rows.length
   const [active, setActive] = useState(0)
   const body = useRef<HTMLTableSectionElement>(null)
-  const openRows = open.size === 0 ? [] : rows.flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
+  const openRows =
+    open.size === 0 ? [] : rows.flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
   const view = useWindow({ body, count, openRows })
   const { from, to, measure } = view
   const hasMenu = actions !== undefined
-  const shared = useMemo(() => ({ cols, width, hasArrow, hasMenu, detail, measure }), [cols, width, hasArrow, hasMenu, detail, measure])
+  const shared = useMemo(
+    () => ({ cols, width, hasArrow, hasMenu, detail, measure }),
+    [cols, width, hasArrow, hasMenu, detail, measure],
+  )
   const toggleOpen = (key: string) => {
     const next = new Set(open)
     if (!next.delete(key)) next.add(key)
     setOpen(next)
   }
-  // Set by an arrow key. The row gets the focus after rendering, because it may not have been rendered before.
+  // Set by an arrow key. The row gets the focus after rendering, because it may not have been
+  // rendered before.
   const walk = useRef(false)
   useLayoutEffect(() => {
     if (!walk.current) return
@@ -67,11 +97,16 @@ function Body<Row>(props: TableBodyProps<Row>) {
     body.current?.querySelector<HTMLElement>(`[data-row="${active}"]`)?.focus()
   }, [active])
 
-  /** The row that contains the event's target; null if the target is outside of rows or in a table inside a row's detail. */
+  /**
+   * The row that contains the event's target; null if the target is outside of rows or in a table
+   * inside a row's detail.
+   */
   const rowOf = (event: { target: EventTarget; currentTarget: EventTarget }) => {
     const element = (event.target as Element).closest<HTMLElement>('tr[data-row]')
     const row = rows[Number(element?.dataset['row'])]
-    return element?.parentElement === event.currentTarget && row !== undefined ? { element, row } : null
+    return element?.parentElement === event.currentTarget && row !== undefined
+      ? { element, row }
+      : null
   }
 
   const onClick = (event: MouseEvent<HTMLTableSectionElement>) => {
@@ -83,13 +118,17 @@ function Body<Row>(props: TableBodyProps<Row>) {
     const link = href?.(of.row)
     hideTip()
     if (control && does === 'menu') menu.current?.toggle(control, () => actions?.(of.row) ?? [])
-    else if (does === 'select') selection?.toggle(rowKey(of.row), event.shiftKey ? selectable : null)
+    else if (does === 'select')
+      selection?.toggle(rowKey(of.row), event.shiftKey ? selectable : null)
     else if (does === 'detail') toggleOpen(rowKey(of.row))
-    else if (target.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+    else if (target.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '')
+      return
     else if (link === undefined) {
       if (detail && event.button === 0) toggleOpen(rowKey(of.row))
-    } else if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link, '_blank', 'noopener')
-    else if (event.button === 0) of.element.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+    } else if (event.metaKey || event.ctrlKey || event.button === 1)
+      window.open(link, '_blank', 'noopener')
+    else if (event.button === 0)
+      of.element.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
   }
   /** Loads what a control will show when the pointer or the focus reaches the control. */
   const preload = (event: SyntheticEvent<HTMLTableSectionElement>, control: HTMLElement | null) => {
@@ -126,7 +165,14 @@ function Body<Row>(props: TableBodyProps<Row>) {
     if (of.element !== target) return
     const { row } = of
     const at = Number(target.dataset['row'])
-    const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: count - 1, PageDown: at + 10, PageUp: at - 10 }[event.key]
+    const go = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: count - 1,
+      PageDown: at + 10,
+      PageUp: at - 10,
+    }[event.key]
     if (go !== undefined) {
       const to = Math.max(0, Math.min(count - 1, go))
       walk.current = true
@@ -134,16 +180,29 @@ function Body<Row>(props: TableBodyProps<Row>) {
       setActive(to)
       if (to === active) target.focus()
     } else if (event.key === 'Enter' && !href && detail) toggleOpen(rowKey(row))
-    else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+    else if (event.key === 'Enter')
+      target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
     else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
-    else if ((event.key.toLowerCase() === 'x' || event.key === ' ') && selection && !disabled?.(row))
+    else if (
+      (event.key.toLowerCase() === 'x' || event.key === ' ') &&
+      selection &&
+      !disabled?.(row)
+    )
       selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
     else return
     event.preventDefault()
   }
 
   // For keys that move between rows, for clicks, and for titles of cut text.
-  const listeners = { onClick, onAuxClick: onClick, onKeyDown, onFocus, onBlur: hideTip, onPointerOver, onPointerOut }
+  const listeners = {
+    onClick,
+    onAuxClick: onClick,
+    onKeyDown,
+    onFocus,
+    onBlur: hideTip,
+    onPointerOver,
+    onPointerOut,
+  }
   const stop = active < from || active >= to ? from : active
   return (
     <tbody {...as.group} ref={body} {...listeners}>
@@ -152,8 +211,24 @@ function Body<Row>(props: TableBodyProps<Row>) {
         const index = from + i
         const id = rowKey(row)
         const name = rowName(row)
-        const is = { isStop: index === stop, isOpen: open.has(id), isDisabled: (disabled?.(row) ?? null) !== null, selected: selection?.has(id) }
-        return <DataRow key={id} id={id} row={row} index={index} name={name} link={href?.(row)} shared={shared} {...is} />
+        const is = {
+          isStop: index === stop,
+          isOpen: open.has(id),
+          isDisabled: (disabled?.(row) ?? null) !== null,
+          selected: selection?.has(id),
+        }
+        return (
+          <DataRow
+            key={id}
+            id={id}
+            row={row}
+            index={index}
+            name={name}
+            link={href?.(row)}
+            shared={shared}
+            {...is}
+          />
+        )
       })}
       {view.after > 0 && <Space height={view.after} />}
     </tbody>
@@ -161,9 +236,12 @@ function Body<Row>(props: TableBodyProps<Row>) {
 }
 
 /**
- * The rows in view, with the keyboard and the pointer on them. One listener of each kind serves all rows; scrolling renders this component only. The page around
- * the table renders at each response and each change of its search, so this component renders only when its own input has changed.
+ * The rows in view, with the keyboard and the pointer on them. One listener of each kind serves all
+ * rows; scrolling renders this component only. The page around the table renders at each response
+ * and each change of its search, so this component renders only when its own input has changed.
  */
 export const TableBody = memo(Body) as typeof Body
 
-const Space = ({ height }: { height: number }) => <tr aria-hidden="true" className={css['space']} style={{ height }} />
+const Space = ({ height }: { height: number }) => (
+  <tr aria-hidden="true" className={css['space']} style={{ height }} />
+)

@@ -7,9 +7,14 @@ import { Menu } from '../overlay/Menu.tsx'
 import { as } from './roles.ts'
 import { Tooltip } from '../overlay/Tooltip.tsx'
 
-/** Whether a column is shown. The user's choice decides; without a choice, all columns are shown that aren't `hidden`. */
-export const isShown = <Row,>({ id, fixed = false, hidden = false }: Column<Row>, shown: readonly string[] | undefined): boolean =>
-  fixed || (shown === undefined ? !hidden : shown.includes(id))
+/**
+ * Whether a column is shown. The user's choice decides; without a choice, all columns are shown
+ * that aren't `hidden`.
+ */
+export const isShown = <Row,>(
+  { id, fixed = false, hidden = false }: Column<Row>,
+  shown: readonly string[] | undefined,
+): boolean => fixed || (shown === undefined ? !hidden : shown.includes(id))
 
 interface HeadProps<Row> {
   column: Column<Row>
@@ -21,14 +26,21 @@ interface HeadProps<Row> {
 
 /** The heading of a column. */
 export function Head<Row>({ column, help, sort, onSort }: HeadProps<Row>) {
-  const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
+  const direction =
+    sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
   return (
     <th {...as.head} scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])}>
       <span className={css['head']} data-sorted={direction}>
         {column.sortable && onSort ? (
-          <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>
+          <button
+            type="button"
+            className={css['sort']}
+            onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}
+          >
             {column.head}
-            {direction && <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} size={12} />}
+            {direction && (
+              <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} size={12} />
+            )}
           </button>
         ) : (
           column.head
@@ -65,7 +77,12 @@ export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuPr
             label: c.head,
             checked: ids.includes(c.id),
             stay: true,
-            run: () => onShown(ids.includes(c.id) ? ids.filter((id) => id !== c.id) : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id))),
+            run: () =>
+              onShown(
+                ids.includes(c.id)
+                  ? ids.filter((id) => id !== c.id)
+                  : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id)),
+              ),
           })),
         'rule',
         { label: 'Reset columns', run: () => onShown(undefined) },
@@ -75,15 +92,33 @@ export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuPr
 }
 
 /** Sort menu for narrow screens, which have no header to click. */
-export function SortMenu<Row>({ columns: all, sort, onSort }: { columns: readonly Column<Row>[]; sort: string | undefined; onSort: (sort: string) => void }) {
+export function SortMenu<Row>({
+  columns: all,
+  sort,
+  onSort,
+}: {
+  columns: readonly Column<Row>[]
+  sort: string | undefined
+  onSort: (sort: string) => void
+}) {
   const id = sort?.replace(/^-/, '')
   const current = all.find((c) => c.id === id)
   return (
     <Menu
       label="Sort by"
       align="start"
-      trigger={<Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>{current?.head ?? 'Sort'}</Button>}
-      items={all.filter((c) => c.sortable).map((c) => ({ label: c.head, checked: c.id === id, run: () => onSort(c.id === sort ? `-${c.id}` : c.id) }))}
+      trigger={
+        <Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>
+          {current?.head ?? 'Sort'}
+        </Button>
+      }
+      items={all
+        .filter((c) => c.sortable)
+        .map((c) => ({
+          label: c.head,
+          checked: c.id === id,
+          run: () => onSort(c.id === sort ? `-${c.id}` : c.id),
+        }))}
     />
   )
 }

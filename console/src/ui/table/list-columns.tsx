@@ -5,9 +5,16 @@ import { exact, moment } from '../../lib/time/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import type { Column } from './DataTable.tsx'
 
-/** How a table renders a declared column: what a cell shows in place of the plain value, and the column's look. */
-type Cell<Row> = Partial<Pick<Column<Row>, 'cell' | 'numeric' | 'fits' | 'width' | 'from' | 'fixed' | 'card'>>
-export type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Column<ItemOf<L>>, 'cell'>> } & {
+/**
+ * How a table renders a declared column: what a cell shows in place of the plain value, and the
+ * column's look.
+ */
+type Cell<Row> = Partial<
+  Pick<Column<Row>, 'cell' | 'numeric' | 'fits' | 'width' | 'from' | 'fixed' | 'card'>
+>
+export type Cells<L extends AnyList> = {
+  readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Column<ItemOf<L>>, 'cell'>>
+} & {
   readonly [K in ColumnKey<L>]?: Cell<ItemOf<L>>
 }
 
@@ -25,7 +32,9 @@ export const Time = ({ at }: { at: string }) => (
 )
 
 type Kind = NonNullable<ListColumn<unknown>['kind']>
-const kinds: Readonly<Record<Kind, { width: number; numeric?: true; shown: (value: NonNullable<Value>) => ReactNode }>> = {
+const kinds: Readonly<
+  Record<Kind, { width: number; numeric?: true; shown: (value: NonNullable<Value>) => ReactNode }>
+> = {
   text: { width: 150, shown: (value) => value },
   word: { width: 120, shown: (value) => sentence(String(value)) },
   mono: { width: 160, shown: (value) => <span className="mono">{value}</span> },
@@ -35,14 +44,32 @@ const kinds: Readonly<Record<Kind, { width: number; numeric?: true; shown: (valu
   time: { width: 120, shown: (value) => <Time at={String(value)} /> },
 }
 
-/** The columns of a declared list: label, help, order and plain values come from the declaration. */
-export const listColumns = <L extends AnyList>(list: L, cells: Cells<L>): readonly Column<ItemOf<L>>[] =>
-  Object.entries(list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>).map(([id, { label, help, kind = 'text', sort, hidden, value }]) => {
-    const { shown, ...look } = kinds[kind]
-    const plain = (row: ItemOf<L>) => {
-      const known = value?.(row) ?? null
-      return known === null ? none : shown(known)
-    }
-    const cell: Cell<ItemOf<L>> = (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[id] ?? { from: 'md', ...look }
-    return { id, head: label, ...(help !== undefined && { help }), ...(sort && { sortable: true }), ...(hidden && { hidden }), cell: plain, ...cell }
-  })
+/**
+ * The columns of a declared list: label, help, order and plain values come from the declaration.
+ */
+export const listColumns = <L extends AnyList>(
+  list: L,
+  cells: Cells<L>,
+): readonly Column<ItemOf<L>>[] =>
+  Object.entries(list.columns as Readonly<Record<string, ListColumn<ItemOf<L>>>>).map(
+    ([id, { label, help, kind = 'text', sort, hidden, value }]) => {
+      const { shown, ...look } = kinds[kind]
+      const plain = (row: ItemOf<L>) => {
+        const known = value?.(row) ?? null
+        return known === null ? none : shown(known)
+      }
+      const cell: Cell<ItemOf<L>> = (cells as Readonly<Record<string, Cell<ItemOf<L>>>>)[id] ?? {
+        from: 'md',
+        ...look,
+      }
+      return {
+        id,
+        head: label,
+        ...(help !== undefined && { help }),
+        ...(sort && { sortable: true }),
+        ...(hidden && { hidden }),
+        cell: plain,
+        ...cell,
+      }
+    },
+  )

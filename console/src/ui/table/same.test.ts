@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { same } from './same.ts'
 
 test('objects and arrays with the same contents are the same', () => {
-  expect(same({ a: [1, { b: null }], c: undefined }, { c: undefined, a: [1, { b: null }] })).toBe(true)
+  expect(same({ a: [1, { b: null }], c: undefined }, { c: undefined, a: [1, { b: null }] })).toBe(
+    true,
+  )
   for (const [a, b] of [
     [{ a: 1 }, { a: 2 }],
     [{ a: 1 }, { a: 1, b: 1 }],

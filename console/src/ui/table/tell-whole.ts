@@ -1,13 +1,17 @@
 import type { PointerEvent } from 'react'
 
 /** Whether text is cut off. Texts for screen readers only, which are 1 px wide, don't count. */
-const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
+const isCut = (e: HTMLElement): boolean =>
+  e.clientWidth > 1 &&
+  e.scrollWidth > e.clientWidth + 1 &&
+  getComputedStyle(e).overflowX !== 'visible'
 
 let rest: ReturnType<typeof setTimeout> | undefined
 
 /**
- * Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep that title.
- * Measures once the pointer rests, as measuring at every row that scrolls by under the pointer would slow the scrolling.
+ * Handler for a table's body: gives cut text a title with the full text. Elements with their own
+ * title keep that title. Measures once the pointer rests, as measuring at every row that scrolls by
+ * under the pointer would slow the scrolling.
  */
 export function tellWhole({ target }: PointerEvent<HTMLElement>): void {
   clearTimeout(rest)

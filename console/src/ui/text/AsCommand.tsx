@@ -9,7 +9,15 @@ const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 
  * Shows a form's action as a CLI command and as an API call. Disabled until the form is `complete`.
  * Leave out `cli` if the CLI can't do the same.
  */
-export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {
+export function AsCommand({
+  cli,
+  api,
+  complete = true,
+}: {
+  cli?: string
+  api: string
+  complete?: boolean
+}) {
   if (!complete) {
     return (
       <Button icon="terminal" can={{ ok: false, reason: 'Fill in the form first' }}>
@@ -18,7 +26,12 @@ export function AsCommand({ cli, api, complete = true }: { cli?: string; api: st
     )
   }
   return (
-    <Popover label="As a command" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">Command</Button>}>
+    <Popover
+      label="As a command"
+      align="end"
+      width="min(36rem, 92vw)"
+      trigger={<Button icon="terminal">Command</Button>}
+    >
       <div className="stack stack2">
         {cli !== undefined && (
           <>
@@ -26,7 +39,10 @@ export function AsCommand({ cli, api, complete = true }: { cli?: string; api: st
             <Command command={cli} shown={short(cli)} />
           </>
         )}
-        <p className="fs13 t2">{cli === undefined ? 'The same' : 'And'} as a call of the API. An access token goes into STEELYARD_TOKEN:</p>
+        <p className="fs13 t2">
+          {cli === undefined ? 'The same' : 'And'} as a call of the API. An access token goes into
+          STEELYARD_TOKEN:
+        </p>
         <Command command={api} shown={short(api)} />
       </div>
     </Popover>

@@ -7,7 +7,9 @@ const copied: string[] = []
 beforeEach(() => {
   vi.useFakeTimers()
   copied.length = 0
-  vi.spyOn(navigator.clipboard, 'writeText').mockImplementation(async (text) => void copied.push(text))
+  vi.spyOn(navigator.clipboard, 'writeText').mockImplementation(
+    async (text) => void copied.push(text),
+  )
 })
 afterEach(() => {
   cleanup()

@@ -8,7 +8,9 @@ import { unrecorded } from './unrecorded.ts'
 /** How long "Copied" shows, in ms. Specified. */
 const copiedMs = 550
 
-/** Copies text to the clipboard. Pages over plain HTTP have no clipboard API and use a selection. */
+/**
+ * Copies text to the clipboard. Pages over plain HTTP have no clipboard API and use a selection.
+ */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
@@ -40,8 +42,21 @@ export function useCopy(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy }
 }
 
-/** A value that a click copies. Copies the whole value even if `shown` is shortened. `what` names the value: "Copy serial". */
-export function Copyable({ value, what, mono = true, shown = value }: { value: string; what?: string; mono?: boolean; shown?: string }) {
+/**
+ * A value that a click copies. Copies the whole value even if `shown` is shortened. `what` names
+ * the value: "Copy serial".
+ */
+export function Copyable({
+  value,
+  what,
+  mono = true,
+  shown = value,
+}: {
+  value: string
+  what?: string
+  mono?: boolean
+  shown?: string
+}) {
   const { copied, copy } = useCopy()
   return (
     <button
@@ -73,10 +88,20 @@ export function CopyButton({ text }: { text: string }) {
 }
 
 /**
- * A command to run elsewhere. `shown` may abbreviate long parts; the button copies `command`, and so does copying a selection of an abbreviated text.
- * `what` names the copied text: "Copy token".
+ * A command to run elsewhere. `shown` may abbreviate long parts; the button copies `command`, and
+ * so does copying a selection of an abbreviated text. `what` names the copied text: "Copy token".
  */
-export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
+export function Command({
+  command,
+  shown = command,
+  prompt = '$',
+  what,
+}: {
+  command: string
+  shown?: string
+  prompt?: string
+  what?: string
+}) {
   return (
     <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>
       <span className={css['prompt']} aria-hidden="true">
@@ -105,7 +130,13 @@ export function CopyIcon({ text, label, size }: { text: string; label: string; s
       <span className={copied ? css['said'] : 'sr'} aria-live="polite">
         {copied ? 'Copied' : ''}
       </span>
-      <IconButton icon={copied ? 'check' : 'copy'} label={label} size={size} className={copied ? css['copied'] : ''} onClick={() => copy(text)} />
+      <IconButton
+        icon={copied ? 'check' : 'copy'}
+        label={label}
+        size={size}
+        className={copied ? css['copied'] : ''}
+        onClick={() => copy(text)}
+      />
     </>
   )
 }

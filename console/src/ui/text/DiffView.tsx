@@ -5,7 +5,9 @@ import css from './DiffView.module.css'
 import { cx } from '../cx.ts'
 import { unrecorded } from './unrecorded.ts'
 
-/** The layer (such as a patch) that a line of the configuration comes from. `line` counts from 1. */
+/**
+ * The layer (such as a patch) that a line of the configuration comes from. `line` counts from 1.
+ */
 export interface LineSource {
   line: number
   layer: string
@@ -28,26 +30,58 @@ interface DiffViewProps {
   empty?: ReactNode
 }
 
-/** A configuration before and after, each line with its layer. Unchanged lines are folded unless `whole`. */
-export function DiffView({ before, after, sources = [], removed = [], label, whole = false, emphasize, empty = 'No difference.' }: DiffViewProps) {
+/**
+ * A configuration before and after, each line with its layer. Unchanged lines are folded unless
+ * `whole`.
+ */
+export function DiffView({
+  before,
+  after,
+  sources = [],
+  removed = [],
+  label,
+  whole = false,
+  emphasize,
+  empty = 'No difference.',
+}: DiffViewProps) {
   const lines = useMemo(() => diffLines(before, after), [before, after])
   const of = useMemo(() => new Map(sources.map((s) => [s.line, s.layer])), [sources])
   const was = useMemo(() => new Map(removed.map((s) => [s.line, s.layer])), [removed])
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set())
-  const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
-  if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
+  const parts = useMemo(
+    () => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)),
+    [lines, whole],
+  )
+  if (!whole && !lines.some((l) => l.kind !== 'same'))
+    return <p className={css['empty']}>{empty}</p>
   // Without layers there is no column for them.
   const plain = sources.length + removed.length === 0
   return (
-    <div className={cx(css['diff'], plain && css['plain'])} role="group" aria-label={label} {...reachable} {...unrecorded}>
+    <div
+      className={cx(css['diff'], plain && css['plain'])}
+      role="group"
+      aria-label={label}
+      {...reachable}
+      {...unrecorded}
+    >
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
-          <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>
+          <button
+            key={part.from}
+            type="button"
+            className={css['hunk']}
+            onClick={() => setOpened((now) => new Set(now).add(part.from))}
+          >
             {counted(part.lines.length, 'unchanged line')}
           </button>
         ) : (
           part.lines.map((line, i) => (
-            <Line key={part.from + i} line={line} source={line.after === null ? was.get(line.before ?? 0) : of.get(line.after)} emphasize={emphasize} />
+            <Line
+              key={part.from + i}
+              line={line}
+              source={line.after === null ? was.get(line.before ?? 0) : of.get(line.after)}
+              emphasize={emphasize}
+            />
           ))
         ),
       )}
@@ -58,7 +92,15 @@ export function DiffView({ before, after, sources = [], removed = [], label, who
 const sign = { same: ' ', add: '+', remove: '−' } as const
 const said = { same: '', add: 'added', remove: 'removed' } as const
 
-function Line({ line, source, emphasize }: { line: DiffLine; source: string | undefined; emphasize: string | undefined }) {
+function Line({
+  line,
+  source,
+  emphasize,
+}: {
+  line: DiffLine
+  source: string | undefined
+  emphasize: string | undefined
+}) {
   return (
     <div className={cx(css['line'], css[line.kind])}>
       <b>{line.before ?? ''}</b>
@@ -70,7 +112,10 @@ function Line({ line, source, emphasize }: { line: DiffLine; source: string | un
       <span className={css['text']}>
         <Yaml text={line.text} />
       </span>
-      <span className={cx(css['source'], source !== undefined && source === emphasize && css['mine'])} title={source}>
+      <span
+        className={cx(css['source'], source !== undefined && source === emphasize && css['mine'])}
+        title={source}
+      >
         {source}
       </span>
     </div>
@@ -109,4 +154,10 @@ export function Yaml({ text }: { text: string }) {
 }
 
 const Value = ({ text }: { text: string }) =>
-  text.trim() === '' ? text : <i className={/^\s*(-?\d[\d.]*|true|false|null|~)\s*$/.test(text) ? css['num'] : css['str']}>{text}</i>
+  text.trim() === '' ? (
+    text
+  ) : (
+    <i className={/^\s*(-?\d[\d.]*|true|false|null|~)\s*$/.test(text) ? css['num'] : css['str']}>
+      {text}
+    </i>
+  )

@@ -15,7 +15,15 @@ interface PanelProps {
 }
 
 /** A box. Boxes are never nested. `flush` removes the padding, for instance for a table. */
-export function Panel({ title, note, actions, flush = false, className, children, label }: PanelProps) {
+export function Panel({
+  title,
+  note,
+  actions,
+  flush = false,
+  className,
+  children,
+  label,
+}: PanelProps) {
   return (
     <section className={cx(css['panel'], className)} aria-label={label}>
       {title !== undefined && (
@@ -35,8 +43,13 @@ interface FactsProps {
   className?: string
 }
 
-/** Facts in two columns: label and value. An absent value is an en dash, an unknown value the word "Unknown". */
-export const KeyValue = ({ rows, className }: FactsProps) => <Pairs rows={rows} className={cx(css['kv'], className)} />
+/**
+ * Facts in two columns: label and value. An absent value is an en dash, an unknown value the word
+ * "Unknown".
+ */
+export const KeyValue = ({ rows, className }: FactsProps) => (
+  <Pairs rows={rows} className={cx(css['kv'], className)} />
+)
 
 /** A strip of the most important facts below an object's name. */
 export const Facts = ({ rows }: FactsProps) => <Pairs rows={rows} className={cx(css['facts'])} />
@@ -48,7 +61,13 @@ const Pairs = ({ rows, className }: FactsProps) => (
         row && (
           <div key={typeof row[0] === 'string' ? row[0] : i}>
             <dt>{row[0]}</dt>
-            <dd>{row[1] === null || row[1] === undefined || row[1] === '' ? <span className="t3">–</span> : row[1]}</dd>
+            <dd>
+              {row[1] === null || row[1] === undefined || row[1] === '' ? (
+                <span className="t3">–</span>
+              ) : (
+                row[1]
+              )}
+            </dd>
           </div>
         ),
     )}
@@ -56,14 +75,30 @@ const Pairs = ({ rows, className }: FactsProps) => (
 )
 
 /** The header of an object's page: its name with a copy button, its status and its actions. */
-export function PageHeader({ name, status, actions, children }: { name: string; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
+export function PageHeader({
+  name,
+  status,
+  actions,
+  children,
+}: {
+  name: string
+  status?: ReactNode
+  actions?: ReactNode
+  children?: ReactNode
+}) {
   const { copied, copy } = useCopy()
   return (
     <header className={css['page']}>
       <div className={css['title']}>
         <div className={css['name']}>
           <h1>{name}</h1>
-          <IconButton icon={copied ? 'check' : 'copy'} iconSize={12} size="small" label={copied ? 'Copied' : 'Copy name'} onClick={() => copy(name)} />
+          <IconButton
+            icon={copied ? 'check' : 'copy'}
+            iconSize={12}
+            size="small"
+            label={copied ? 'Copied' : 'Copy name'}
+            onClick={() => copy(name)}
+          />
         </div>
         {status !== undefined && <div className={css['status']}>{status}</div>}
         {actions !== undefined && <div className={css['page-actions']}>{actions}</div>}

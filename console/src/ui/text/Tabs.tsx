@@ -9,9 +9,23 @@ export interface Tab {
   href?: string
 }
 
-/** Tabs. If each tab has an `href`, the tabs are links; otherwise buttons that call `onChange` and support arrow keys. */
-export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
-  // Centres the open tab if not all fit, also after the screen was turned. Scrolls only the strip, never the page.
+/**
+ * Tabs. If each tab has an `href`, the tabs are links; otherwise buttons that call `onChange` and
+ * support arrow keys.
+ */
+export function Tabs({
+  label,
+  tabs,
+  current,
+  onChange,
+}: {
+  label: string
+  tabs: readonly Tab[]
+  current: string
+  onChange?: (id: string) => void
+}) {
+  // Centres the open tab if not all fit, also after the screen was turned. Scrolls only the strip,
+  // never the page.
   const strip = useRef<HTMLDivElement>(null)
   const at = tabs.findIndex((tab) => tab.id === current)
   useLayoutEffect(() => {
@@ -35,7 +49,12 @@ export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: 
     return (
       <nav ref={strip} className={css['tabs']} aria-label={label}>
         {tabs.map((tab) => (
-          <a key={tab.id} href={tab.href} aria-current={tab.id === current ? 'page' : undefined} data-replace="">
+          <a
+            key={tab.id}
+            href={tab.href}
+            aria-current={tab.id === current ? 'page' : undefined}
+            data-replace=""
+          >
             {inside(tab)}
           </a>
         ))}
@@ -52,7 +71,14 @@ export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: 
     event.currentTarget.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus()
   }
   return (
-    <div ref={strip} className={css['tabs']} role="tablist" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
+    <div
+      ref={strip}
+      className={css['tabs']}
+      role="tablist"
+      aria-label={label}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+    >
       {tabs.map((tab) => (
         <button
           key={tab.id}

@@ -7,7 +7,10 @@ interface YamlTextProps {
   lineClassName?: string | undefined
 }
 
-/** A YAML document, line by line, with approximate highlighting. The box may scroll, so it can be focused (WCAG 2.1.1). */
+/**
+ * A YAML document, line by line, with approximate highlighting. The box may scroll, so it can be
+ * focused (WCAG 2.1.1).
+ */
 export const YamlText = ({ text, label, className, lineClassName }: YamlTextProps) => (
   <pre className={className} tabIndex={0} aria-label={label}>
     {text

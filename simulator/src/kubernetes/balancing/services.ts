@@ -28,7 +28,8 @@ export const servicesOf = (objects: Objects) =>
   })
 
 export const byAge = (bodies: readonly Body[]): Body[] => {
-  const key = ({ metadata }: Body): string => `${text(object(metadata).creationTimestamp)} ${text(object(metadata).namespace)}/${text(object(metadata).name)}`
+  const key = ({ metadata }: Body): string =>
+    `${text(object(metadata).creationTimestamp)} ${text(object(metadata).namespace)}/${text(object(metadata).name)}`
   return bodies.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
@@ -36,20 +37,29 @@ export const byAge = (bodies: readonly Body[]): Body[] => {
 const familiesOf = (spec: Body): (4 | 6)[] => {
   const asked = list(spec.ipFamilies).map((family): 4 | 6 => (family === 'IPv6' ? 6 : 4))
   if (asked.length === 0) return [4]
-  return spec.ipFamilyPolicy === 'PreferDualStack' || spec.ipFamilyPolicy === 'RequireDualStack' ? asked : asked.slice(0, 1)
+  return spec.ipFamilyPolicy === 'PreferDualStack' || spec.ipFamilyPolicy === 'RequireDualStack'
+    ? asked
+    : asked.slice(0, 1)
 }
 
 /** Addresses that a Service requests in its specification or in one of the given annotations. */
 export const requestedBy = ({ body, annotations }: Service, names: readonly string[]): Address[] =>
-  [text(object(body.spec).loadBalancerIP), ...names.flatMap((name) => text(annotations[name]).split(','))].flatMap((item) => parseAddress(item.trim()) ?? [])
+  [
+    text(object(body.spec).loadBalancerIP),
+    ...names.flatMap((name) => text(annotations[name]).split(',')),
+  ].flatMap((item) => parseAddress(item.trim()) ?? [])
 
-export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
+export const same = (one: Address, other: Address): boolean =>
+  one.value === other.value && one.family === other.family
 
 /**
- * `kept`: the addresses that each Service keeps. `taken`: all kept addresses. The function `keep` is called for one Service after another, with the addresses
- * that earlier Services keep.
+ * `kept`: the addresses that each Service keeps. `taken`: all kept addresses. The function `keep`
+ * is called for one Service after another, with the addresses that earlier Services keep.
  */
-export const keptAddresses = (services: readonly Service[], keep: (service: Service, taken: readonly Address[]) => Address[]) => {
+export const keptAddresses = (
+  services: readonly Service[],
+  keep: (service: Service, taken: readonly Address[]) => Address[],
+) => {
   const taken: Address[] = []
   const kept = new Map<Service, Address[]>()
   for (const service of services) {
@@ -62,7 +72,9 @@ export const keptAddresses = (services: readonly Service[], keep: (service: Serv
 
 /** The value of `status.loadBalancer`. */
 export const ingressOf = (addresses: readonly Address[]): Body =>
-  addresses.length === 0 ? {} : { ingress: addresses.map((address) => ({ ip: formatAddress(address), ipMode: 'VIP' })) }
+  addresses.length === 0
+    ? {}
+    : { ingress: addresses.map((address) => ({ ip: formatAddress(address), ipMode: 'VIP' })) }
 
 export const addNamespace = (objects: Objects, name: string): void => {
   if (objects.list(NAMESPACES, '').some(({ metadata }) => object(metadata).name === name)) return
@@ -77,8 +89,14 @@ export interface ServiceOptions {
   annotations?: Record<string, string>
 }
 
-/** Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name is already in use. */
-export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceOptions): void => {
+/**
+ * Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name
+ * is already in use.
+ */
+export const addService = (
+  objects: Objects,
+  { namespace, name, ports = [443], labels, annotations }: ServiceOptions,
+): void => {
   addNamespace(objects, namespace)
   const metadata = { name, labels: { app: name, ...labels }, ...(annotations && { annotations }) }
   const spec = {

@@ -1,14 +1,16 @@
 import type { Body } from '../../config/shape.ts'
 /**
- * Request bodies in Kubernetes' protobuf encoding, which kubectl's clients always use for built-in kinds:
- * four bytes of magic and a `runtime.Unknown` around the object (Kubernetes: docs/reference/using-api/api-concepts, "Kubernetes Protobuf encoding").
+ * Request bodies in Kubernetes' protobuf encoding, which kubectl's clients always use for built-in
+ * kinds: four bytes of magic and a `runtime.Unknown` around the object (Kubernetes:
+ * docs/reference/using-api/api-concepts, "Kubernetes Protobuf encoding").
  */
 import { Refusal } from '../refusal.ts'
 
 /**
- * The supported messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of
- * texts, `%b` a map of bytes, `%q` one of quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the `generated.proto` files of
- * k8s.io/api.
+ * The supported messages. Each field is `name=number` with its type: text by default, `#` a number,
+ * `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a map of bytes, `%q` one of
+ * quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the
+ * `generated.proto` files of k8s.io/api.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   Unknown: 'typeMeta=1:TypeMeta raw=2- contentEncoding=3 contentType=4',
@@ -40,7 +42,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   JobSpec:
     'parallelism=1+ completions=2+ activeDeadlineSeconds=3+ template=6:PodTemplateSpec backoffLimit=7+ ttlSecondsAfterFinished=8+ completionMode=9 suspend=10!',
   CronJob: 'metadata=1:ObjectMeta spec=2:CronJobSpec status=3-',
-  CronJobSpec: 'schedule=1 concurrencyPolicy=3 suspend=4! jobTemplate=5:JobTemplateSpec successfulJobsHistoryLimit=6+ failedJobsHistoryLimit=7+ timeZone=8',
+  CronJobSpec:
+    'schedule=1 concurrencyPolicy=3 suspend=4! jobTemplate=5:JobTemplateSpec successfulJobsHistoryLimit=6+ failedJobsHistoryLimit=7+ timeZone=8',
   JobTemplateSpec: 'metadata=1:ObjectMeta spec=2:JobSpec',
   ResourceQuota: 'metadata=1:ObjectMeta spec=2:ResourceQuotaSpec status=3-',
   ResourceQuotaSpec: 'hard=1%q scopes=2*',
@@ -53,11 +56,13 @@ const MESSAGES: Readonly<Record<string, string>> = {
   RoleRef: 'apiGroup=1 kind=2 name=3',
   Subject: 'kind=1 apiGroup=2 name=3 namespace=4',
   Eviction: 'metadata=1:ObjectMeta deleteOptions=2:DeleteOptions',
-  DeleteOptions: 'gracePeriodSeconds=1+ preconditions=2:Preconditions orphanDependents=3! propagationPolicy=4 dryRun=5*',
+  DeleteOptions:
+    'gracePeriodSeconds=1+ preconditions=2:Preconditions orphanDependents=3! propagationPolicy=4 dryRun=5*',
   Preconditions: 'uid=1 resourceVersion=2',
   SelfSubjectReview: 'metadata=1:ObjectMeta status=2-',
   SelfSubjectAccessReview: 'metadata=1:ObjectMeta spec=2:SelfSubjectAccessReviewSpec status=3-',
-  SelfSubjectAccessReviewSpec: 'resourceAttributes=1:ResourceAttributes nonResourceAttributes=2:NonResourceAttributes',
+  SelfSubjectAccessReviewSpec:
+    'resourceAttributes=1:ResourceAttributes nonResourceAttributes=2:NonResourceAttributes',
   ResourceAttributes: 'namespace=1 verb=2 group=3 version=4 resource=5 subresource=6 name=7',
   NonResourceAttributes: 'path=1 verb=2',
   SelfSubjectRulesReview: 'metadata=1:ObjectMeta spec=2:SelfSubjectRulesReviewSpec status=3-',
@@ -82,7 +87,8 @@ const schemaOf = (message: string): Map<number, Field> => {
   if (!found) {
     found = new Map(
       (MESSAGES[message] ?? '').split(' ').map((entry) => {
-        const [, name = '', number = '', mark = '', inner = '', list = ''] = /^(\w+)=(\d+)([#+!-]|%[bq]?)?(?::(\w+))?(\*?)$/.exec(entry)!
+        const [, name = '', number = '', mark = '', inner = '', list = ''] =
+          /^(\w+)=(\d+)([#+!-]|%[bq]?)?(?::(\w+))?(\*?)$/.exec(entry)!
         return [Number(number), { name, mark, message: inner, isList: list === '*' }]
       }),
     )
@@ -91,7 +97,10 @@ const schemaOf = (message: string): Map<number, Field> => {
   return found
 }
 
-/** Decodes the object in a body. Throws a `Refusal` for invalid bytes, unknown kinds, and unknown non-empty fields. */
+/**
+ * Decodes the object in a body. Throws a `Refusal` for invalid bytes, unknown kinds, and unknown
+ * non-empty fields.
+ */
 export const readProtobuf = (bytes: Buffer): Body => {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw malformed()
   const parts = fieldsOf(bytes.subarray(MAGIC.length))
@@ -103,9 +112,14 @@ export const readProtobuf = (bytes: Buffer): Body => {
   return { apiVersion, kind, ...readMessage(kind, raw, 0) }
 }
 
-const malformed = (): Refusal => new Refusal(400, 'BadRequest', 'the body is no object in Kubernetes protobuf form')
+const malformed = (): Refusal =>
+  new Refusal(400, 'BadRequest', 'the body is no object in Kubernetes protobuf form')
 const unread = (what: string): Refusal =>
-  new Refusal(415, 'UnsupportedMediaType', `this simulated API server doesn't read ${what} in protobuf form; send JSON, as kubectl apply does`)
+  new Refusal(
+    415,
+    'UnsupportedMediaType',
+    `this simulated API server doesn't read ${what} in protobuf form; send JSON, as kubectl apply does`,
+  )
 
 const readMessage = (message: string, bytes: Buffer, depth: number): Body => {
   if (depth > MAX_DEPTH) throw malformed()
@@ -126,8 +140,16 @@ const readMessage = (message: string, bytes: Buffer, depth: number): Body => {
       const [key, text] = [textOf(entry[1] ?? Buffer.alloc(0)), entry[2] ?? Buffer.alloc(0)]
       if (!Buffer.isBuffer(text)) throw malformed()
       const map = (result[name] ??= {}) as Body
-      const item = mark === '%q' ? (readMessage('Quantity', text, depth + 1).string ?? '') : text.toString(mark === '%b' ? 'base64' : 'utf8')
-      Object.defineProperty(map, key, { value: item, enumerable: true, configurable: true, writable: true })
+      const item =
+        mark === '%q'
+          ? (readMessage('Quantity', text, depth + 1).string ?? '')
+          : text.toString(mark === '%b' ? 'base64' : 'utf8')
+      Object.defineProperty(map, key, {
+        value: item,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
       continue
     }
     const read = readValue(field, value, depth)
@@ -144,7 +166,11 @@ const readValue = ({ mark, message }: Field, value: number | Buffer, depth: numb
   if (!Buffer.isBuffer(value)) throw malformed()
   const inner = readMessage(message, value, depth + 1)
   // The value is a number unless the field `type` is 1.
-  return message === 'IntOrString' ? (inner.type === 1 ? (inner.strVal ?? '') : (inner.intVal ?? 0)) : inner
+  return message === 'IntOrString'
+    ? inner.type === 1
+      ? (inner.strVal ?? '')
+      : (inner.intVal ?? 0)
+    : inner
 }
 
 const textOf = (value: number | Buffer): string => {
@@ -152,7 +178,10 @@ const textOf = (value: number | Buffer): string => {
   return value.toString('utf8')
 }
 
-/** The fields of a message in order: varints as numbers (also negative), length-delimited values as bytes. */
+/**
+ * The fields of a message in order: varints as numbers (also negative), length-delimited values as
+ * bytes.
+ */
 const fieldsOf = (bytes: Buffer): { number: number; value: number | Buffer }[] => {
   const found: { number: number; value: number | Buffer }[] = []
   let at = 0

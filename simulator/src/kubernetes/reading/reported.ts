@@ -10,11 +10,21 @@ import { notFound } from '../refusal.ts'
 export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>
 
 /**
- * The stored objects of a kind, and those that kubelets report: their leases, and the mirror pods of a control plane's static pods. Reported objects aren't stored but
- * derived from the nodes at each read, so they can't be changed or deleted, and watches don't report them.
+ * The stored objects of a kind, and those that kubelets report: their leases, and the mirror pods
+ * of a control plane's static pods. Reported objects aren't stored but derived from the nodes at
+ * each read, so they can't be changed or deleted, and watches don't report them.
  */
-export const withReported = (objects: Objects, world: World, { group, plural }: ResourceKind): Source => {
-  const report = plural === 'leases' && group !== '' ? leaseOf : plural === 'pods' && group === '' ? mirrorPodsOf : null
+export const withReported = (
+  objects: Objects,
+  world: World,
+  { group, plural }: ResourceKind,
+): Source => {
+  const report =
+    plural === 'leases' && group !== ''
+      ? leaseOf
+      : plural === 'pods' && group === ''
+        ? mirrorPodsOf
+        : null
   if (report === null) return objects
   const reported = (namespace: string): Body[] =>
     objects
@@ -26,7 +36,9 @@ export const withReported = (objects: Objects, world: World, { group, plural }: 
     list: (kind, namespace) => [...objects.list(kind, namespace), ...reported(namespace)],
     get(target: Target) {
       if (objects.has(target)) return objects.get(target)
-      const found = reported(target.namespace).find(({ metadata }) => object(metadata).name === target.name)
+      const found = reported(target.namespace).find(
+        ({ metadata }) => object(metadata).name === target.name,
+      )
       if (!found) throw notFound(group === '' ? plural : `${plural}.${group}`, target.name)
       return found
     },
@@ -37,7 +49,12 @@ export const withReported = (objects: Objects, world: World, { group, plural }: 
 const ownedBy = (node: Body, index: number): Body => {
   const { name, uid, creationTimestamp, resourceVersion } = object(node.metadata)
   const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
-  return { uid: text(uid).replace(/^.{8}/, String(index).padStart(8, '0')), creationTimestamp, resourceVersion, ownerReferences }
+  return {
+    uid: text(uid).replace(/^.{8}/, String(index).padStart(8, '0')),
+    creationTimestamp,
+    resourceVersion,
+    ownerReferences,
+  }
 }
 
 const leaseOf = (world: World, node: Body): Body[] => {
@@ -53,7 +70,10 @@ const leaseOf = (world: World, node: Body): Body[] => {
   ]
 }
 
-/** Mirror pods with Talos's labels (Talos: controllers/k8s/control_plane_static_pod.go). `kubectl drain` skips pods with `kubernetes.io/config.mirror`. */
+/**
+ * Mirror pods with Talos's labels (Talos: controllers/k8s/control_plane_static_pod.go). `kubectl
+ * drain` skips pods with `kubernetes.io/config.mirror`.
+ */
 const mirrorPodsOf = (world: World, node: Body): Body[] => {
   const { machine, isAlive } = reporterOf(world, node)
   if (machine?.config?.node?.role !== 'controlplane') return []
@@ -63,18 +83,26 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
     const owned = ownedBy(node, index + 1)
     const startedAt = new Date(pod.startedAt).toISOString().replace(/\.\d+Z$/, 'Z')
     const ready = isAlive && pod.ready
-    const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type, order) => ({
-      type,
-      status: ready || order < 2 ? 'True' : 'False',
-      lastTransitionTime: startedAt,
-    }))
+    const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map(
+      (type, order) => ({
+        type,
+        status: ready || order < 2 ? 'True' : 'False',
+        lastTransitionTime: startedAt,
+      }),
+    )
     return {
       kind: 'Pod',
       apiVersion: apiVersionOf(builtIn('pods')),
       metadata: {
         name: `${name}-${nodeName}`,
         namespace: 'kube-system',
-        labels: { tier: 'control-plane', 'k8s-app': name, component: name, 'app.kubernetes.io/name': name, 'app.kubernetes.io/component': 'control-plane' },
+        labels: {
+          tier: 'control-plane',
+          'k8s-app': name,
+          component: name,
+          'app.kubernetes.io/name': name,
+          'app.kubernetes.io/component': 'control-plane',
+        },
         annotations: {
           'kubernetes.io/config.mirror': owned.uid,
           'kubernetes.io/config.source': 'file',
@@ -84,7 +112,13 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
         },
         ...owned,
       },
-      spec: { nodeName, hostNetwork: true, priority: 2_000_000_000, priorityClassName: 'system-cluster-critical', containers: [{ name, image }] },
+      spec: {
+        nodeName,
+        hostNetwork: true,
+        priority: 2_000_000_000,
+        priorityClassName: 'system-cluster-critical',
+        containers: [{ name, image }],
+      },
       status: {
         phase: isPullFailing || !pod.ready ? 'Pending' : 'Running',
         hostIP: machine.plan.address,
@@ -92,7 +126,14 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
         startTime: startedAt,
         conditions,
         containerStatuses: [
-          { name, image, ready, started: ready, restartCount: 0, state: pod.ready ? { running: { startedAt } } : { waiting: waitingOf(pod) } },
+          {
+            name,
+            image,
+            ready,
+            started: ready,
+            restartCount: 0,
+            state: pod.ready ? { running: { startedAt } } : { waiting: waitingOf(pod) },
+          },
         ],
       },
     }

@@ -4,7 +4,15 @@ import { TAKES } from '../../machine/durations.ts'
 import { hasImage } from '../../machine/images.ts'
 import type { Machine } from '../../machine/machine.ts'
 import type { Objects } from '../objects.ts'
-import { controllerOf, isTerminating, nodeNameOf, PODS, podTarget, terminate, uidOf } from './pods.ts'
+import {
+  controllerOf,
+  isTerminating,
+  nodeNameOf,
+  PODS,
+  podTarget,
+  terminate,
+  uidOf,
+} from './pods.ts'
 
 /** The containers of a pod on its machine. Times are simulated milliseconds. */
 interface Containers {
@@ -14,10 +22,16 @@ interface Containers {
   stopAt: number | null
 }
 
-/** Time after which pods leave a node that doesn't report (Kubernetes: default toleration of the taint `not-ready`). */
+/**
+ * Time after which pods leave a node that doesn't report (Kubernetes: default toleration of the
+ * taint `not-ready`).
+ */
 const LEAVE_MS = 300_000
 
-/** What runs on the nodes of a cluster. In memory, as containers don't survive a restart of the simulator. */
+/**
+ * What runs on the nodes of a cluster. In memory, as containers don't survive a restart of the
+ * simulator.
+ */
 export class Nodes {
   readonly #containers = new Map<string, Containers>()
   /** Simulated time since which a node doesn't report. */
@@ -25,8 +39,16 @@ export class Nodes {
   /** Simulated time at which the next change is due. */
   due = Number.POSITIVE_INFINITY
 
-  /** One round of all kubelets: starts and stops containers and reports the status of pods. `machines`: the machine of each node. */
-  observe(objects: Objects, elapsed: number, now: number, machines: ReadonlyMap<string, Machine | undefined>): void {
+  /**
+   * One round of all kubelets: starts and stops containers and reports the status of pods.
+   * `machines`: the machine of each node.
+   */
+  observe(
+    objects: Objects,
+    elapsed: number,
+    now: number,
+    machines: ReadonlyMap<string, Machine | undefined>,
+  ): void {
     this.due = Number.POSITIVE_INFINITY
     for (const [name, machine] of machines) {
       if (machine?.isRegistered) this.#silentSince.delete(name)
@@ -42,26 +64,47 @@ export class Nodes {
     }
   }
 
-  #observePod(objects: Objects, pod: Body, machine: Machine | undefined, elapsed: number, now: number): void {
+  #observePod(
+    objects: Objects,
+    pod: Body,
+    machine: Machine | undefined,
+    elapsed: number,
+    now: number,
+  ): void {
     const reports = machine?.isRegistered === true
     let containers = this.#containers.get(uidOf(pod))
     if (isTerminating(pod)) {
       // Without its kubelet a pod stays until it is deleted with force.
       if (!reports) return
-      if (!containers) this.#containers.set(uidOf(pod), (containers = { bootId: machine.bootId, readyAt: elapsed, stopAt: null }))
+      if (!containers)
+        this.#containers.set(
+          uidOf(pod),
+          (containers = { bootId: machine.bootId, readyAt: elapsed, stopAt: null }),
+        )
       containers.stopAt ??= elapsed + TAKES.podStop
       if (containers.stopAt <= elapsed) objects.remove(podTarget(pod))
       else this.due = Math.min(this.due, containers.stopAt)
       return
     }
-    const isRunning = machine !== undefined && containers?.bootId === machine.bootId && machine.isOn && machine.services.isRunning('cri')
-    if (!isRunning && reports && machine.nodeReady) this.#containers.set(uidOf(pod), (containers = this.#start(pod, machine, elapsed)))
+    const isRunning =
+      machine !== undefined &&
+      containers?.bootId === machine.bootId &&
+      machine.isOn &&
+      machine.services.isRunning('cri')
+    if (!isRunning && reports && machine.nodeReady)
+      this.#containers.set(uidOf(pod), (containers = this.#start(pod, machine, elapsed)))
     else if (!isRunning) containers = undefined
-    const missing = containers && machine ? imagesOf(pod).find((image) => !hasImage(machine, image)) : undefined
+    const missing =
+      containers && machine ? imagesOf(pod).find((image) => !hasImage(machine, image)) : undefined
     if (missing !== undefined && containers) containers.readyAt = elapsed + TAKES.podReady
-    if (containers && containers.readyAt > elapsed) this.due = Math.min(this.due, containers.readyAt)
+    if (containers && containers.readyAt > elapsed)
+      this.due = Math.min(this.due, containers.readyAt)
     const isReady = containers !== undefined && containers.readyAt <= elapsed
-    objects.updateStatus(podTarget(pod), statusOf(pod, machine, { isReady, isStarted: containers !== undefined, missing, now }), 'kubelet')
+    objects.updateStatus(
+      podTarget(pod),
+      statusOf(pod, machine, { isReady, isStarted: containers !== undefined, missing, now }),
+      'kubelet',
+    )
     this.#leave(objects, pod, elapsed, now)
   }
 
@@ -69,7 +112,11 @@ export class Nodes {
   #start(pod: Body, machine: Machine, elapsed: number): Containers {
     const known = list(object(pod.status).containerStatuses).map(object)[0]
     const wasHere = text(known?.containerID).endsWith(machine.bootId) && known?.ready === true
-    return { bootId: machine.bootId, readyAt: wasHere ? elapsed : elapsed + TAKES.podReady, stopAt: null }
+    return {
+      bootId: machine.bootId,
+      readyAt: wasHere ? elapsed : elapsed + TAKES.podReady,
+      stopAt: null,
+    }
   }
 
   #leave(objects: Objects, pod: Body, elapsed: number, now: number): void {
@@ -81,7 +128,8 @@ export class Nodes {
   }
 }
 
-const imagesOf = (pod: Body): string[] => list(object(pod.spec).containers).map((container) => text(object(container).image))
+const imagesOf = (pod: Body): string[] =>
+  list(object(pod.spec).containers).map((container) => text(object(container).image))
 
 interface Observed {
   isReady: boolean
@@ -90,7 +138,11 @@ interface Observed {
   now: number
 }
 
-const statusOf = (pod: Body, machine: Machine | undefined, { isReady, isStarted, missing, now }: Observed): Body => {
+const statusOf = (
+  pod: Body,
+  machine: Machine | undefined,
+  { isReady, isStarted, missing, now }: Observed,
+): Body => {
   const before = object(pod.status)
   const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   const startTime = text(before.startTime) || at
@@ -98,29 +150,49 @@ const statusOf = (pod: Body, machine: Machine | undefined, { isReady, isStarted,
   const condition = (type: string, holds: boolean): Body => {
     const status = holds ? 'True' : 'False'
     const known = old.find((one) => one.type === type)
-    return { type, status, lastTransitionTime: known?.status === status ? known.lastTransitionTime : at }
+    return {
+      type,
+      status,
+      lastTransitionTime: known?.status === status ? known.lastTransitionTime : at,
+    }
   }
   const wasRunning = before.phase === 'Running'
   const isRunning = isReady || (wasRunning && missing === undefined)
   const restarts = list(before.containerStatuses).map(object)
-  const address = object(pod.spec).hostNetwork === true ? machine?.plan.address : text(before.podIP) || podAddress(pod)
+  const address =
+    object(pod.spec).hostNetwork === true
+      ? machine?.plan.address
+      : text(before.podIP) || podAddress(pod)
   return {
     ...before,
     phase: isRunning ? 'Running' : 'Pending',
     ...(machine && { hostIP: machine.plan.address }),
     ...(address && { podIP: address }),
     startTime,
-    conditions: [condition('PodScheduled', true), condition('Initialized', true), condition('ContainersReady', isReady), condition('Ready', isReady)],
+    conditions: [
+      condition('PodScheduled', true),
+      condition('Initialized', true),
+      condition('ContainersReady', isReady),
+      condition('Ready', isReady),
+    ],
     containerStatuses: list(object(pod.spec).containers).map((container, index) => {
       const { name, image } = object(container)
       const known = restarts[index]
-      const id = machine && isStarted ? `containerd://${uidOf(pod)}-${machine.bootId}` : text(known?.containerID)
-      const isNew = known !== undefined && text(known.containerID) !== '' && id !== known.containerID
+      const id =
+        machine && isStarted
+          ? `containerd://${uidOf(pod)}-${machine.bootId}`
+          : text(known?.containerID)
+      const isNew =
+        known !== undefined && text(known.containerID) !== '' && id !== known.containerID
       const waiting =
         missing === undefined
           ? { reason: 'ContainerCreating' }
-          : { reason: 'ImagePullBackOff', message: `Back-off pulling image "${missing}": ErrImagePull: ${notFoundMessage(missing)}` }
-      const runningSince = isReady && known?.ready === true ? object(object(known.state).running).startedAt : at
+          : {
+              reason: 'ImagePullBackOff',
+              message: `Back-off pulling image "${missing}": ErrImagePull: ${notFoundMessage(missing)}`,
+            }
+      const runningSince =
+        isReady && known?.ready === true ? object(object(known.state).running).startedAt : at
       return {
         name,
         image,

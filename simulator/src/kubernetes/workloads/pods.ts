@@ -9,10 +9,19 @@ export const nameOf = ({ metadata }: Body): string => text(object(metadata).name
 export const namespaceOf = ({ metadata }: Body): string => text(object(metadata).namespace)
 export const uidOf = ({ metadata }: Body): string => text(object(metadata).uid)
 export const labelsOf = ({ metadata }: Body): Body => object(object(metadata).labels)
-export const podTarget = (pod: Body): Target => ({ kind: PODS, namespace: namespaceOf(pod), name: nameOf(pod) })
-export const targetOf = (kind: ResourceKind, body: Body): Target => ({ kind, namespace: kind.namespaced ? namespaceOf(body) : '', name: nameOf(body) })
+export const podTarget = (pod: Body): Target => ({
+  kind: PODS,
+  namespace: namespaceOf(pod),
+  name: nameOf(pod),
+})
+export const targetOf = (kind: ResourceKind, body: Body): Target => ({
+  kind,
+  namespace: kind.namespaced ? namespaceOf(body) : '',
+  name: nameOf(body),
+})
 export const nodeNameOf = (pod: Body): string => text(object(pod.spec).nodeName)
-export const isTerminating = ({ metadata }: Body): boolean => object(metadata).deletionTimestamp !== undefined
+export const isTerminating = ({ metadata }: Body): boolean =>
+  object(metadata).deletionTimestamp !== undefined
 
 /** The condition `Ready`. */
 export const isReady = ({ status }: Body): boolean =>
@@ -26,7 +35,10 @@ export const controllerOf = ({ metadata }: Body): Body | undefined =>
     .map(object)
     .find(({ controller }) => controller === true)
 
-/** A predicate for a label selector. An empty selector matches everything (Kubernetes: apimachinery, meta/v1, LabelSelector). */
+/**
+ * A predicate for a label selector. An empty selector matches everything (Kubernetes: apimachinery,
+ * meta/v1, LabelSelector).
+ */
 export const selects = (selector: unknown): ((labels: Body) => boolean) => {
   const { matchLabels, matchExpressions } = object(selector)
   const wanted = Object.entries(object(matchLabels))
@@ -42,10 +54,21 @@ export const selects = (selector: unknown): ((labels: Body) => boolean) => {
 }
 
 /** A short text that differs between templates, as in the label `pod-template-hash`. */
-export const hashOf = (template: unknown): string => createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10)
+export const hashOf = (template: unknown): string =>
+  createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10)
 
-/** Creates a pod from the template of its owner. A name that ends with a hyphen gets a random suffix. */
-export const createPod = (objects: Objects, kind: ResourceKind, owner: Body, name: string, labels: Body, spec: Body = {}): void => {
+/**
+ * Creates a pod from the template of its owner. A name that ends with a hyphen gets a random
+ * suffix.
+ */
+export const createPod = (
+  objects: Objects,
+  kind: ResourceKind,
+  owner: Body,
+  name: string,
+  labels: Body,
+  spec: Body = {},
+): void => {
   const template = object(object(owner.spec).template)
   const { name: ownerName, uid, namespace } = object(owner.metadata)
   objects.create(
@@ -55,8 +78,19 @@ export const createPod = (objects: Objects, kind: ResourceKind, owner: Body, nam
       metadata: {
         ...(name.endsWith('-') ? { generateName: name } : { name }),
         labels: { ...object(object(template.metadata).labels), ...labels },
-        ...(object(template.metadata).annotations !== undefined && { annotations: object(template.metadata).annotations }),
-        ownerReferences: [{ apiVersion: apiVersionOf(kind), kind: kind.kind, name: ownerName, uid, controller: true, blockOwnerDeletion: true }],
+        ...(object(template.metadata).annotations !== undefined && {
+          annotations: object(template.metadata).annotations,
+        }),
+        ownerReferences: [
+          {
+            apiVersion: apiVersionOf(kind),
+            kind: kind.kind,
+            name: ownerName,
+            uid,
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
       },
       spec: { ...object(template.spec), ...spec },
     },
@@ -64,7 +98,10 @@ export const createPod = (objects: Objects, kind: ResourceKind, owner: Body, nam
   )
 }
 
-/** Marks a pod for deletion. Its node's kubelet stops it, and then the pod is removed. A pod without a node is removed at once. */
+/**
+ * Marks a pod for deletion. Its node's kubelet stops it, and then the pod is removed. A pod without
+ * a node is removed at once.
+ */
 export const terminate = (objects: Objects, pod: Body, now: number): void => {
   if (isTerminating(pod)) return
   if (nodeNameOf(pod) === '') return void objects.remove(podTarget(pod))

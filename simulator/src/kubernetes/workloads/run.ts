@@ -14,7 +14,10 @@ import { schedule } from './scheduler.ts'
 const NODES = builtIn('nodes')
 /** Shortest pause between two rounds, in milliseconds of real time. */
 const SHORTEST_MS = 100
-/** Maximum number of passes per round. A round ends when nothing changes any more, which takes a few passes. */
+/**
+ * Maximum number of passes per round. A round ends when nothing changes any more, which takes a few
+ * passes.
+ */
 const MOST_STEPS = 8
 
 interface Seen {
@@ -28,22 +31,34 @@ interface Seen {
 }
 const seen = new WeakMap<EtcdCluster, Seen>()
 
-/** Runs the workloads of a cluster on one control plane at a time: controllers, scheduler, and what kubelets report about pods. */
+/**
+ * Runs the workloads of a cluster on one control plane at a time: controllers, scheduler, and what
+ * kubelets report about pods.
+ */
 export const runWorkloads = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   for (;;) {
-    await machine.looksAgainAfter(Math.max(TAKES.workload, SHORTEST_MS * machine.world.clock.speed), signal)
+    await machine.looksAgainAfter(
+      Math.max(TAKES.workload, SHORTEST_MS * machine.world.clock.speed),
+      signal,
+    )
     workloadsRound(machine)
   }
 }
 
 const RUNS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
 
-/** The control plane with the elected controllers and scheduler: the first one on which they run. */
+/**
+ * The control plane with the elected controllers and scheduler: the first one on which they run.
+ */
 const actorOf = (cluster: EtcdCluster): Machine | undefined =>
   cluster.hasQuorum
     ? cluster.voters
         .map((member) => cluster.machineOf(member))
-        .find((machine) => machine?.apiServerUp === true && RUNS.every((name) => machine.staticPods.get(name)?.ready === true))
+        .find(
+          (machine) =>
+            machine?.apiServerUp === true &&
+            RUNS.every((name) => machine.staticPods.get(name)?.ready === true),
+        )
     : undefined
 
 /** One round, if the controllers of the machine are the elected ones. */
@@ -56,7 +71,13 @@ const round = (machine: Machine, cluster: EtcdCluster): void => {
   const { world } = machine
   const { clock } = world
   const objects = new Objects(cluster, clock.now)
-  const known = seen.get(cluster) ?? { state: '', nodes: new Nodes(), countAt: 0, ready: new Set(), kept: new Set() }
+  const known = seen.get(cluster) ?? {
+    state: '',
+    nodes: new Nodes(),
+    countAt: 0,
+    ready: new Set(),
+    kept: new Set(),
+  }
   seen.set(cluster, known)
   const machinesOf = (): Map<string, Machine | undefined> =>
     new Map(
@@ -88,15 +109,29 @@ const round = (machine: Machine, cluster: EtcdCluster): void => {
   known.state = stateOf()
 }
 
-/** Counts the nodes that are not ready at the same time. Nodes that never were ready don't count. */
-const countUnready = (cluster: EtcdCluster, { ready }: Seen, machines: ReadonlyMap<string, Machine | undefined>): void => {
+/**
+ * Counts the nodes that are not ready at the same time. Nodes that never were ready don't count.
+ */
+const countUnready = (
+  cluster: EtcdCluster,
+  { ready }: Seen,
+  machines: ReadonlyMap<string, Machine | undefined>,
+): void => {
   for (const name of ready) if (!machines.has(name)) ready.delete(name)
   for (const [name, machine] of machines) if (machine?.nodeReady === true) ready.add(name)
-  cluster.count('mostUnready', [...ready].filter((name) => machines.get(name)?.nodeReady !== true).length)
+  cluster.count(
+    'mostUnready',
+    [...ready].filter((name) => machines.get(name)?.nodeReady !== true).length,
+  )
 }
 
 /** Counts the budgets that no longer have enough healthy pods. */
-const countBreaches = (cluster: EtcdCluster, objects: Objects, { kept }: Seen, short: readonly string[]): void => {
+const countBreaches = (
+  cluster: EtcdCluster,
+  objects: Objects,
+  { kept }: Seen,
+  short: readonly string[],
+): void => {
   for (const name of short) if (kept.delete(name)) cluster.count('budgetBreaches')
   for (const name of budgetNames(objects)) if (!short.includes(name)) kept.add(name)
 }

@@ -5,28 +5,50 @@ import { as, type Ask } from '../../testing/kubernetes.ts'
 
 const PODS = '/api/v1/namespaces/default/pods'
 const labels = { app: 'web' }
-const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] } }
+const template = {
+  metadata: { labels },
+  spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] },
+}
 const workload = (kind: string, replicas: number): object => ({
   metadata: { name: 'web' },
-  spec: { replicas, selector: { matchLabels: labels }, template, ...(kind === 'StatefulSet' && { serviceName: 'web' }) },
+  spec: {
+    replicas,
+    selector: { matchLabels: labels },
+    template,
+    ...(kind === 'StatefulSet' && { serviceName: 'web' }),
+  },
 })
-const budget = (minAvailable: number | string): object => ({ metadata: { name: 'web' }, spec: { minAvailable, selector: { matchLabels: labels } } })
+const budget = (minAvailable: number | string): object => ({
+  metadata: { name: 'web' },
+  spec: { minAvailable, selector: { matchLabels: labels } },
+})
 
 interface Pod {
   metadata: { name: string; uid: string; deletionTimestamp?: string }
   spec: { nodeName?: string }
   status: { phase: string; conditions?: { type: string; status: string }[] }
 }
-const podsOf = async (ask: Ask): Promise<Pod[]> => (await ask('GET', `${PODS}?labelSelector=app%3Dweb`)).body.items as Pod[]
-const isReady = ({ status }: Pod): boolean => status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true
+const podsOf = async (ask: Ask): Promise<Pod[]> =>
+  (await ask('GET', `${PODS}?labelSelector=app%3Dweb`)).body.items as Pod[]
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ===
+  true
 const ready = async (ask: Ask, count: number): Promise<Pod[]> => {
   await until(`${count} pods are ready`, async () => {
     const pods = await podsOf(ask)
-    return pods.length === count && pods.every((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined)
+    return (
+      pods.length === count &&
+      pods.every((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined)
+    )
   })
   return podsOf(ask)
 }
-const evict = (ask: Ask, name: string) => ask('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } })
+const evict = (ask: Ask, name: string) =>
+  ask('POST', `${PODS}/${name}/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name },
+  })
 
 const setup = async (workers: number) => {
   const simulator = await fleet({ scenario: rack(1 + workers) })
@@ -36,12 +58,23 @@ const setup = async (workers: number) => {
 
 test('the pods of a Deployment run on ready nodes, and its status counts them', async () => {
   const { ask, workers, controlPlanes } = await setup(2)
-  expect((await ask('POST', '/apis/apps/v1/namespaces/default/deployments', workload('Deployment', 4))).status).toBe(201)
+  expect(
+    (await ask('POST', '/apis/apps/v1/namespaces/default/deployments', workload('Deployment', 4)))
+      .status,
+  ).toBe(201)
   const pods = await ready(ask, 4)
-  expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set(workers.map(({ hostname }) => hostname)))
-  expect((await ask('GET', '/apis/apps/v1/namespaces/default/deployments/web')).body.status).toMatchObject({ readyReplicas: 4, availableReplicas: 4 })
-  const proxies = (await ask('GET', '/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-proxy')).body.items as Pod[]
-  expect(proxies.map(({ spec }) => String(spec.nodeName)).toSorted()).toEqual([...workers, ...controlPlanes].map(({ hostname }) => hostname).toSorted())
+  expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(
+    new Set(workers.map(({ hostname }) => hostname)),
+  )
+  expect(
+    (await ask('GET', '/apis/apps/v1/namespaces/default/deployments/web')).body.status,
+  ).toMatchObject({ readyReplicas: 4, availableReplicas: 4 })
+  const proxies = (
+    await ask('GET', '/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-proxy')
+  ).body.items as Pod[]
+  expect(proxies.map(({ spec }) => String(spec.nodeName)).toSorted()).toEqual(
+    [...workers, ...controlPlanes].map(({ hostname }) => hostname).toSorted(),
+  )
   await ask('DELETE', '/apis/apps/v1/namespaces/default/deployments/web')
   await until('the pods are gone', async () => (await podsOf(ask)).length === 0)
 })
@@ -53,14 +86,26 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
   const [first, second] = await ready(ask, 2)
   expect([first!.metadata.name, second!.metadata.name]).toEqual(['web-0', 'web-1'])
   const closed = first!.spec.nodeName!
-  await ask('PATCH', `/api/v1/nodes/${closed}`, { spec: { unschedulable: true } }, 'application/merge-patch+json')
+  await ask(
+    'PATCH',
+    `/api/v1/nodes/${closed}`,
+    { spec: { unschedulable: true } },
+    'application/merge-patch+json',
+  )
   expect((await evict(ask, 'web-0')).status).toBe(201)
   expect(await evict(ask, 'web-1')).toMatchObject({
     status: 429,
     body: {
       reason: 'TooManyRequests',
       message: "Cannot evict pod as it would violate the pod's disruption budget.",
-      details: { causes: [{ reason: 'DisruptionBudget', message: 'The disruption budget web needs 1 healthy pods and has 1 currently' }] },
+      details: {
+        causes: [
+          {
+            reason: 'DisruptionBudget',
+            message: 'The disruption budget web needs 1 healthy pods and has 1 currently',
+          },
+        ],
+      },
     },
   })
   await until('a new pod runs elsewhere', async () => {
@@ -69,7 +114,9 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
   })
   const moved = (await podsOf(ask)).find(({ metadata }) => metadata.name === 'web-0')
   expect(moved!.spec.nodeName).toBe(workers.find(({ hostname }) => hostname !== closed)!.hostname)
-  expect((await ask('GET', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/web')).body.status).toMatchObject({
+  expect(
+    (await ask('GET', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/web')).body.status,
+  ).toMatchObject({
     expectedPods: 2,
     desiredHealthy: 1,
     disruptionsAllowed: expect.any(Number) as number,
@@ -82,9 +129,16 @@ test('pods of a node without power stay until they are deleted with force, or un
   const [first] = await ready(ask, 2)
   const lost = workers.find(({ hostname }) => hostname === first!.spec.nodeName)!
   await lost.lifecycle.powerOff()
-  await until('the pod is unready', async () => !isReady((await podsOf(ask)).find(({ metadata }) => metadata.name === first!.metadata.name)!))
+  await until(
+    'the pod is unready',
+    async () =>
+      !isReady((await podsOf(ask)).find(({ metadata }) => metadata.name === first!.metadata.name)!),
+  )
   await ask('DELETE', `${PODS}/${first!.metadata.name}`)
-  expect((await podsOf(ask)).find(({ metadata }) => metadata.name === first!.metadata.name)!.metadata.deletionTimestamp).toBeDefined()
+  expect(
+    (await podsOf(ask)).find(({ metadata }) => metadata.name === first!.metadata.name)!.metadata
+      .deletionTimestamp,
+  ).toBeDefined()
   await ask('DELETE', `/api/v1/nodes/${lost.hostname}`)
   const pods = await ready(ask, 2)
   expect(pods.map(({ spec }) => spec.nodeName)).not.toContain(lost.hostname)
@@ -97,7 +151,10 @@ test('pods run again after their node has rebooted', async () => {
   const { bootId } = workers[0]!
   workers[0]!.lifecycle.request({ kind: 'reboot' })
   await until('the pod is unready', async () => !isReady((await podsOf(ask))[0]!))
-  await until('the node has rebooted', () => workers[0]!.bootId !== bootId && workers[0]!.stage.ready)
+  await until(
+    'the node has rebooted',
+    () => workers[0]!.bootId !== bootId && workers[0]!.stage.ready,
+  )
   expect((await ready(ask, 1))[0]!.metadata.uid).toBe(pod!.metadata.uid)
 })
 

@@ -1,6 +1,12 @@
-/** What Talos's installer prints, a separate program whose output goes to the kernel's log, or to the caller of the LifecycleService. */
+/**
+ * What Talos's installer prints, a separate program whose output goes to the kernel's log, or to
+ * the caller of the LifecycleService.
+ */
 
-/** The usage that cobra prints after each error, up to Talos 1.13 (Talos: cmd/installer/cmd/installer/root.go). */
+/**
+ * The usage that cobra prints after each error, up to Talos 1.13 (Talos:
+ * cmd/installer/cmd/installer/root.go).
+ */
 const usage = `Usage:
   installer install [flags]
 
@@ -19,10 +25,17 @@ Global Flags:
       --zero                           Indicates that the install should write zeros to the disk before installing
 `
 
-/** The lines with which the installer ends after an error: cobra prints it, then its usage, and main prints the error again. */
-export const failureOutput = (error: string): string[] => `Error: ${error}\n${usage}\n${error}`.split('\n')
+/**
+ * The lines with which the installer ends after an error: cobra prints it, then its usage, and main
+ * prints the error again.
+ */
+export const failureOutput = (error: string): string[] =>
+  `Error: ${error}\n${usage}\n${error}`.split('\n')
 
-/** The error of a `grub-install` that fails, with what the program said (Talos: bootloader/grub/install.go). */
+/**
+ * The error of a `grub-install` that fails, with what the program said (Talos:
+ * bootloader/grub/install.go).
+ */
 export const grubError = (disk: string): string =>
   `failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.
 grub-install: error: cannot write to \u2018/dev/${disk}\u2019: Input/output error.`

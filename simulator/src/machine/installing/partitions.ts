@@ -11,7 +11,8 @@ export interface Partition {
   index: number
 }
 
-export const partitionName = (disk: string, index: number): string => `${disk}${/\d$/.test(disk) ? 'p' : ''}${index}`
+export const partitionName = (disk: string, index: number): string =>
+  `${disk}${/\d$/.test(disk) ? 'p' : ''}${index}`
 
 type Made = Pick<Partition, 'label' | 'filesystem' | 'size'>
 
@@ -21,7 +22,10 @@ const state: Made = { label: 'STATE', filesystem: 'xfs', size: 104_857_600 }
 /** The rest of the disk. */
 const ephemeral: Made = { label: 'EPHEMERAL', filesystem: 'xfs', size: 0 }
 const whole = [efi, meta, state, ephemeral]
-/** What an installer leaves that fails before it has formatted the partitions, and one that can't write GRUB (seen on Talos 1.13.9). */
+/**
+ * What an installer leaves that fails before it has formatted the partitions, and one that can't
+ * write GRUB (seen on Talos 1.13.9).
+ */
 const left: Record<'unformatted' | 'without-boot-loader', readonly Made[]> = {
   unformatted: [{ ...efi, filesystem: '' }, meta],
   'without-boot-loader': [
@@ -43,7 +47,10 @@ export const partitionsOf = (machine: Machine): Partition[] => {
     name: partitionName(disk.name, index + 1),
     label,
     // A wiped partition has no file system until a configuration is applied.
-    filesystem: (label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null ? '' : filesystem,
+    filesystem:
+      (label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null
+        ? ''
+        : filesystem,
     size: size || disk.sizeBytes - 2_310_012_928,
     index: index + 1,
   }))

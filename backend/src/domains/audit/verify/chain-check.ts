@@ -13,11 +13,16 @@ export type ChainVerdict =
       /** Number of older entries, whose hashes were computed without a key. */
       readonly unkeyed: number
     }
-  /** `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry" and this number. */
+  /**
+   * `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry"
+   * and this number.
+   */
   | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 /** The verdict as the API returns it. */
-export const checkOf = (verdict: ChainVerdict): Extract<AuditCheck, { state: 'intact' | 'broken' }> =>
+export const checkOf = (
+  verdict: ChainVerdict,
+): Extract<AuditCheck, { state: 'intact' | 'broken' }> =>
   verdict.ok
     ? {
         state: 'intact',
@@ -40,7 +45,13 @@ const readBatch = 2_000
 const wasChanged = 'was changed'
 
 /** The hashed part of an entry: every column except its number and the hashes. */
-const fields = ({ seq: _seq, hash: _hash, previous_hash: _previous, at, ...rest }: store.AuditRow): AuditFields => ({ ...rest, at: at.toISOString() })
+const fields = ({
+  seq: _seq,
+  hash: _hash,
+  previous_hash: _previous,
+  at,
+  ...rest
+}: store.AuditRow): AuditFields => ({ ...rest, at: at.toISOString() })
 
 /** Verifies the whole chain in one database snapshot. */
 export const checkChain = (db: Db, check: ChainCheck): Promise<ChainVerdict> =>
@@ -57,19 +68,31 @@ async function verify(tx: Tx, { open, noted, progress }: ChainCheck): Promise<Ch
     chain = written.chain_sealed ? await open(tx, written.chain_sealed) : undefined
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error
-    return { ok: false, seq: 1, reason: `can't be checked, because the key of the chain can't be opened: ${error.message}` }
+    return {
+      ok: false,
+      seq: 1,
+      reason: `can't be checked, because the key of the chain can't be opened: ${error.message}`,
+    }
   }
   const hashOf = (previous: string, row: store.AuditRow) =>
-    chain && row.seq > chain.after.seq ? keyedHash(chain.key, previous, row.seq, fields(row)) : unkeyedHash(previous, row.seq, fields(row))
+    chain && row.seq > chain.after.seq
+      ? keyedHash(chain.key, previous, row.seq, fields(row))
+      : unkeyedHash(previous, row.seq, fields(row))
   const mustBe = new Map<number, { hash: string; reason: string }>()
-  if (noted) mustBe.set(noted.seq, { hash: noted.hash, reason: 'has another hash than the recorded one: this entry or an earlier one was rewritten' })
-  if (chain && !mustBe.has(chain.after.seq)) mustBe.set(chain.after.seq, { hash: chain.after.hash, reason: wasChanged })
+  if (noted)
+    mustBe.set(noted.seq, {
+      hash: noted.hash,
+      reason: 'has another hash than the recorded one: this entry or an earlier one was rewritten',
+    })
+  if (chain && !mustBe.has(chain.after.seq))
+    mustBe.set(chain.after.seq, { hash: chain.after.hash, reason: wasChanged })
   let head: AuditHead = { seq: 0, hash: '' }
   for (;;) {
     const rows = await store.from(tx, head.seq, readBatch)
     for (const row of rows) {
       if (row.seq !== head.seq + 1) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
-      if (row.previous_hash !== head.hash || row.hash !== hashOf(head.hash, row)) return { ok: false, seq: row.seq, reason: wasChanged }
+      if (row.previous_hash !== head.hash || row.hash !== hashOf(head.hash, row))
+        return { ok: false, seq: row.seq, reason: wasChanged }
       const known = mustBe.get(row.seq)
       if (known && known.hash !== row.hash) return { ok: false, seq: row.seq, reason: known.reason }
       head = { seq: row.seq, hash: row.hash }
@@ -80,7 +103,18 @@ async function verify(tx: Tx, { open, noted, progress }: ChainCheck): Promise<Ch
   const last = Math.max(written.last_audit, chain?.after.seq ?? 0)
   if (head.seq < last) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
   if (head.seq > last) return { ok: false, seq: last + 1, reason: 'was not added by Steelyard' }
-  if (head.hash !== written.last_hash) return { ok: false, seq: head.seq, reason: 'is not the last entry that was recorded' }
-  if (noted && noted.seq > head.seq) return { ok: false, seq: head.seq + 1, reason: `is missing, and so are all up to entry ${noted.seq}, which was noted` }
-  return { ok: true, entries: head.seq, head, unkeyed: Math.min(chain?.after.seq ?? head.seq, head.seq) }
+  if (head.hash !== written.last_hash)
+    return { ok: false, seq: head.seq, reason: 'is not the last entry that was recorded' }
+  if (noted && noted.seq > head.seq)
+    return {
+      ok: false,
+      seq: head.seq + 1,
+      reason: `is missing, and so are all up to entry ${noted.seq}, which was noted`,
+    }
+  return {
+    ok: true,
+    entries: head.seq,
+    head,
+    unkeyed: Math.min(chain?.after.seq ?? head.seq, head.seq),
+  }
 }

@@ -1,4 +1,7 @@
-/** The worker thread that verifies the audit log (`checking.ts`), with a database connection of its own. It asks the main thread to decrypt the chain's key. */
+/**
+ * The worker thread that verifies the audit log (`checking.ts`), with a database connection of its
+ * own. It asks the main thread to decrypt the chain's key.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ClientConfig } from 'pg'
 import type { AuditHead } from '#contract/audit.ts'
@@ -17,7 +20,9 @@ export type Told =
   | { readonly is: 'progress'; readonly checked: number; readonly of: number }
   | { readonly is: 'verdict'; readonly verdict: ChainVerdict }
 /** To the worker thread, in response to `sealed`. `broken`: why the key can't be decrypted. */
-export type Opened = { readonly key: Uint8Array; readonly after: Chain['after'] } | { readonly broken: string }
+export type Opened =
+  | { readonly key: Uint8Array; readonly after: Chain['after'] }
+  | { readonly broken: string }
 
 const port = parentPort!
 const { connection, noted } = workerData as Given
@@ -35,7 +40,14 @@ const open = (sealed: Uint8Array): Promise<Chain> =>
 const database = connect({ connection, poolSize: 1 })
 try {
   const progress = (checked: number, of: number) => tell({ is: 'progress', checked, of })
-  tell({ is: 'verdict', verdict: await checkChain(database.db, { open: (_tx, sealed) => open(sealed), noted, progress }) })
+  tell({
+    is: 'verdict',
+    verdict: await checkChain(database.db, {
+      open: (_tx, sealed) => open(sealed),
+      noted,
+      progress,
+    }),
+  })
 } finally {
   await database.close()
 }

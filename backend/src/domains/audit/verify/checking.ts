@@ -1,5 +1,6 @@
 /**
- * Verifies the audit log on a worker thread, because hashing a million entries takes many seconds, in which the main thread must answer other requests.
+ * Verifies the audit log on a worker thread, because hashing a million entries takes many seconds,
+ * in which the main thread must answer other requests.
  */
 import { Worker } from 'node:worker_threads'
 import type { AuditCheck, AuditHead } from '#contract/audit.ts'
@@ -31,12 +32,21 @@ export function checking({ db, database, vault, log }: CheckParts) {
   }
 
   /** Resolves to the verdict. @param progress called after each batch of entries */
-  const run = (noted: AuditHead | undefined, signal: AbortSignal, progress: (check: AuditCheck) => void): Promise<AuditCheck> =>
+  const run = (
+    noted: AuditHead | undefined,
+    signal: AbortSignal,
+    progress: (check: AuditCheck) => void,
+  ): Promise<AuditCheck> =>
     new Promise((resolve, reject) => {
-      // The parsers of column types are functions, which can't cross threads. The thread's own connection sets them again.
+      // The parsers of column types are functions, which can't cross threads. The thread's own
+      // connection sets them again.
       const { types: _types, ...connection } = database.connection
       const workerData: Given = { connection, noted }
-      const worker = new Worker(new URL('./check-thread.ts', import.meta.url), { workerData, resourceLimits, name: 'audit' })
+      const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
+        workerData,
+        resourceLimits,
+        name: 'audit',
+      })
       worker.unref()
       const end = () => {
         worker.removeAllListeners().on('error', () => undefined)
@@ -51,8 +61,10 @@ export function checking({ db, database, vault, log }: CheckParts) {
       worker.on('error', fail)
       worker.on('exit', () => fail(new Error('The worker thread ended without a result')))
       worker.on('message', (told: Told) => {
-        if (told.is === 'progress') progress({ state: 'checking', checked: told.checked, of: told.of })
-        else if (told.is === 'sealed') opened(told.sealed).then((answer) => worker.postMessage(answer, []), fail)
+        if (told.is === 'progress')
+          progress({ state: 'checking', checked: told.checked, of: told.of })
+        else if (told.is === 'sealed')
+          opened(told.sealed).then((answer) => worker.postMessage(answer, []), fail)
         else {
           // The thread closes its connection and ends by itself.
           signal.removeEventListener('abort', onAbort)
@@ -63,12 +75,21 @@ export function checking({ db, database, vault, log }: CheckParts) {
     })
 
   /**
-   * Yields the progress, and the verdict as the last item. If nobody reads for a while, older progress is left out.
+   * Yields the progress, and the verdict as the last item. If nobody reads for a while, older
+   * progress is left out.
    * @throws Problem throttled if too many verifications are running
    */
-  return async function* (noted: AuditHead | undefined, signal: AbortSignal): AsyncGenerator<AuditCheck> {
+  return async function* (
+    noted: AuditHead | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<AuditCheck> {
     if (running >= most)
-      throw new Problem('throttled', 'The audit log is already being verified for other users. Try again when they have finished.', undefined, 10)
+      throw new Problem(
+        'throttled',
+        'The audit log is already being verified for other users. Try again when they have finished.',
+        undefined,
+        10,
+      )
     running += 1
     const stop = new AbortController()
     try {

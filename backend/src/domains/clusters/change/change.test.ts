@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
-import { hasEnded, type Operation, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
+import {
+  hasEnded,
+  type Operation,
+  operationCancel,
+  operationGet,
+  operationRetry,
+} from '#contract/operations.ts'
 import { serverCommands } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
@@ -27,7 +33,13 @@ test('a cluster that is still being created refuses a change', async () => {
 test('the plan names every control plane with the leader last, and changes nothing', async () => {
   const plan = (await admin.call(clusterPlan, { params, body })).answer!
   expect(plan.checks.every((c) => c.ok)).toBe(true)
-  expect(plan.groups.map((g) => g.steps[0]!.key.split('/')[0])).toEqual(['defragment', 'defragment', 'defragment', 'disarm', 'etcd-healthy'])
+  expect(plan.groups.map((g) => g.steps[0]!.key.split('/')[0])).toEqual([
+    'defragment',
+    'defragment',
+    'defragment',
+    'disarm',
+    'etcd-healthy',
+  ])
   expect(plan.took_s).toBeNull()
   expect((await world.cluster(cluster.id)).operation_id).toBe(creation.id)
 })
@@ -55,7 +67,9 @@ test('a server refuses commands while its cluster is changed, and accepts them a
 })
 
 test('a change is refused while an operation runs on a server, and the refusal names the server', async () => {
-  const { answer } = await admin.call(serverCommands.serverRestartKubelet, { params: { id: four[3]!.id } })
+  const { answer } = await admin.call(serverCommands.serverRestartKubelet, {
+    params: { id: four[3]!.id },
+  })
   expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({
     code: 'operation_running',
     error: `An operation on ${four[3]!.name} has not ended`,
@@ -65,11 +79,17 @@ test('a change is refused while an operation runs on a server, and the refusal n
 
 test('a snapshot without any store is refused, and says who adds one', async () => {
   const called = await admin.call(clusterChange, { params, body: { change: { kind: 'snapshot' } } })
-  expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringMatching(/^There is no store yet: an admin can add one/) as string })
+  expect(called.problem).toMatchObject({
+    code: 'transition_refused',
+    error: expect.stringMatching(/^There is no store yet: an admin can add one/) as string,
+  })
 })
 
 test('a change with an outdated digest of its plan is refused', async () => {
-  const called = await admin.call(clusterChange, { params, body: { ...body, seen: '0'.repeat(64) } })
+  const called = await admin.call(clusterChange, {
+    params,
+    body: { ...body, seen: '0'.repeat(64) },
+  })
   expect(called.problem).toMatchObject({ code: 'stale' })
 })
 
@@ -77,27 +97,54 @@ describe('a scheduled change', () => {
   const later = () => new Date(Date.now() + 3_600_000).toISOString()
 
   test('waits for its time, can be cancelled, and does not block another change', async () => {
-    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { at: later() } } })).answer!
+    const { operation } = (
+      await admin.call(clusterChange, { params, body: { ...body, start: { at: later() } } })
+    ).answer!
     const waiting = await world.until(
       () => world.operation(operation.id),
       (o) => o.reason !== null,
     )
-    expect(waiting).toMatchObject({ status: 'pending', reason: expect.stringContaining('Begins at') })
-    expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({ status: 'done' })
+    expect(waiting).toMatchObject({
+      status: 'pending',
+      reason: expect.stringContaining('Begins at'),
+    })
+    expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({
+      status: 'done',
+    })
     await admin.call(operationCancel, { params: { id: operation.id } })
-    expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
+    expect(await world.ended(operation.id)).toMatchObject({
+      status: 'cancelled',
+      reason: 'Nothing was changed',
+    })
   })
 
   test('that a newer version of Steelyard cannot read ends when it is due, and says so', async () => {
-    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { at: new Date(Date.now() + 1_500).toISOString() } } })).answer!
+    const { operation } = (
+      await admin.call(clusterChange, {
+        params,
+        body: { ...body, start: { at: new Date(Date.now() + 1_500).toISOString() } },
+      })
+    ).answer!
     const unread = JSON.stringify({ change: { kind: 'of another version' }, confirmed_disks: [] })
-    await world.backend.platform.pool.query('update operation set arguments = $2 where id = $1', [operation.id, unread])
-    expect(await world.ended(operation.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^It did not begin: .*cannot read it/) as string })
+    await world.backend.platform.pool.query('update operation set arguments = $2 where id = $1', [
+      operation.id,
+      unread,
+    ])
+    expect(await world.ended(operation.id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^It did not begin: .*cannot read it/) as string,
+    })
   })
 
   test('is refused if it waits for a maintenance window and the cluster has none', async () => {
-    const called = await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })
-    expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has no maintenance window') as string })
+    const called = await admin.call(clusterChange, {
+      params,
+      body: { ...body, start: { in_window: true } },
+    })
+    expect(called.problem).toMatchObject({
+      code: 'transition_refused',
+      error: expect.stringContaining('has no maintenance window') as string,
+    })
   })
 
   test('begins when the maintenance window is changed so that it is open', async () => {
@@ -109,7 +156,9 @@ describe('a scheduled change', () => {
       time_zone: 'UTC',
     })
     await admin.call(clusterWindowSet, { params, body: { window: windowFrom(8) } })
-    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })).answer!
+    const { operation } = (
+      await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })
+    ).answer!
     await world.until(
       () => world.operation(operation.id),
       (o) => o.reason?.startsWith('Waits for the maintenance window') === true,
@@ -124,16 +173,26 @@ describe('etcd in trouble', () => {
     const { checks } = (await admin.call(clusterPlan, { params, body: { change } })).answer!
     return checks.find((c) => c.check === name && !c.ok)
   }
-  const messageOf = async (...asked: Parameters<typeof failedOf>) => (await failedOf(...asked))?.message
+  const messageOf = async (...asked: Parameters<typeof failedOf>) =>
+    (await failedOf(...asked))?.message
 
   test('an alarm about different data is never cleared by a defragmentation, says how to come back, and ends a scheduled change before it begins', async () => {
     const start = { at: new Date(Date.now() + 1_500).toISOString() }
-    const { operation: scheduled } = (await admin.call(clusterChange, { params, body: { ...body, start } })).answer!
+    const { operation: scheduled } = (
+      await admin.call(clusterChange, { params, body: { ...body, start } })
+    ).answer!
     await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'corrupt' })
-    expect(await messageOf(body.change, 'data')).toMatch(new RegExp(`^${four[1]!.name}: .*alarm CORRUPT.*: restore the cluster from a snapshot$`))
-    expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({ code: 'transition_refused' })
+    expect(await messageOf(body.change, 'data')).toMatch(
+      new RegExp(`^${four[1]!.name}: .*alarm CORRUPT.*: restore the cluster from a snapshot$`),
+    )
+    expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({
+      code: 'transition_refused',
+    })
     const never = await world.ended(scheduled.id)
-    expect(never).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^It did not begin: .*alarm CORRUPT/) })
+    expect(never).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^It did not begin: .*alarm CORRUPT/),
+    })
     expect(never.steps.every((s) => s.status === 'skipped')).toBe(true)
     world.machine(four[1]!).etcdCluster!.disarm()
   })
@@ -145,13 +204,18 @@ describe('etcd in trouble', () => {
       { kind: 'shrink' as const, servers: [{ node_id: four[3]!.id }] },
       { kind: 'rotate' as const, what: 'tokens' as const },
     ])
-      expect(await messageOf(change, change.kind === 'rotate' ? 'etcd' : 'alarms')).toMatch(/alarm NOSPACE\): defragment etcd$/)
+      expect(await messageOf(change, change.kind === 'rotate' ? 'etcd' : 'alarms')).toMatch(
+        /alarm NOSPACE\): defragment etcd$/,
+      )
     const etcd = world.machine(four[1]!).etcdCluster!
     const { member } = etcd.state.alarms![0]!
     // A database that its objects fill raises the alarm again.
     Object.assign(etcd, { disarm: () => etcd.raise(member, 'nospace') ?? [] })
     const { id } = await world.change(cluster.id, body.change)
-    expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(new RegExp(`${full} is still full.*quota-backend-bytes`)) })
+    expect(await world.ended(id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(new RegExp(`${full} is still full.*quota-backend-bytes`)),
+    })
     Reflect.deleteProperty(etcd, 'disarm')
     etcd.disarm()
     await admin.call(operationRetry, { params: { id }, body: {} })
@@ -161,7 +225,9 @@ describe('etcd in trouble', () => {
   test('no member is defragmented while another one is gone', async () => {
     await world.machine(four[1]!).lifecycle.powerOff()
     expect(await failedOf(body.change, 'etcd')).toMatchObject({
-      message: expect.stringMatching(new RegExp(`^${four[1]!.name}: .*\\. Bring ${four[1]!.name} back, or replace it$`)) as string,
+      message: expect.stringMatching(
+        new RegExp(`^${four[1]!.name}: .*\\. Bring ${four[1]!.name} back, or replace it$`),
+      ) as string,
       remedies: [{ change: 'replace', node_id: four[1]!.id }],
     })
     world.machine(four[1]!).lifecycle.powerOn()
@@ -196,11 +262,19 @@ describe('etcd in trouble', () => {
         remedies: [removal],
       })
       const { lines } = (await admin.call(clusterHealth, { params })).answer!
-      expect(lines.find((l) => l.topic === 'database')).toMatchObject({ message: expect.stringContaining(todo) as string, remedies: [removal] })
+      expect(lines.find((l) => l.topic === 'database')).toMatchObject({
+        message: expect.stringContaining(todo) as string,
+        remedies: [removal],
+      })
       expect(lines.find((l) => l.topic === 'etcd')!.remedies).toMatchObject([removal])
-      const { id } = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: dead.id, force: true }] })
+      const { id } = await world.change(cluster.id, {
+        kind: 'shrink',
+        servers: [{ node_id: dead.id, force: true }],
+      })
       expect(await world.ended(id)).toMatchObject({ status: 'done' })
-      expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({ status: 'done' })
+      expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({
+        status: 'done',
+      })
       expect(world.machine(alarmed).etcdCluster!.state.alarms).toEqual([])
     },
   )
@@ -209,49 +283,89 @@ describe('etcd in trouble', () => {
 test('a change that cannot be read waits, and continues after a day without Steelyard; its time limit begins anew, the pods that stay are its reason, and scheduled changes follow', async () => {
   const worker = four[3]!
   await world.until(
-    async () => (await admin.call(clusterPlan, { params, body })).answer!.checks.filter((c) => !c.ok),
+    async () =>
+      (await admin.call(clusterPlan, { params, body })).answer!.checks.filter((c) => !c.ok),
     (failed) => failed.length === 0,
   )
-  handOn(world.simulator.world, cluster.name)!.addWorkload({ name: 'shop', replicas: 1, minAvailable: 1 })
+  handOn(world.simulator.world, cluster.name)!.addWorkload({
+    name: 'shop',
+    replicas: 1,
+    minAvailable: 1,
+  })
   const change = { kind: 'shrink' as const, servers: [{ node_id: worker.id }] }
   // The pod is scheduled after a moment.
   await world.until(
-    async () => (await admin.call(clusterPlan, { params, body: { change } })).answer!.warnings.join(),
+    async () =>
+      (await admin.call(clusterPlan, { params, body: { change } })).answer!.warnings.join(),
     (text) => text.includes('shop never allows one of its 1 pod to be moved'),
   )
   const { id } = await world.change(cluster.id, change)
-  const schedule = async () => (await admin.call(clusterChange, { params, body: { ...body, start: { at: new Date().toISOString() } } })).answer!.operation.id
+  const schedule = async () =>
+    (
+      await admin.call(clusterChange, {
+        params,
+        body: { ...body, start: { at: new Date().toISOString() } },
+      })
+    ).answer!.operation.id
   const cancelled = await schedule()
   const defragment = await schedule()
   const wait = (operation: string, is: (o: Operation) => boolean, call = admin) =>
-    world.until(async () => (await call.call(operationGet, { params: { id: operation } })).answer!, is)
+    world.until(
+      async () => (await call.call(operationGet, { params: { id: operation } })).answer!,
+      is,
+    )
   const kept = `shop-0 can't be moved: `
-  await wait(id, (o) => o.steps.some((s) => s.key === `drain/${worker.id}` && s.reason?.includes(kept) === true))
+  await wait(id, (o) =>
+    o.steps.some((s) => s.key === `drain/${worker.id}` && s.reason?.includes(kept) === true),
+  )
   const busy = `Waits until this operation has ended: Remove servers from ${cluster.name}`
   await wait(defragment, (o) => o.status === 'pending' && o.reason === busy)
   // A scheduled change is cancelled although another one runs.
   await admin.call(operationCancel, { params: { id: cancelled } })
-  expect(await world.ended(cancelled)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
+  expect(await world.ended(cancelled)).toMatchObject({
+    status: 'cancelled',
+    reason: 'Nothing was changed',
+  })
 
   // An update of Steelyard may know the arguments in another form.
   const { pool } = world.backend.platform
   const { rows } = await pool.query('select arguments from operation where id = $1', [id])
-  const keep = (stored: unknown) => pool.query('update operation set arguments = $2 where id = $1', [id, JSON.stringify(stored)])
+  const keep = (stored: unknown) =>
+    pool.query('update operation set arguments = $2 where id = $1', [id, JSON.stringify(stored)])
   await keep({ change: { kind: 'of another version' }, confirmed_disks: [] })
-  await wait(id, (o) => [o, ...o.steps].some((told) => told.reason?.startsWith('This version of Steelyard cannot read the change') === true))
+  await wait(id, (o) =>
+    [o, ...o.steps].some(
+      (told) =>
+        told.reason?.startsWith('This version of Steelyard cannot read the change') === true,
+    ),
+  )
   await keep(rows[0].arguments)
 
   await world.halt()
   await pool.query(
     `update operation set starts_at = starts_at - interval '1 day', started_at = started_at - interval '1 day', created_at = created_at - interval '1 day'`,
   )
-  await pool.query(`update operation_step set started_at = started_at - interval '1 day' where status = 'waiting'`)
-  await pool.query(`update wake_up set due_at = due_at - interval '1 day', owner = null where queue like 'cluster%'`)
-  const fence = async () => Number((await pool.query(`select fence from wake_up where queue = $1 and key = $2`, [changeQueue, cluster.id])).rows[0].fence)
+  await pool.query(
+    `update operation_step set started_at = started_at - interval '1 day' where status = 'waiting'`,
+  )
+  await pool.query(
+    `update wake_up set due_at = due_at - interval '1 day', owner = null where queue like 'cluster%'`,
+  )
+  const fence = async () =>
+    Number(
+      (
+        await pool.query(`select fence from wake_up where queue = $1 and key = $2`, [
+          changeQueue,
+          cluster.id,
+        ])
+      ).rows[0].fence,
+    )
   const before = await fence()
   const after = await world.beside()
   await world.until(fence, (now) => now > before + 1)
-  expect((await after.admin.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'running' })
+  expect((await after.admin.call(operationGet, { params: { id } })).answer).toMatchObject({
+    status: 'running',
+  })
 
   const { clock } = after.backend
   clock.advance(21 * 60_000)
@@ -259,9 +373,15 @@ test('a change that cannot be read waits, and continues after a day without Stee
   const failed = await wait(id, hasEnded, after.admin)
   expect(failed).toMatchObject({
     status: 'failed',
-    reason: expect.stringMatching(new RegExp(`^Not done after 21 min. .*${kept}.*Let these pods be moved, or end them yourself, then retry$`)),
+    reason: expect.stringMatching(
+      new RegExp(
+        `^Not done after 21 min. .*${kept}.*Let these pods be moved, or end them yourself, then retry$`,
+      ),
+    ),
   })
-  expect(handOn(world.simulator.world, cluster.name)!.show().workloads).toMatchObject([{ isIntact: true, ready: 1 }])
+  expect(handOn(world.simulator.world, cluster.name)!.show().workloads).toMatchObject([
+    { isIntact: true, ready: 1 },
+  ])
   expect(upgradeWorld(world).cordoned(four[0]!)).toEqual([])
   expect(await wait(defragment, hasEnded, after.admin)).toMatchObject({ status: 'done' })
 })

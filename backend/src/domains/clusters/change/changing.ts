@@ -1,5 +1,11 @@
 /** Use cases of changes: start a change at once, schedule one, set the maintenance window. */
-import { changeOperations, type ClusterChange, type ChangeStart, type clusterChange, type clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import {
+  changeOperations,
+  type ClusterChange,
+  type ChangeStart,
+  type clusterChange,
+  type clusterWindowSet,
+} from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -16,13 +22,18 @@ import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
 import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
 
-/** Refuses the change with the message of its first failed check. @throws Problem transition_refused */
+/**
+ * Refuses the change with the message of its first failed check. @throws Problem transition_refused
+ */
 function demandChecks({ checks }: Planned): void {
   const failed = checks.find((c) => !c.ok)
   if (failed) throw new Problem('transition_refused', failed.message)
 }
 
-/** Reserves all servers of the cluster for the change, so that no other operation runs on them. @throws Problem operation_running */
+/**
+ * Reserves all servers of the cluster for the change, so that no other operation runs on them.
+ * @throws Problem operation_running
+ */
 export async function holdServers(
   { servers }: Pick<ClusterParts, 'servers'>,
   tx: Tx,
@@ -38,26 +49,49 @@ export async function holdServers(
   )
 }
 
-/** Runs in the transaction in which a change begins: makes the change the cluster's current operation. @throws Problem */
+/**
+ * Runs in the transaction in which a change begins: makes the change the cluster's current
+ * operation. @throws Problem
+ */
 export async function beginIn(
   tx: Tx,
   caller: Caller,
   view: ChangeView,
-  { change, confirmed, operationId }: { readonly change: ClusterChange; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
+  {
+    change,
+    confirmed,
+    operationId,
+  }: {
+    readonly change: ClusterChange
+    readonly confirmed: readonly ConfirmedDisk[]
+    readonly operationId: string
+  },
 ): Promise<void> {
   await kindOf(change.kind).begin?.(tx, { view, caller, change, confirmed, operationId })
   await holdServers(view.parts, tx, view.state.row.id, { change, operationId })
-  await updateCluster(view.parts, tx, caller, view.state.row.id, { operation_id: operationId, operation_round: 1 })
+  await updateCluster(view.parts, tx, caller, view.state.row.id, {
+    operation_id: operationId,
+    operation_round: 1,
+  })
 }
 
-const isLater = (start: ChangeStart | undefined): start is ChangeStart => start !== undefined && (start.at !== undefined || start.in_window)
+const isLater = (start: ChangeStart | undefined): start is ChangeStart =>
+  start !== undefined && (start.at !== undefined || start.in_window)
 
-/** Thrown if the cluster was changed between the plan and the transaction in which the change begins. */
+/**
+ * Thrown if the cluster was changed between the plan and the transaction in which the change
+ * begins.
+ */
 class Moved extends Problem {}
 const mostPlans = 3
 
-/** Answers `clusterChange`. Plans again if the cluster is changed during the planning. @throws Problem */
-export async function requestChange(...asked: Parameters<typeof requestOnce>): Promise<{ operation: Operation }> {
+/**
+ * Answers `clusterChange`. Plans again if the cluster is changed during the planning. @throws
+ * Problem
+ */
+export async function requestChange(
+  ...asked: Parameters<typeof requestOnce>
+): Promise<{ operation: Operation }> {
   for (let plans = 1; ; plans++) {
     try {
       return await requestOnce(...asked)
@@ -76,7 +110,11 @@ async function requestOnce(
 ): Promise<{ operation: Operation }> {
   const view = await viewFor(parts, id, signal)
   const plan = await planned(view, change)
-  if (seen !== undefined && seen !== digestOf(change, plan)) throw new Problem('stale', 'The cluster has changed since the plan was made: look at the new plan')
+  if (seen !== undefined && seen !== digestOf(change, plan))
+    throw new Problem(
+      'stale',
+      'The cluster has changed since the plan was made: look at the new plan',
+    )
   demandChecks(plan)
   const wipe = canWipe(plan.disks ?? [], confirmed)
   if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
@@ -84,20 +122,33 @@ async function requestOnce(
     const row = await lockCluster(tx, id)
     const later = isLater(start)
     if (later && start.in_window && row.maintenance_window === null)
-      throw new Problem('transition_refused', `${row.name} has no maintenance window: set one first, or give a time`)
+      throw new Problem(
+        'transition_refused',
+        `${row.name} has no maintenance window: set one first, or give a time`,
+      )
     const busy = await runningOn(parts, tx, row)
-    if (busy && !later) throw new Problem('operation_running', `${operationTitle(busy)} has not ended`)
-    if (!later && row.updated_at.getTime() !== view.state.row.updated_at.getTime() && (await hasMoved(tx, view)))
+    if (busy && !later)
+      throw new Problem('operation_running', `${operationTitle(busy)} has not ended`)
+    if (
+      !later &&
+      row.updated_at.getTime() !== view.state.row.updated_at.getTime() &&
+      (await hasMoved(tx, view))
+    )
       throw new Moved('stale', 'The cluster has changed in the meantime: try again')
     const operation = await parts.operations.create(tx, caller, {
       kind: changeOperations[change.kind],
       target: { id, name: row.name },
-      arguments: { change: (await kindOf(change.kind).sealed?.close(parts, tx, id, change)) ?? change, confirmed_disks: confirmed },
+      arguments: {
+        change: (await kindOf(change.kind).sealed?.close(parts, tx, id, change)) ?? change,
+        confirmed_disks: confirmed,
+      },
       steps: stepsOf(plan),
       queue: changeQueue,
       startsAt: start?.at === undefined ? null : new Date(start.at),
       inWindow: start?.in_window ?? false,
-      audit: { after: { ...(later && { starts_at: start.at ?? null, in_window: start.in_window }) } },
+      audit: {
+        after: { ...(later && { starts_at: start.at ?? null, in_window: start.in_window }) },
+      },
     })
     if (!later) await beginIn(tx, caller, view, { change, confirmed, operationId: operation.id })
     return { operation }
@@ -108,16 +159,29 @@ async function requestOnce(
 async function hasMoved(tx: Tx, { state }: ChangeView): Promise<boolean> {
   const now = await store.load(tx, state.row.id)
   const facts = (s: store.State | undefined) =>
-    s && [s.row.wanted, s.row.operation_id, s.row.talos_version, s.row.kubernetes_version, s.members.map((m) => [m.node_id, m.wanted, m.role, m.released_at])]
+    s && [
+      s.row.wanted,
+      s.row.operation_id,
+      s.row.talos_version,
+      s.row.kubernetes_version,
+      s.members.map((m) => [m.node_id, m.wanted, m.role, m.released_at]),
+    ]
   return JSON.stringify(facts(now)) !== JSON.stringify(facts(state))
 }
 
 /** Answers `clusterWindowSet`. */
-export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { window }: Input<typeof clusterWindowSet>['body']): Promise<Cluster> =>
+export const setWindow = (
+  parts: ClusterParts,
+  caller: Caller,
+  id: string,
+  { window }: Input<typeof clusterWindowSet>['body'],
+): Promise<Cluster> =>
   inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
     await demandFree(tx, id, row.name)
-    await updateCluster(parts, tx, caller, id, { maintenance_window: window === null ? null : JSON.stringify(window) })
+    await updateCluster(parts, tx, caller, id, {
+      maintenance_window: window === null ? null : JSON.stringify(window),
+    })
     await parts.record(tx, caller, {
       action: 'cluster.window_set',
       target: { kind: 'cluster', id, name: row.name },
@@ -129,14 +193,23 @@ export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { win
     return shownOne(parts, tx, id)
   })
 
-/** Whether an operation can be retried: only the cluster's current one, because a scheduled change that was refused has never begun. */
-export function guardChangeRetries(parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
+/**
+ * Whether an operation can be retried: only the cluster's current one, because a scheduled change
+ * that was refused has never begun.
+ */
+export function guardChangeRetries(
+  parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>,
+): void {
   parts.operations.guardRetry(changeQueue, {
     wipes: ({ key }) => wipesOf(parts, key),
     async may(tx, { id, key }) {
       const row = await store.lock(tx, key)
       if (!row) return no('The cluster is gone')
-      return row.operation_id === id ? yes : no(`The change of ${row.name} never began, or a later change has followed it: request it again`)
+      return row.operation_id === id
+        ? yes
+        : no(
+            `The change of ${row.name} never began, or a later change has followed it: request it again`,
+          )
     },
   })
 }

@@ -1,16 +1,30 @@
-/** Defragments etcd, one member at a time with the leader last, and clears alarms about missing space (etcd, "Maintenance"). */
+/**
+ * Defragments etcd, one member at a time with the leader last, and clears alarms about missing
+ * space (etcd, "Maintenance").
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { controlPlanesOf } from '../kubernetes.ts'
 import { settleFull } from '../remedies.ts'
 import { joined, listed } from '../sentences.ts'
 import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
-import { etcdHealthy, etcdRemedies, etcdReports, hasMajority, leaderLast, type MemberReport } from './shared/etcd.ts'
+import {
+  etcdHealthy,
+  etcdRemedies,
+  etcdReports,
+  hasMajority,
+  leaderLast,
+  type MemberReport,
+} from './shared/etcd.ts'
 
 const titles = changeTable.clusterDefragment.steps
 
-/** The members that don't answer or have no leader, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
-const unavailableOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
+/**
+ * The members that don't answer or have no leader, or ''. An alarm about missing space is a reason
+ * to defragment, so it is left out.
+ */
+const unavailableOf = (reports: readonly MemberReport[]): string =>
+  joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
 
 /** Why etcd can't be defragmented, with what to do, or ''. */
 function refusalOf(reports: readonly MemberReport[]): string {
@@ -18,13 +32,21 @@ function refusalOf(reports: readonly MemberReport[]): string {
   const down = reports.filter((r) => r.sizeBytes === null)
   // Members that answer without a leader elect one as soon as a majority is back.
   if (down.length === 0) return unavailable
-  const instead = hasMajority(reports) ? `replace ${down.length === 1 ? 'it' : 'them'}` : 'restore the cluster from a snapshot'
-  const todo = reports.some((r) => r.alarm === 'NOSPACE') ? settleFull(down).todo : `bring ${namesOf(down)} back, or ${instead}`
+  const instead = hasMajority(reports)
+    ? `replace ${down.length === 1 ? 'it' : 'them'}`
+    : 'restore the cluster from a snapshot'
+  const todo = reports.some((r) => r.alarm === 'NOSPACE')
+    ? settleFull(down).todo
+    : `bring ${namesOf(down)} back, or ${instead}`
   return `${unavailable}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
 }
 
-/** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
-const corruptOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
+/**
+ * A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then
+ * continue with different data in its members.
+ */
+const corruptOf = (reports: readonly MemberReport[]): string =>
+  joined(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
 
 const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
 
@@ -39,10 +61,17 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
     const order = leaderLast(controlPlanesOf(view.state.members), reports)
     return {
       checks: [
-        check('etcd', reports.length > 0 && refusal === '', refusal || 'Every member of etcd answers', etcdRemedies(reports)),
+        check(
+          'etcd',
+          reports.length > 0 && refusal === '',
+          refusal || 'Every member of etcd answers',
+          etcdRemedies(reports),
+        ),
         ...(corrupt === '' ? [] : [check('data', false, corrupt, etcdRemedies(reports))]),
       ],
-      warnings: ['A member of etcd does not answer while it is defragmented. The others keep running.'],
+      warnings: [
+        'A member of etcd does not answer while it is defragmented. The others keep running.',
+      ],
       groups: [
         ...order.map((m) => ({
           node_id: m.node_id,
@@ -51,18 +80,25 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
           steps: [{ key: keyOf('defragment', m.node_id), title: titles.defragment(m) }],
         })),
         { node_id: null, name: null, steps: [{ key: 'disarm', title: titles.disarm() }] },
-        { node_id: null, name: null, steps: [{ key: 'etcd-healthy', title: titles['etcd-healthy']() }] },
+        {
+          node_id: null,
+          name: null,
+          steps: [{ key: 'etcd-healthy', title: titles['etcd-healthy']() }],
+        },
       ],
     }
   },
   steps: {
     async defragment(turn, { key, nodeId }) {
       const { node_id } = memberOf(turn, nodeId!)
-      // A member does not answer while it is defragmented, so the others must answer to keep the quorum.
+      // A member does not answer while it is defragmented, so the others must answer to keep the
+      // quorum.
       const unavailable = unavailableOf(await etcdReports(viewOf(turn)))
       if (unavailable !== '') return { waiting: unavailable, isSafe: true }
       // Safe to repeat after a crash: a second defragmentation has little to do.
-      await turn.job.effect(key, () => talos(turn, node_id, (client) => client.etcdDefragment(), 170_000))
+      await turn.job.effect(key, () =>
+        talos(turn, node_id, (client) => client.etcdDefragment(), 170_000),
+      )
       return 'done'
     },
     async disarm(turn) {
@@ -71,7 +107,9 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
       if (corrupt !== '') return { failed: corrupt }
       const any = reports.find((r) => r.sizeBytes !== null)
       if (!any) return { waiting: unavailableOf(reports) || 'No control plane answers' }
-      await turn.job.effect('disarm', () => talos(turn, any.node_id, (client) => client.etcdDisarm()))
+      await turn.job.effect('disarm', () =>
+        talos(turn, any.node_id, (client) => client.etcdDisarm()),
+      )
       return 'done'
     },
     async 'etcd-healthy'(turn) {

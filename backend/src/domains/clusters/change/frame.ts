@@ -1,8 +1,14 @@
 /**
- * The frame of changes of a running cluster. A kind of change has a plan and the functions of its steps. The reconciler (`reconcile.ts`) runs the steps in
- * order, stores their progress in the operation, and handles cancel, retry, schedules, time limits and crashes.
+ * The frame of changes of a running cluster. A kind of change has a plan and the functions of its
+ * steps. The reconciler (`reconcile.ts`) runs the steps in order, stores their progress in the
+ * operation, and handles cancel, retry, schedules, time limits and crashes.
  */
-import type { ChangeKindName, ChangeOf, PlanCheck, PlanGroup } from '#contract/clusters/changes/changes.ts'
+import type {
+  ChangeKindName,
+  ChangeOf,
+  PlanCheck,
+  PlanGroup,
+} from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
@@ -27,7 +33,10 @@ export interface ChangeView {
   readonly signal: AbortSignal
 }
 
-export interface PlannedGroup extends Pick<PlanGroup, 'node_id' | 'name' | 'steps'>, Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {}
+export interface PlannedGroup
+  extends
+    Pick<PlanGroup, 'node_id' | 'name' | 'steps'>,
+    Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {}
 
 export interface Planned {
   /** The change can begin only if all are `ok`. */
@@ -36,12 +45,18 @@ export interface Planned {
   readonly groups: readonly PlannedGroup[]
   /** Disks that the change wipes. */
   readonly disks?: readonly ChosenDisks[]
-  readonly differences?: readonly { readonly node_id: string; readonly name: string; readonly diff: string }[]
+  readonly differences?: readonly {
+    readonly node_id: string
+    readonly name: string
+    readonly diff: string
+  }[]
 }
 
 /**
- * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group is done; the group's remaining steps are skipped, except
- * for `uncordon`, and the operation says what the step waited for. `isUnharmed`: the server of the step runs as before the change, so that it may run workload.
+ * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group
+ * is done; the group's remaining steps are skipped, except for `uncordon`, and the operation says
+ * what the step waited for. `isUnharmed`: the server of the step runs as before the change, so that
+ * it may run workload.
  */
 export type StepResult =
   | 'done'
@@ -65,7 +80,10 @@ export interface StepAt {
   readonly step: Step
 }
 
-/** A method, so that a kind counts as a kind of any change: the reconciler gives each kind only its own changes. */
+/**
+ * A method, so that a kind counts as a kind of any change: the reconciler gives each kind only its
+ * own changes.
+ */
 interface StepRunner<C> {
   run(turn: ChangeTurn<C>, at: StepAt): Promise<StepResult>
 }
@@ -78,9 +96,14 @@ interface Sealed<C> {
 }
 
 export interface ChangeKind<C> {
-  /** Reads the database, the machines, etcd and Kubernetes; changes nothing. Called for a plan, before the change is accepted, and before a scheduled change begins. */
+  /**
+   * Reads the database, the machines, etcd and Kubernetes; changes nothing. Called for a plan,
+   * before the change is accepted, and before a scheduled change begins.
+   */
   plan(view: ChangeView, change: C): Promise<Planned>
-  /** Runs in the transaction that begins the change: reserves servers, inserts rows. @throws Problem */
+  /**
+   * Runs in the transaction that begins the change: reserves servers, inserts rows. @throws Problem
+   */
   begin?(
     tx: Tx,
     begun: {
@@ -91,11 +114,16 @@ export interface ChangeKind<C> {
       readonly operationId: string
     },
   ): Promise<void>
-  /** The function of each step, by the prefix of its key. Level-triggered: called again after every wait and every crash. */
+  /**
+   * The function of each step, by the prefix of its key. Level-triggered: called again after every
+   * wait and every crash.
+   */
   readonly steps: Readonly<Record<string, StepRunner<C>['run']>>
   /**
-   * Called when a cancel takes effect. null: the open steps are skipped, and the operation ends. Otherwise the open steps are skipped, and the steps of these
-   * groups undo the change; then the operation ends as cancelled. `go_on`: it is too late to undo, so the change continues to its end.
+   * Called when a cancel takes effect. null: the open steps are skipped, and the operation ends.
+   * Otherwise the open steps are skipped, and the steps of these groups undo the change; then the
+   * operation ends as cancelled. `go_on`: it is too late to undo, so the change continues to its
+   * end.
    */
   undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | 'go_on' | null>
   /** How a change with secrets is stored, because arguments of operations never contain secrets. */
@@ -118,20 +146,28 @@ export const keyOf = (prefix: string, nodeId: string): string => `${prefix}/${no
 export const prefixOf = (key: string): string => key.split('/', 1)[0]!
 
 /** The server of the cluster, which may be leaving. @throws Problem not_found if it has left */
-export function memberOf({ state }: Pick<ChangeTurn | ChangeView, 'state'>, nodeId: string): store.MemberRow {
+export function memberOf(
+  { state }: Pick<ChangeTurn | ChangeView, 'state'>,
+  nodeId: string,
+): store.MemberRow {
   const m = state.members.find((one) => one.node_id === nodeId && one.released_at === null)
   if (!m) throw new Problem('not_found', 'There is no such server in this cluster')
   return m
 }
 
 /** How long a step has waited, in ms. Time in which Steelyard didn't run doesn't count. */
-export const waitedMs = (job: Pick<Job, 'elapsedMs' | 'upMs'>, { started_at: at }: Pick<Step, 'started_at'>): number =>
-  at === null ? 0 : Math.min(job.elapsedMs(Date.parse(at)), job.upMs())
+export const waitedMs = (
+  job: Pick<Job, 'elapsedMs' | 'upMs'>,
+  { started_at: at }: Pick<Step, 'started_at'>,
+): number => (at === null ? 0 : Math.min(job.elapsedMs(Date.parse(at)), job.upMs()))
 
 /** Time limit of a call to a machine, in ms. */
 const callDeadlineMs = 10_000
 
-/** Calls the server's secured Talos API as Steelyard's admin. @throws TalosError; Problem server_unreachable */
+/**
+ * Calls the server's secured Talos API as Steelyard's admin. @throws TalosError; Problem
+ * server_unreachable
+ */
 export async function talosOf<T>(
   { parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
   nodeId: string,
@@ -139,28 +175,57 @@ export async function talosOf<T>(
   deadlineMs = callDeadlineMs,
 ): Promise<T> {
   const connection = await parts.servers.connection(nodeId)
-  return connection.secure((await parts.secrets.talosAdmin(state.row.id))!, act, { signal, deadlineMs })
+  return connection.secure((await parts.secrets.talosAdmin(state.row.id))!, act, {
+    signal,
+    deadlineMs,
+  })
 }
 
 /** The view of a running change, for functions that are used by plans and by steps. */
-export const viewOf = ({ parts, state, job }: ChangeTurn): Pick<ChangeView, 'parts' | 'state' | 'signal'> => ({ parts, state, signal: job.signal })
+export const viewOf = ({
+  parts,
+  state,
+  job,
+}: ChangeTurn): Pick<ChangeView, 'parts' | 'state' | 'signal'> => ({
+  parts,
+  state,
+  signal: job.signal,
+})
 
 /** `talosOf` for a step. */
-export const talos = <T>(turn: ChangeTurn, nodeId: string, act: (client: TalosClient) => Promise<T>, deadlineMs?: number): Promise<T> =>
-  talosOf(viewOf(turn), nodeId, act, deadlineMs)
+export const talos = <T>(
+  turn: ChangeTurn,
+  nodeId: string,
+  act: (client: TalosClient) => Promise<T>,
+  deadlineMs?: number,
+): Promise<T> => talosOf(viewOf(turn), nodeId, act, deadlineMs)
 
 /** The cluster's Kubernetes API. */
-export const kubernetes = ({ parts, state }: Pick<ChangeView, 'parts' | 'state'>): Promise<Kubernetes> => kubernetesOf(parts, state)
+export const kubernetes = ({
+  parts,
+  state,
+}: Pick<ChangeView, 'parts' | 'state'>): Promise<Kubernetes> => kubernetesOf(parts, state)
 
-/** A transaction that fails if another process has taken over the cluster's change. Locks the cluster's row first. @throws Overtaken, FenceLost */
+/**
+ * A transaction that fails if another process has taken over the cluster's change. Locks the
+ * cluster's row first. @throws Overtaken, FenceLost
+ */
 export const write = <T>({ job, state }: ChangeTurn, act: (tx: Tx) => Promise<T>): Promise<T> =>
   job.fence.write(async (tx) => {
     await holdCluster(tx, state.row)
     return act(tx)
   })
 
-/** A check of a plan. `message`: what was found; for a failed check also what to do. `remedies`: changes that settle the reason of a failed check. */
-export const check = (name: string, ok: boolean, message: string, remedies: readonly Remedy[] = []): PlanCheck => ({
+/**
+ * A check of a plan. `message`: what was found; for a failed check also what to do. `remedies`:
+ * changes that settle the reason of a failed check.
+ */
+export const check = (
+  name: string,
+  ok: boolean,
+  message: string,
+  remedies: readonly Remedy[] = [],
+): PlanCheck => ({
   check: name,
   ok,
   message,

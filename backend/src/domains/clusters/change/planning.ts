@@ -1,6 +1,13 @@
-/** Plans of changes: the plan of the kind, the checks that all kinds share, the disks to confirm, the durations of earlier changes, and a digest. */
+/**
+ * Plans of changes: the plan of the kind, the checks that all kinds share, the disks to confirm,
+ * the durations of earlier changes, and a digest.
+ */
 import { createHash } from 'node:crypto'
-import type { ChangeKindName, ClusterChange, ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import type {
+  ChangeKindName,
+  ClusterChange,
+  ClusterPlan,
+} from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, operationTitle } from '#contract/operations.ts'
 import { disksToConfirm } from '#contract/servers/disks.ts'
@@ -19,7 +26,10 @@ import { drainOutlook } from './shared/drain-outlook.ts'
 /** The queue of changes; its keys are the ids of clusters. */
 export const changeQueue = 'cluster-change'
 
-/** Time limit of a plan, in ms. A user waits for the plan, so machines that don't answer must not delay it for longer. */
+/**
+ * Time limit of a plan, in ms. A user waits for the plan, so machines that don't answer must not
+ * delay it for longer.
+ */
 const planDeadlineMs = 30_000
 
 export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
@@ -29,24 +39,47 @@ function demandReady(row: store.ClusterRow): void {
   if (row.wanted === 'ready' && row.ready_at !== null) return
   throw new Problem(
     'cluster_not_ready',
-    row.wanted === 'ready' ? `${row.name} is not ready yet: it can be changed once it is created` : `${row.name} is being deleted`,
+    row.wanted === 'ready'
+      ? `${row.name} is not ready yet: it can be changed once it is created`
+      : `${row.name} is being deleted`,
   )
 }
 
 /** The cluster's open operation, other than `except`; undefined if none runs. */
-export async function runningOn({ operations }: Pick<ClusterParts, 'operations'>, on: Db | Tx, row: store.ClusterRow, except?: string) {
-  const running = row.operation_id === null || row.operation_id === except ? undefined : await operations.read(on, row.operation_id)
+export async function runningOn(
+  { operations }: Pick<ClusterParts, 'operations'>,
+  on: Db | Tx,
+  row: store.ClusterRow,
+  except?: string,
+) {
+  const running =
+    row.operation_id === null || row.operation_id === except
+      ? undefined
+      : await operations.read(on, row.operation_id)
   return running && !hasEnded(running) ? running : undefined
 }
 
-export async function viewOf(parts: ClusterParts, state: store.State, signal: AbortSignal): Promise<ChangeView> {
+export async function viewOf(
+  parts: ClusterParts,
+  state: store.State,
+  signal: AbortSignal,
+): Promise<ChangeView> {
   const here = state.members.filter((m) => m.released_at === null)
   const facts = await factsOf(parts, parts.db, here)
-  return { parts, state, facts: new Map(facts.map((f) => [f.id, f])), signal: AbortSignal.any([signal, AbortSignal.timeout(planDeadlineMs)]) }
+  return {
+    parts,
+    state,
+    facts: new Map(facts.map((f) => [f.id, f])),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(planDeadlineMs)]),
+  }
 }
 
 /** @throws Problem not_found; cluster_not_ready */
-export async function viewFor(parts: ClusterParts, clusterId: string, signal: AbortSignal): Promise<ChangeView> {
+export async function viewFor(
+  parts: ClusterParts,
+  clusterId: string,
+  signal: AbortSignal,
+): Promise<ChangeView> {
   const state = await store.load(parts.db, clusterId)
   if (!state) throw new Problem('not_found', `Cluster ${clusterId} not found`)
   demandReady(state.row)
@@ -56,12 +89,19 @@ export async function viewFor(parts: ClusterParts, clusterId: string, signal: Ab
 /** The kind's plan, with the checks that every change needs. */
 export async function planned(view: ChangeView, change: ClusterChange): Promise<Planned> {
   const { members } = view.state
-  // A server that was removed by force doesn't count: it is reset when it answers, which may be never.
+  // A server that was removed by force doesn't count: it is reset when it answers, which may be
+  // never.
   const { db } = view.parts
   const states = await Promise.all(
-    members.map(async (m) => (m.released_at !== null || m.operation_id === null ? undefined : view.parts.operations.state(db, m.operation_id))),
+    members.map(async (m) =>
+      m.released_at !== null || m.operation_id === null
+        ? undefined
+        : view.parts.operations.state(db, m.operation_id),
+    ),
   )
-  const leaving = members.filter((m, i) => m.wanted === 'released' && states[i] && !hasEnded(states[i]))
+  const leaving = members.filter(
+    (m, i) => m.wanted === 'released' && states[i] && !hasEnded(states[i]),
+  )
   const settled = check(
     'servers',
     leaving.length === 0,
@@ -72,7 +112,11 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
   try {
     const own = await kindOf(change.kind).plan(view, change)
     const drains = await drainOutlook(view, own.groups)
-    return { ...own, checks: [settled, ...own.checks, ...drains.checks], warnings: [...(own.warnings ?? []), ...drains.warnings] }
+    return {
+      ...own,
+      checks: [settled, ...own.checks, ...drains.checks],
+      warnings: [...(own.warnings ?? []), ...drains.warnings],
+    }
   } catch (error) {
     const why = unanswered(view.signal, error)
     if (why === null) throw error
@@ -86,28 +130,47 @@ function unanswered(signal: AbortSignal, error: unknown): string | null {
     return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
       ? `The cluster has not answered within ${planDeadlineMs / 1000} s: bring back the servers that do not answer, then plan again`
       : null
-  if (error instanceof KubernetesError) return `The Kubernetes API does not answer as expected: ${error.message}. Bring it back first`
-  return error instanceof TalosError ? `A server does not answer as expected: ${error.message}. Bring it back first` : null
+  if (error instanceof KubernetesError)
+    return `The Kubernetes API does not answer as expected: ${error.message}. Bring it back first`
+  return error instanceof TalosError
+    ? `A server does not answer as expected: ${error.message}. Bring it back first`
+    : null
 }
 
-export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
+export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] =>
+  groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
 
 /** Digest of what the user confirms: the change, and the plan without times and measured sizes. */
-export function digestOf(change: ClusterChange, { checks, groups, differences = [], disks = [] }: Planned): string {
-  const agreed = { change, checks: checks.map((c) => [c.check, c.ok]), steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]), differences }
+export function digestOf(
+  change: ClusterChange,
+  { checks, groups, differences = [], disks = [] }: Planned,
+): string {
+  const agreed = {
+    change,
+    checks: checks.map((c) => [c.check, c.ok]),
+    steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]),
+    differences,
+  }
   return createHash('sha256')
     .update(JSON.stringify([agreed, disks.map((d) => [d.server, d.devices])]))
     .digest('hex')
 }
 
 /** Answers `clusterPlan`. */
-export async function planChange(parts: ClusterParts, clusterId: string, change: ClusterChange, signal: AbortSignal): Promise<ClusterPlan> {
+export async function planChange(
+  parts: ClusterParts,
+  clusterId: string,
+  change: ClusterChange,
+  signal: AbortSignal,
+): Promise<ClusterPlan> {
   const view = await viewFor(parts, clusterId, signal)
   const plan = await planned(view, change)
   const busy = await runningOn(parts, parts.db, view.state.row)
   const took = await parts.operations.durations(parts.db, clusterId)
   const sum = (seconds: readonly (number | undefined | null)[]) =>
-    seconds.length === 0 || seconds.some((s) => s == null) ? null : seconds.reduce<number>((total, s) => total + s!, 0)
+    seconds.length === 0 || seconds.some((s) => s == null)
+      ? null
+      : seconds.reduce<number>((total, s) => total + s!, 0)
   const groups = plan.groups.map(({ drains = false, reboots = 'no', ...group }) => ({
     ...group,
     drains,
@@ -117,7 +180,12 @@ export async function planChange(parts: ClusterParts, clusterId: string, change:
   return {
     kind: change.kind,
     checks: [...plan.checks],
-    warnings: [...(plan.warnings ?? []), ...(busy ? [`${operationTitle(busy)} has not ended: begin afterwards, or at a later time`] : [])],
+    warnings: [
+      ...(plan.warnings ?? []),
+      ...(busy
+        ? [`${operationTitle(busy)} has not ended: begin afterwards, or at a later time`]
+        : []),
+    ],
     groups,
     disks: disksToConfirm(plan.disks ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })),
     differences: [...(plan.differences ?? [])],

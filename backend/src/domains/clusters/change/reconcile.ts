@@ -1,6 +1,7 @@
 /**
- * Carries out changes of clusters: one at a time per cluster, step by step. The steps of the operation are the progress, so a run can end anywhere. Scheduled
- * changes begin when they are due and nothing else runs on the cluster.
+ * Carries out changes of clusters: one at a time per cluster, step by step. The steps of the
+ * operation are the progress, so a run can end anywhere. Scheduled changes begin when they are due
+ * and nothing else runs on the cluster.
  */
 import * as z from 'zod/mini'
 import { ClusterChange, isChange } from '#contract/clusters/changes/changes.ts'
@@ -28,23 +29,43 @@ interface Carried {
   readonly isCancelled: boolean
 }
 
-/** How often a scheduled change checks whether another operation still runs on the cluster, in ms. */
+/**
+ * How often a scheduled change checks whether another operation still runs on the cluster, in ms.
+ */
 const waitsMs = 15_000
-/** Longest sleep until a scheduled change is due, in ms, because the wall clock may be set meanwhile. */
+/**
+ * Longest sleep until a scheduled change is due, in ms, because the wall clock may be set
+ * meanwhile.
+ */
 const longestSleepMs = 3_600_000
 
 const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
-/** Whether a change can be cancelled before this step: it is the first step of a server, or a step of the whole cluster. */
-const isBoundary = (steps: readonly Step[], at: number): boolean => at === 0 || steps[at]!.node_id === null || steps[at - 1]!.node_id !== steps[at]!.node_id
+/**
+ * Whether a change can be cancelled before this step: it is the first step of a server, or a step
+ * of the whole cluster.
+ */
+const isBoundary = (steps: readonly Step[], at: number): boolean =>
+  at === 0 || steps[at]!.node_id === null || steps[at - 1]!.node_id !== steps[at]!.node_id
 
-/** Ends the operation. After a cancel, steps that are not over are skipped. `also` runs first, in the same transaction. */
-async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: string | null, also?: (tx: Tx) => Promise<void>): Promise<void> {
+/**
+ * Ends the operation. After a cancel, steps that are not over are skipped. `also` runs first, in
+ * the same transaction.
+ */
+async function end(
+  turn: Turn,
+  how: 'done' | 'failed' | 'cancelled',
+  reason: string | null,
+  also?: (tx: Tx) => Promise<void>,
+): Promise<void> {
   const { parts, operation, change, state } = turn
   await write(turn, async (tx) => {
     await also?.(tx)
     if (how === 'cancelled')
       for (const step of operation.steps.filter((s) => !isOver(s)))
-        await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: cancelled })
+        await parts.operations.step(tx, operation.id, step.key, {
+          status: 'skipped',
+          reason: cancelled,
+        })
     await kindOf(change.kind).end?.(tx, turn, how)
     const all = await store.members(tx, state.row.id)
     await parts.servers.letGo(
@@ -66,8 +87,17 @@ async function attempt(turn: Turn, step: Step): Promise<StepResult> {
   try {
     return await run(turn, { key: step.key, nodeId: step.node_id, step })
   } catch (error) {
-    if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)) throw error
-    return { waiting: error instanceof KubernetesError ? `The Kubernetes API does not answer as expected: ${error.message}` : error.message }
+    if (
+      turn.job.signal.aborted ||
+      !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)
+    )
+      throw error
+    return {
+      waiting:
+        error instanceof KubernetesError
+          ? `The Kubernetes API does not answer as expected: ${error.message}`
+          : error.message,
+    }
   }
 }
 
@@ -75,10 +105,15 @@ async function attempt(turn: Turn, step: Step): Promise<StepResult> {
 const isUndoing = (steps: readonly Step[]): boolean => steps.some(wasCancelled)
 const cancelled = 'Cancelled'
 const cancelledWaiting = 'Cancelled while it waited'
-const wasWaiting = ({ status, reason }: Step): boolean => status === 'skipped' && reason?.startsWith(cancelledWaiting) === true
-const wasCancelled = ({ status, reason }: Step): boolean => status === 'skipped' && reason === cancelled
+const wasWaiting = ({ status, reason }: Step): boolean =>
+  status === 'skipped' && reason?.startsWith(cancelledWaiting) === true
+const wasCancelled = ({ status, reason }: Step): boolean =>
+  status === 'skipped' && reason === cancelled
 
-/** Carries out a cancel between two groups: skips the open steps and adds the kind's steps that undo the change. `go_on`: it is too late to cancel. */
+/**
+ * Carries out a cancel between two groups: skips the open steps and adds the kind's steps that undo
+ * the change. `go_on`: it is too late to cancel.
+ */
 async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_on'> {
   const { parts, operation, change } = turn
   const { steps, id } = operation
@@ -87,7 +122,11 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
   if (back === null || back.length === 0) {
     const last = steps.find((s) => wasWaiting(s) && s.reason !== cancelledWaiting)
     const left = last === undefined ? '' : `. ${last.title}: ${last.reason}`
-    await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps${left}`)
+    await end(
+      turn,
+      'cancelled',
+      at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps${left}`,
+    )
     return undefined
   }
   await write(turn, async (tx) => {
@@ -101,12 +140,23 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
   return 'again'
 }
 
-/** Fails the step and ends the operation. Drained servers run workload again if they can, else the reason says what to do. */
-async function fail(turn: Turn, step: Step, { reason, isUnharmed }: { reason: string; isUnharmed: boolean }): Promise<void> {
+/**
+ * Fails the step and ends the operation. Drained servers run workload again if they can, else the
+ * reason says what to do.
+ */
+async function fail(
+  turn: Turn,
+  step: Step,
+  { reason, isUnharmed }: { reason: string; isUnharmed: boolean },
+): Promise<void> {
   const left = await resumeWorkload(turn, isUnharmed ? step.node_id : null)
   // One transaction: after a crash in between, the failed step would run again without a retry.
-  await end(turn, 'failed', left === null ? reason : `${reason.replace(/\.$/, '')}. ${left}`, (tx) =>
-    turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }),
+  await end(
+    turn,
+    'failed',
+    left === null ? reason : `${reason.replace(/\.$/, '')}. ${left}`,
+    (tx) =>
+      turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }),
   )
 }
 
@@ -128,19 +178,26 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
     const window = state.row.maintenance_window
     if (operation.in_window === true && window !== null && !isOpen(window, new Date(job.now()))) {
       const reason = `Waits for the maintenance window: ${windowText(window)}`
-      await write(turn, (tx) => parts.operations.set(tx, operation.id, { status: 'waiting', reason }))
+      await write(turn, (tx) =>
+        parts.operations.set(tx, operation.id, { status: 'waiting', reason }),
+      )
       return { againMs: untilMs(job, nextOpening(window, new Date(job.now()))) }
     }
   }
   await write(turn, async (tx) => {
     if (isNew) await parts.operations.step(tx, operation.id, step.key, { status: 'running' })
-    if (operation.status !== 'running') await parts.operations.set(tx, operation.id, { status: 'running' })
+    if (operation.status !== 'running')
+      await parts.operations.set(tx, operation.id, { status: 'running' })
     // After a retry the servers are reserved again.
-    if (isNew) await holdServers(parts, tx, state.row.id, { change: turn.change, operationId: operation.id })
+    if (isNew)
+      await holdServers(parts, tx, state.row.id, { change: turn.change, operationId: operation.id })
   })
   const result = await attempt(turn, step)
   if (result === 'done' || 'skipped' in result) {
-    const change = result === 'done' ? { status: 'done' as const } : { status: 'skipped' as const, reason: result.skipped }
+    const change =
+      result === 'done'
+        ? { status: 'done' as const }
+        : { status: 'skipped' as const, reason: result.skipped }
     await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, change))
     return 'again'
   }
@@ -151,8 +208,16 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   return wait(turn, step, result, isCancelled)
 }
 
-/** Records what the step waits for. A cancel may end the change here, and the step fails after its time limit. */
-async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waiting: string }>, isCancelled: boolean): Promise<Outcome | 'again'> {
+/**
+ * Records what the step waits for. A cancel may end the change here, and the step fails after its
+ * time limit.
+ */
+async function wait(
+  turn: Turn,
+  step: Step,
+  result: Extract<StepResult, { waiting: string }>,
+  isCancelled: boolean,
+): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn
   if (isCancelled && result.isSafe === true) {
     await skipGroup(turn, step, result.waiting)
@@ -168,49 +233,90 @@ async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waitin
     })
     return undefined
   }
-  await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, { status: 'waiting', reason: result.waiting }))
+  await write(turn, (tx) =>
+    parts.operations.step(tx, operation.id, step.key, {
+      status: 'waiting',
+      reason: result.waiting,
+    }),
+  )
   return { againMs: result.againMs ?? pollMs(waited) }
 }
 
-/** Skips the rest of the step's group after a cancel, except for `uncordon`. The step keeps what it waited for. */
+/**
+ * Skips the rest of the step's group after a cancel, except for `uncordon`. The step keeps what it
+ * waited for.
+ */
 async function skipGroup(turn: Turn, step: Step, waiting: string): Promise<void> {
   const { steps, id } = turn.operation
   const from = steps.findIndex((s) => s.key === step.key)
-  const rest = steps.slice(from).filter((s, i, all) => i === 0 || (s.node_id !== null && all.slice(0, i + 1).every((one) => one.node_id === step.node_id)))
+  const rest = steps
+    .slice(from)
+    .filter(
+      (s, i, all) =>
+        i === 0 ||
+        (s.node_id !== null && all.slice(0, i + 1).every((one) => one.node_id === step.node_id)),
+    )
   await write(turn, (tx) =>
     turn.parts.operations.steps(
       tx,
       id,
       rest
         .filter((s) => prefixOf(s.key) !== 'uncordon')
-        .map(({ key }) => ({ key, status: 'skipped' as const, reason: key === step.key ? `${cancelledWaiting}: ${waiting}` : cancelledWaiting })),
+        .map(({ key }) => ({
+          key,
+          status: 'skipped' as const,
+          reason: key === step.key ? `${cancelledWaiting}: ${waiting}` : cancelledWaiting,
+        })),
     ),
   )
 }
 
-const untilMs = (job: Job, at: Date): number => Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
+const untilMs = (job: Job, at: Date): number =>
+  Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
 
 /** Another version of Steelyard has stored the change in a form that this version doesn't know. */
 class Unreadable extends Problem {
   constructor() {
-    super('transition_refused', 'This version of Steelyard cannot read the change. Start the version that began it: the change continues there')
+    super(
+      'transition_refused',
+      'This version of Steelyard cannot read the change. Start the version that began it: the change continues there',
+    )
   }
 }
 
 /** The operation's change and the confirmed disks, from its arguments. @throws Unreadable */
-async function argumentsOf(parts: ClusterParts, clusterId: string, { id, kind }: Operation): Promise<Pick<Turn, 'change' | 'confirmed'>> {
+async function argumentsOf(
+  parts: ClusterParts,
+  clusterId: string,
+  { id, kind }: Operation,
+): Promise<Pick<Turn, 'change' | 'confirmed'>> {
   if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
   try {
-    const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, id, kind)
+    const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(
+      parts.db,
+      id,
+      kind,
+    )
     const { sealed } = kindOf(operationTable[kind].change)
-    return { change: z.parse(ClusterChange, sealed ? await sealed.open(parts, parts.db, clusterId, change) : change), confirmed }
+    return {
+      change: z.parse(
+        ClusterChange,
+        sealed ? await sealed.open(parts, parts.db, clusterId, change) : change,
+      ),
+      confirmed,
+    }
   } catch (error) {
     throw error instanceof z.core.$ZodError ? new Unreadable() : error
   }
 }
 
 /** Begins a scheduled change, or says why it can't begin. */
-async function beginScheduled(parts: ClusterParts, job: Job, state: store.State, { operation, isCancelled }: Carried): Promise<Outcome | 'again'> {
+async function beginScheduled(
+  parts: ClusterParts,
+  job: Job,
+  state: store.State,
+  { operation, isCancelled }: Carried,
+): Promise<Outcome | 'again'> {
   const inFence = (act: (tx: Tx) => Promise<void>) =>
     job.fence.write(async (tx) => {
       await holdCluster(tx, state.row)
@@ -229,17 +335,31 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   const now = new Date(job.now())
   const startsAt = operation.starts_at == null ? now : new Date(operation.starts_at)
   const window = state.row.maintenance_window
-  const first = operation.in_window === true && window !== null ? `Begins in the first maintenance window (${windowText(window)}) after` : 'Begins at'
-  if (startsAt > now) return waitFor(`${first} ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`, untilMs(job, startsAt))
+  const first =
+    operation.in_window === true && window !== null
+      ? `Begins in the first maintenance window (${windowText(window)}) after`
+      : 'Begins at'
+  if (startsAt > now)
+    return waitFor(
+      `${first} ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`,
+      untilMs(job, startsAt),
+    )
   if (operation.in_window === true && window !== null && !isOpen(window, now))
-    return waitFor(`Waits for the maintenance window: ${windowText(window)}`, untilMs(job, nextOpening(window, now)))
+    return waitFor(
+      `Waits for the maintenance window: ${windowText(window)}`,
+      untilMs(job, nextOpening(window, now)),
+    )
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
   const asked = await argumentsOf(parts, state.row.id, operation).catch((error: unknown) => {
     if (error instanceof Unreadable) return null
     throw error
   })
-  if (asked === null) return endUnbegun('failed', 'It did not begin: this version of Steelyard cannot read it any more. Plan the change again')
+  if (asked === null)
+    return endUnbegun(
+      'failed',
+      'It did not begin: this version of Steelyard cannot read it any more. Plan the change again',
+    )
   const { change, confirmed } = asked
   const view = await viewOf(parts, state, job.signal)
   try {
@@ -251,14 +371,20 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
       await beginIn(tx, system, view, { change, confirmed, operationId: operation.id })
     })
   } catch (error) {
-    // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of the cluster would begin.
+    // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of
+    // the cluster would begin.
     if (!(error instanceof Problem)) throw error
     return endUnbegun('failed', `It did not begin: ${error.message}`)
   }
   return 'again'
 }
 
-const turnOf = async (parts: ClusterParts, job: Job, state: store.State, operation: Operation): Promise<Turn> => ({
+const turnOf = async (
+  parts: ClusterParts,
+  job: Job,
+  state: store.State,
+  operation: Operation,
+): Promise<Turn> => ({
   parts,
   job,
   state,
@@ -266,13 +392,19 @@ const turnOf = async (parts: ClusterParts, job: Job, state: store.State, operati
   ...(await argumentsOf(parts, state.row.id, operation)),
 })
 
-/** One step of the running change. Scheduled changes say what they wait for, are cancelled, and begin if none runs. */
+/**
+ * One step of the running change. Scheduled changes say what they wait for, are cancelled, and
+ * begin if none runs.
+ */
 async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
   const carried = await parts.operations.allCarriedBy(parts.db, job)
   const state = await store.load(parts.db, job.key)
   if (!state || state.row.wanted === 'removed') {
     const reason = 'The cluster is being deleted'
-    for (const { operation } of carried) await job.fence.write((tx) => parts.operations.set(tx, operation.id, { status: 'failed', reason, forGood: true }))
+    for (const { operation } of carried)
+      await job.fence.write((tx) =>
+        parts.operations.set(tx, operation.id, { status: 'failed', reason, forGood: true }),
+      )
     return undefined
   }
   const current = carried.find(({ operation }) => operation.id === state.row.operation_id)
@@ -283,14 +415,20 @@ async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
     if (next) waits.push(next.againMs)
   }
   if (current) {
-    const next = await advance(await turnOf(parts, job, state, current.operation), current.isCancelled)
+    const next = await advance(
+      await turnOf(parts, job, state, current.operation),
+      current.isCancelled,
+    )
     if (next === 'again') return next
     if (next) waits.push(next.againMs)
   }
   return waits.length === 0 ? undefined : { againMs: Math.min(...waits) }
 }
 
-/** Steps per run. A run ends before its deadline, so that a long change doesn't count as a failed run. */
+/**
+ * Steps per run. A run ends before its deadline, so that a long change doesn't count as a failed
+ * run.
+ */
 const mostActs = 20
 
 export const changeReconciler = (parts: ClusterParts): Reconciler => ({

@@ -6,10 +6,21 @@ import { clusterWorld } from '../testing/world.ts'
 // Each test expects exactly one etcd per cluster, whatever fails around the bootstrap call.
 const world = await clusterWorld({ servers: 10 })
 const { db } = world.backend.platform
-const controlPlanes = (nodes: readonly { id: string }[]) => ({ servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' as const })) })
+const controlPlanes = (nodes: readonly { id: string }[]) => ({
+  servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' as const })),
+})
 const intend = (clusterId: string, node: { id: string; identity: { uuid: string | null } }) =>
-  db.insertInto('cluster_bootstrap').values({ cluster_id: clusterId, node_id: node.id, node_uuid: node.identity.uuid!, intent_at: new Date() }).execute()
-const bootstraps = (nodes: readonly { id: string }[]) => nodes.map((n) => world.machine(n).disk.state.counters.bootstraps)
+  db
+    .insertInto('cluster_bootstrap')
+    .values({
+      cluster_id: clusterId,
+      node_id: node.id,
+      node_uuid: node.identity.uuid!,
+      intent_at: new Date(),
+    })
+    .execute()
+const bootstraps = (nodes: readonly { id: string }[]) =>
+  nodes.map((n) => world.machine(n).disk.state.counters.bootstraps)
 
 test('after a crash the bootstrap continues on the server chosen before, even if another server answers first', async () => {
   const nodes = world.take(3)
@@ -42,28 +53,44 @@ test('while the chosen server is silent, etcd is bootstrapped nowhere else; afte
 
 test('if the response to the bootstrap is lost, the members of etcd confirm it, and etcd is not bootstrapped again', async () => {
   const nodes = world.take(3)
-  for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 5 })
+  for (const node of nodes)
+    await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 5 })
   const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(world.etcds(cluster.name)).toBe(1)
-  const row = await db.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', cluster.id).executeTakeFirstOrThrow()
+  const row = await db
+    .selectFrom('cluster_bootstrap')
+    .selectAll()
+    .where('cluster_id', '=', cluster.id)
+    .executeTakeFirstOrThrow()
   expect(row.confirmed_at).not.toBeNull()
 }, 600_000)
 
 test('etcd is found on a server that knows no control plane, because discovery is off and Kubernetes does not run yet', async () => {
   const nodes = world.take(1)
   const body = 'cluster:\n  discovery:\n    enabled: false\n'
-  expect((await world.admin.call(patchCreate, { params: { id: nodes[0]!.id }, body: { name: 'no-discovery', body } })).answer).toBeDefined()
+  expect(
+    (
+      await world.admin.call(patchCreate, {
+        params: { id: nodes[0]!.id },
+        body: { name: 'no-discovery', body },
+      })
+    ).answer,
+  ).toBeDefined()
   await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: 'kube-apiserver' })
   const { cluster, operation } = await world.create(nodes, { endpoint: 'k8s.example.com' })
   const step = await world.until(
-    async () => (await world.operation(operation.id)).steps.find(({ key }) => key === 'control-plane')!,
+    async () =>
+      (await world.operation(operation.id)).steps.find(({ key }) => key === 'control-plane')!,
     ({ status }) => status === 'waiting',
   )
   expect(step.reason).toContain(nodes[0]!.name)
   expect(world.machine(nodes[0]!).apiServerUp).toBe(false)
   await clearFaults(world.machine(nodes[0]!))
   expect((await world.ended(operation.id)).status).toBe('done')
-  expect(world.machine(nodes[0]!).disk.state.counters).toMatchObject({ bootstrapCalls: 1, bootstraps: 1 })
+  expect(world.machine(nodes[0]!).disk.state.counters).toMatchObject({
+    bootstrapCalls: 1,
+    bootstraps: 1,
+  })
   expect(world.etcds(cluster.name)).toBe(1)
 }, 600_000)

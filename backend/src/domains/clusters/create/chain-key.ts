@@ -1,6 +1,7 @@
 /**
- * The key pair of a cluster (secp256k1). A cluster is sold by an offer, and software in the cluster signs for this offer with the private key. The
- * private key is stored encrypted and sent only into the cluster; the address is public.
+ * The key pair of a cluster (secp256k1). A cluster is sold by an offer, and software in the cluster
+ * signs for this offer with the private key. The private key is stored encrypted and sent only into
+ * the cluster; the address is public.
  */
 import { randomBytes } from 'node:crypto'
 import { addressOf, curves } from '../../../chain-address.ts'

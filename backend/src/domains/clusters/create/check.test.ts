@@ -20,9 +20,33 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   link: 'eth0',
   links: [],
   disks: [
-    { id: 'nvme0n1', content: 'empty', device: '/dev/nvme0n1', size: 480 * gib, type: 'nvme', system: false, wwid: null },
-    { id: 'sda', content: 'empty', device: '/dev/sda', size: 240 * gib, type: 'ssd', system: false, wwid: null },
-    { id: 'sdb', content: 'empty', device: '/dev/sdb', size: 4 * gib, type: 'ssd', system: false, wwid: null },
+    {
+      id: 'nvme0n1',
+      content: 'empty',
+      device: '/dev/nvme0n1',
+      size: 480 * gib,
+      type: 'nvme',
+      system: false,
+      wwid: null,
+    },
+    {
+      id: 'sda',
+      content: 'empty',
+      device: '/dev/sda',
+      size: 240 * gib,
+      type: 'ssd',
+      system: false,
+      wwid: null,
+    },
+    {
+      id: 'sdb',
+      content: 'empty',
+      device: '/dev/sdb',
+      size: 4 * gib,
+      type: 'ssd',
+      system: false,
+      wwid: null,
+    },
   ],
   system_disk: null,
   installed_version: null,
@@ -57,13 +81,22 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
       { talos: 'v1.12.11', kubernetes: '1.35.4' },
     ],
     warnings: () => [],
-    problem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
+    problem: (talos, kubernetes) =>
+      talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`,
   },
   eligibility: () => [],
   ...more,
 })
-const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterInput> = {}) =>
-  z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: roles.map((role, i) => ({ node_id: idOf(i + 1), role })), ...more })
+const asked = (
+  roles: readonly ('control_plane' | 'worker')[],
+  more: Partial<NewClusterInput> = {},
+) =>
+  z.parse(NewCluster, {
+    name: 'prod',
+    datacenter_id: datacenter.id,
+    servers: roles.map((role, i) => ({ node_id: idOf(i + 1), role })),
+    ...more,
+  })
 const three = [candidate(1), candidate(2), candidate(3)]
 const wrong = (...all: Parameters<typeof judge>) =>
   judge(...all)
@@ -74,7 +107,12 @@ const controlPlanes = ['control_plane', 'control_plane', 'control_plane'] as con
 test('the defaults are the newest versions, the first control plane as endpoint, and the smallest disk that is large enough', () => {
   const { resolved, warnings, findings } = judge(asked(controlPlanes), around(three))
   expect(findings.filter((f) => !f.ok)).toEqual([])
-  expect(resolved).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.36.3', endpoint: 'https://10.1.2.1:6443', virtual_ip: false })
+  expect(resolved).toMatchObject({
+    talos_version: 'v1.13.9',
+    kubernetes_version: '1.36.3',
+    endpoint: 'https://10.1.2.1:6443',
+    virtual_ip: false,
+  })
   expect(resolved!.servers.map((s) => s.install_disk)).toEqual(['/dev/sda', '/dev/sda', '/dev/sda'])
   expect(warnings).toHaveLength(1)
 })
@@ -82,25 +120,40 @@ test('the defaults are the newest versions, the first control plane as endpoint,
 test('the review warns that the API endpoint depends on one server and its DHCP lease', () => {
   const lease =
     'The API endpoint 10.1.2.1 depends on the DHCP lease of web-1: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.'
-  const falls = ' If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.'
+  const falls =
+    ' If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.'
   const one = (more: Partial<NewClusterInput> = {}) => asked(['control_plane'], more)
   expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
   expect(judge(one(), around(three)).warnings).toContain(lease)
   expect(judge(one({ endpoint: '10.1.2.1' }), around(three)).warnings).toContain(lease)
-  for (const endpoint of ['k8s.example.com', '10.1.2.9']) expect(judge(one({ endpoint }), around(three)).warnings.join()).not.toContain('DHCP')
-  expect(judge(one({ endpoint: '10.1.2.9', virtual_ip: true }), around(three)).warnings.join()).not.toContain('DHCP')
+  for (const endpoint of ['k8s.example.com', '10.1.2.9'])
+    expect(judge(one({ endpoint }), around(three)).warnings.join()).not.toContain('DHCP')
+  expect(
+    judge(one({ endpoint: '10.1.2.9', virtual_ip: true }), around(three)).warnings.join(),
+  ).not.toContain('DHCP')
   const patched = [candidate(1, { patch_links: ['eth0'] })]
-  expect(judge(one(), around(patched)).warnings).toContain('The API endpoint 10.1.2.1 is the address of web-1 alone.')
+  expect(judge(one(), around(patched)).warnings).toContain(
+    'The API endpoint 10.1.2.1 is the address of web-1 alone.',
+  )
   const patch = { name: 'address', body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\n' }
-  expect(judge(one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }), around(three)).warnings.join()).not.toContain('DHCP')
+  expect(
+    judge(
+      one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }),
+      around(three),
+    ).warnings.join(),
+  ).not.toContain('DHCP')
 })
 
 test('by default the Kubernetes version is the one with which the Talos version was released', () => {
-  expect(judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved).toMatchObject({
+  expect(
+    judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved,
+  ).toMatchObject({
     talos_version: 'v1.12.11',
     kubernetes_version: '1.35.4',
   })
-  expect(judge(asked(controlPlanes, { kubernetes_version: '1.35.1' }), around(three)).resolved).toMatchObject({
+  expect(
+    judge(asked(controlPlanes, { kubernetes_version: '1.35.1' }), around(three)).resolved,
+  ).toMatchObject({
     talos_version: 'v1.12.11',
     kubernetes_version: '1.35.1',
   })
@@ -108,7 +161,10 @@ test('by default the Kubernetes version is the one with which the Talos version 
 
 test.each([
   [['worker'] as const, 'Choose at least one control plane'],
-  [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1'],
+  [
+    ['control_plane', 'control_plane'] as const,
+    'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1',
+  ],
 ])('the roles %j are refused: %s', (roles, sentence) => {
   expect(wrong(asked(roles), around(three))).toContain(sentence)
 })
@@ -126,19 +182,36 @@ test('if a server is in another cluster, the conflict names the server and that 
 })
 
 test('a server that is listed twice, unknown, in another datacenter or without a disk is refused by name', () => {
-  const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
+  const twice = z.parse(NewCluster, {
+    name: 'prod',
+    datacenter_id: datacenter.id,
+    servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })),
+  })
   expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
   expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
-  expect(wrong(asked(['control_plane']), around([candidate(1, { datacenter_id: idOf(8) })]))).toContain('web-1 is not in PL-POZ-1')
-  expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain('web-1 has no disk of at least 6 GiB to install Talos on')
+  expect(
+    wrong(asked(['control_plane']), around([candidate(1, { datacenter_id: idOf(8) })])),
+  ).toContain('web-1 is not in PL-POZ-1')
+  expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain(
+    'web-1 has no disk of at least 6 GiB to install Talos on',
+  )
 })
 
 test('a server without a suitable disk is not eligible, with one error', () => {
   const none = candidate(1, { disks: [] })
   const refusal = { check: 'disks' as const, ok: false, reason: 'The server has no disk' }
-  const { findings } = judge(asked(['control_plane']), { ...around([none]), eligibility: () => [refusal] })
+  const { findings } = judge(asked(['control_plane']), {
+    ...around([none]),
+    eligibility: () => [refusal],
+  })
   expect(findings.filter((f) => !f.ok)).toEqual([
-    { check: 'disks', ok: false, message: "web-1 can't join: The server has no disk", field: 'servers.0', conflict: 'not_eligible' },
+    {
+      check: 'disks',
+      ok: false,
+      message: "web-1 can't join: The server has no disk",
+      field: 'servers.0',
+      conflict: 'not_eligible',
+    },
   ])
 })
 
@@ -147,9 +220,10 @@ test.each([
   [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
 ])('the unsupported versions %j are refused with an error at %s', (versions, field) => {
   expect(
-    judge(asked(controlPlanes, versions), around(three, { versions: { ...around(three).versions, problem: () => 'no pair' } })).findings.find(
-      (f) => f.check === 'versions',
-    ),
+    judge(
+      asked(controlPlanes, versions),
+      around(three, { versions: { ...around(three).versions, problem: () => 'no pair' } }),
+    ).findings.find((f) => f.check === 'versions'),
   ).toMatchObject({
     ok: false,
     field,
@@ -161,7 +235,9 @@ test('if Talos is installed already, its disk stays the install disk', () => {
   expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')
   const { resolved, warningsOf } = judge(asked(['control_plane']), around([installed]))
   expect(resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
-  expect(warningsOf.get(installed.id)).toEqual(['Talos is installed on /dev/nvme0n1 already; it is kept'])
+  expect(warningsOf.get(installed.id)).toEqual([
+    'Talos is installed on /dev/nvme0n1 already; it is kept',
+  ])
 })
 
 test('a disk is chosen by id or path; a missing disk is refused with one error that lists the existing disks', () => {
@@ -169,11 +245,17 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
     z.parse(NewCluster, {
       name: 'prod',
       datacenter_id: datacenter.id,
-      servers: [{ node_id: idOf(1), role: 'control_plane', install_disk: disk, workload_disks: ['sda'] }],
+      servers: [
+        { node_id: idOf(1), role: 'control_plane', install_disk: disk, workload_disks: ['sda'] },
+      ],
     })
   for (const disk of ['nvme0n1', '/dev/nvme0n1'])
-    expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
-  // The eligibility check fails too if the requested disk is missing, but the missing disk is reported only once.
+    expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({
+      install_disk: '/dev/nvme0n1',
+      workload_disks: ['/dev/sda'],
+    })
+  // The eligibility check fails too if the requested disk is missing, but the missing disk is
+  // reported only once.
   const strict = {
     ...around(three),
     eligibility: (_: ServerFacts, { installDisk }: { installDisk?: string | undefined }) => [
@@ -181,50 +263,100 @@ test('a disk is chosen by id or path; a missing disk is refused with one error t
     ],
   }
   expect(judge(ask('nvme9n1'), strict).findings.filter((f) => !f.ok)).toEqual([
-    { check: 'servers', ok: false, message: 'web-1 has no disk /dev/nvme9n1. It has nvme0n1, sda and sdb', field: 'servers.0.install_disk' },
+    {
+      check: 'servers',
+      ok: false,
+      message: 'web-1 has no disk /dev/nvme9n1. It has nvme0n1, sda and sdb',
+      field: 'servers.0.install_disk',
+    },
   ])
 })
 
 test("the install disk can't be a workload disk as well", () => {
   const ask = (more: object) =>
-    z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [{ node_id: idOf(1), role: 'control_plane', ...more }] })
-  expect(wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three))).toContain(
-    "/dev/sda of web-1 can't be both the install disk and a workload disk",
+    z.parse(NewCluster, {
+      name: 'prod',
+      datacenter_id: datacenter.id,
+      servers: [{ node_id: idOf(1), role: 'control_plane', ...more }],
+    })
+  expect(
+    wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three)),
+  ).toContain("/dev/sda of web-1 can't be both the install disk and a workload disk")
+  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain(
+    'web-1 has no disk /dev/sdz. It has nvme0n1, sda and sdb',
   )
-  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain('web-1 has no disk /dev/sdz. It has nvme0n1, sda and sdb')
-  expect(judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
+  expect(
+    judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk,
+  ).toBe('/dev/nvme0n1')
 })
 
 test.each<[Partial<NewClusterInput>, string]>([
-  [{ pod_cidr: '10.96.0.0/16' }, 'The pod network 10.96.0.0/16 overlaps with the service network 10.96.0.0/12'],
-  [{ pod_cidr: '10.1.0.0/16' }, 'The pod network 10.1.0.0/16 contains 10.1.2.1, the address of server web-1'],
-  [{ service_cidr: '10.0.0.0/12' }, 'The service network 10.0.0.0/12 contains 10.1.2.1, the address of server web-1'],
-  [{ pod_cidr: '203.0.112.0/22' }, 'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)'],
-  [{ pod_cidr: '10.244.0.0/25' }, 'The pod network must be a /24 or larger: every node takes a /24 of it'],
+  [
+    { pod_cidr: '10.96.0.0/16' },
+    'The pod network 10.96.0.0/16 overlaps with the service network 10.96.0.0/12',
+  ],
+  [
+    { pod_cidr: '10.1.0.0/16' },
+    'The pod network 10.1.0.0/16 contains 10.1.2.1, the address of server web-1',
+  ],
+  [
+    { service_cidr: '10.0.0.0/12' },
+    'The service network 10.0.0.0/12 contains 10.1.2.1, the address of server web-1',
+  ],
+  [
+    { pod_cidr: '203.0.112.0/22' },
+    'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)',
+  ],
+  [
+    { pod_cidr: '10.244.0.0/25' },
+    'The pod network must be a /24 or larger: every node takes a /24 of it',
+  ],
   [{ service_cidr: '172.0.0.0/11' }, 'The service network must be a /12 or smaller'],
 ])('the networks %j are refused: %s', (more, sentence) => {
-  expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
+  expect(
+    wrong(
+      asked(controlPlanes, more),
+      around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }),
+    ),
+  ).toContain(sentence)
 })
 
 test('a virtual IP must be an unused address in the network of every control plane', () => {
-  const vip = (endpoint: string, candidates = three) => wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
+  const vip = (endpoint: string, candidates = three) =>
+    wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
   expect(vip('10.1.2.200')).toEqual([])
   expect(vip('10.1.2.2')).toEqual(['10.1.2.2 is in use by server web-2'])
   expect(vip('10.1.3.1')).toEqual(['10.1.3.1 is not in the network of web-1'])
-  expect(vip('10.1.2.255')).toEqual(['10.1.2.255 is the network or broadcast address of 10.1.2.0/24'])
+  expect(vip('10.1.2.255')).toEqual([
+    '10.1.2.255 is the network or broadcast address of 10.1.2.0/24',
+  ])
   expect(vip('api.example.com')).toEqual(['A virtual IP must be an address'])
   expect(vip('10.244.0.1')).toEqual(['10.244.0.1 lies in the pod network'])
-  expect(vip('10.1.2.200', [three[0]!, three[1]!, candidate(3, { address: '10.1.9.3', addresses: ['10.1.9.3/24'] })])).toEqual([
-    '10.1.2.200 is not in the network of web-3',
-  ])
+  expect(
+    vip('10.1.2.200', [
+      three[0]!,
+      three[1]!,
+      candidate(3, { address: '10.1.9.3', addresses: ['10.1.9.3/24'] }),
+    ]),
+  ).toEqual(['10.1.2.200 is not in the network of web-3'])
 })
 
 test('an endpoint with the address of another server is refused; a name or a free address causes a warning', () => {
   const other = { address: '10.1.2.9', by: 'server db-1' }
-  const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
-  expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])
-  expect(ask('api.example.com').warnings).toEqual(['api.example.com must resolve to the control planes, or to a load balancer in front of them.'])
-  expect(ask('10.1.2.77').warnings).toEqual(["10.1.2.77 must lead to the control planes' port 6443."])
+  const ask = (endpoint: string) =>
+    judge(
+      asked(controlPlanes, { endpoint }),
+      around(three, { used: [...around(three).used, other] }),
+    )
+  expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([
+    { field: 'endpoint', message: expect.stringContaining('in use by server db-1') },
+  ])
+  expect(ask('api.example.com').warnings).toEqual([
+    'api.example.com must resolve to the control planes, or to a load balancer in front of them.',
+  ])
+  expect(ask('10.1.2.77').warnings).toEqual([
+    "10.1.2.77 must lead to the control planes' port 6443.",
+  ])
 })
 
 test.each([
@@ -239,21 +371,36 @@ test.each([
   expect(endpointUrl(endpointHost(text))).toBe(url)
 })
 
-test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'https://', '[fd00::1', '-a.example.com'])('%s is not a valid endpoint', (text) => {
-  expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe('Enter an IP address or a DNS name')
+test.each([
+  '10.1.2.300',
+  '10.1.2',
+  '1234',
+  'api.0x7f',
+  'api_1.example.com',
+  'https://',
+  '[fd00::1',
+  '-a.example.com',
+])('%s is not a valid endpoint', (text) => {
+  expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe(
+    'Enter an IP address or a DNS name',
+  )
 })
 
 test('in random networks, the pod and Service ranges of an accepted cluster never contain a server', () => {
   const octet = fc.integer({ min: 0, max: 255 })
   const cidr = fc.tuple(octet, octet, fc.integer({ min: 8, max: 24 })).map(([a, b, prefix]) => {
-    const base = ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) & ~((1n << BigInt(32 - prefix)) - 1n)
+    const base =
+      ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) &
+      ~((1n << BigInt(32 - prefix)) - 1n)
     return `${[24n, 16n, 8n, 0n].map((s) => String((base >> s) & 255n)).join('.')}/${prefix}`
   })
   fc.assert(
     fc.property(cidr, cidr, (pod_cidr, service_cidr) => {
       const { findings } = judge(asked(controlPlanes, { pod_cidr, service_cidr }), around(three))
       if (findings.some((f) => !f.ok)) return
-      for (const network of [pod_cidr, service_cidr]) for (const c of three) expect(contains(parseCidr(network)!, parseAddress(c.address)!)).toBe(false)
+      for (const network of [pod_cidr, service_cidr])
+        for (const c of three)
+          expect(contains(parseCidr(network)!, parseAddress(c.address)!)).toBe(false)
     }),
   )
 })

@@ -1,10 +1,30 @@
 /**
- * Validates the request for a new cluster. Pure, so that preview, creation and tests give the same result.
- * Returns all findings at once, and the request with defaults filled in.
+ * Validates the request for a new cluster. Pure, so that preview, creation and tests give the same
+ * result. Returns all findings at once, and the request with defaults filled in.
  */
-import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { canHaveControlPlanes, type ClusterRole, type ClusterServer, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
-import { type ChosenDisks, defaultInstallDisk as defaultOf, notConfirmed } from '#contract/servers/disks.ts'
+import {
+  type Address,
+  type Cidr,
+  contains,
+  formatAddress,
+  formatCidr,
+  overlap,
+  parseAddress,
+  parseCidr,
+} from '#contract/network/addresses.ts'
+import {
+  canHaveControlPlanes,
+  type ClusterRole,
+  type ClusterServer,
+  controlPlaneWarning,
+  endpointHost,
+  type NewCluster,
+} from '#contract/clusters/clusters.ts'
+import {
+  type ChosenDisks,
+  defaultInstallDisk as defaultOf,
+  notConfirmed,
+} from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -20,8 +40,15 @@ export interface Surroundings {
   readonly datacenter: { readonly id: string; readonly code: string } | null
   readonly nameTaken: boolean
   readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
-  /** Addresses in use and what uses them: servers' dialled and reported addresses, and endpoints of other clusters. */
-  readonly used: readonly { readonly address: string; readonly by: string; readonly node_id?: string }[]
+  /**
+   * Addresses in use and what uses them: servers' dialled and reported addresses, and endpoints of
+   * other clusters.
+   */
+  readonly used: readonly {
+    readonly address: string
+    readonly by: string
+    readonly node_id?: string
+  }[]
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
@@ -73,7 +100,8 @@ export function endpointUrl(host: string): string {
 }
 
 const bare = (address: string): Address | null => parseAddress(address.split('/', 1)[0]!)
-const same = (a: Address | null, b: Address | null) => a !== null && b !== null && a.family === b.family && a.value === b.value
+const same = (a: Address | null, b: Address | null) =>
+  a !== null && b !== null && a.family === b.family && a.value === b.value
 
 /** The network of an address with prefix. */
 function networkOf(addressWithPrefix: string): Cidr | null {
@@ -81,7 +109,11 @@ function networkOf(addressWithPrefix: string): Cidr | null {
   const address = parseAddress(host!)
   if (!address || prefix === undefined) return null
   const hostBits = BigInt((address.family === 4 ? 32 : 128) - Number(prefix))
-  return { family: address.family, base: (address.value >> hostBits) << hostBits, prefix: Number(prefix) }
+  return {
+    family: address.family,
+    base: (address.value >> hostBits) << hostBits,
+    prefix: Number(prefix),
+  }
 }
 
 /** The network of a server's dialled address, if its prefix is known. */
@@ -91,50 +123,84 @@ export const dialledNetwork = (c: ServerFacts): Cidr | null => {
   return told === undefined ? null : networkOf(told)
 }
 
-/** The install disk of a server: the disk on which Talos is installed, or else the contract's default. */
-export const defaultInstallDisk = (c: Pick<ServerFacts, 'system_disk' | 'disks'>, taken: readonly string[]): string | null =>
-  c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
+/**
+ * The install disk of a server: the disk on which Talos is installed, or else the contract's
+ * default.
+ */
+export const defaultInstallDisk = (
+  c: Pick<ServerFacts, 'system_disk' | 'disks'>,
+  taken: readonly string[],
+): string | null => c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 
 /**
- * Returns `findings` (results of checks), `warnings` (allowed but unwise), `warningsOf` (warnings by server id) and `resolved` (the request with defaults; null
- * without a datacenter, server, disk or control plane).
+ * Returns `findings` (results of checks), `warnings` (allowed but unwise), `warningsOf` (warnings
+ * by server id) and `resolved` (the request with defaults; null without a datacenter, server, disk
+ * or control plane).
  */
 export function judge(asked: NewCluster, around: Surroundings) {
   const findings: Finding[] = []
   const warnings: string[] = []
   const warningsOf = new Map<string, string[]>()
   const find: Find = (check, problem, good, more = {}) =>
-    findings.push(problem === null ? { check, ok: true, message: good } : { check, ok: false, message: problem, ...more })
+    findings.push(
+      problem === null
+        ? { check, ok: true, message: good }
+        : { check, ok: false, message: problem, ...more },
+    )
 
-  find('name', around.nameTaken ? nameSentences('Cluster').taken : null, 'The name is free', { field: 'name', conflict: 'name_taken' })
-  if (!around.datacenter) find('datacenter', 'There is no such datacenter', '', { field: 'datacenter_id' })
+  find('name', around.nameTaken ? nameSentences('Cluster').taken : null, 'The name is free', {
+    field: 'name',
+    conflict: 'name_taken',
+  })
+  if (!around.datacenter)
+    find('datacenter', 'There is no such datacenter', '', { field: 'datacenter_id' })
 
   const talos = talosTag(asked.talos_version ?? pairFor(asked, around).talos)
-  const kubernetes = kubernetesVersion(asked.kubernetes_version ?? pairFor({ ...asked, talos_version: talos }, around).kubernetes)
+  const kubernetes = kubernetesVersion(
+    asked.kubernetes_version ?? pairFor({ ...asked, talos_version: talos }, around).kubernetes,
+  )
   const isTalosKnown = around.versions.pairs().some((p) => minorOf(p.talos) === minorOf(talos))
-  find('versions', around.versions.problem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
-    field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
-  })
+  find(
+    'versions',
+    around.versions.problem(talos, kubernetes) ?? null,
+    `Talos ${talos} runs Kubernetes ${kubernetes}`,
+    {
+      field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
+    },
+  )
   warnings.push(...around.versions.warnings(talos, kubernetes))
 
   const controlPlanes = asked.servers.filter((s) => s.role === 'control_plane')
   const count = canHaveControlPlanes(controlPlanes.length)
-  find('control_planes', count.ok ? null : count.reason, counted(controlPlanes.length, 'control plane'), { field: 'servers' })
+  find(
+    'control_planes',
+    count.ok ? null : count.reason,
+    counted(controlPlanes.length, 'control plane'),
+    { field: 'servers' },
+  )
   const alone = controlPlaneWarning(controlPlanes.length)
   if (alone !== null) warnings.push(alone)
 
   const servers = judgeServers(asked, talos, around, findings, warningsOf)
   for (const sentence of notConfirmed(servers.map(toWipe), asked.confirmed_disks))
-    findings.push({ check: 'confirmed_disks', ok: false, message: sentence, conflict: 'disk_not_confirmed' })
+    findings.push({
+      check: 'confirmed_disks',
+      ok: false,
+      message: sentence,
+      conflict: 'disk_not_confirmed',
+    })
   const pod = parseCidr(asked.pod_cidr)!
   const service = parseCidr(asked.service_cidr)!
   judgeNetworks(pod, service, around, find)
 
   const first = servers.find((s) => s.role === 'control_plane')
-  const host = asked.endpoint === undefined ? first?.candidate.address : endpointHost(asked.endpoint)
-  if (host !== undefined) judgeEndpoint(host, asked, servers, around, { pod, service }, find, warnings)
+  const host =
+    asked.endpoint === undefined ? first?.candidate.address : endpointHost(asked.endpoint)
+  if (host !== undefined)
+    judgeEndpoint(host, asked, servers, around, { pod, service }, find, warnings)
 
-  const isComplete = around.datacenter !== null && host !== undefined && servers.length === asked.servers.length
+  const isComplete =
+    around.datacenter !== null && host !== undefined && servers.length === asked.servers.length
   const resolved: Resolved | null = isComplete
     ? {
         talos_version: talos,
@@ -151,17 +217,33 @@ export function judge(asked: NewCluster, around: Surroundings) {
 }
 
 /** The disks of a server that are wiped when it joins. */
-export const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
+export const toWipe = ({
+  name,
+  candidate,
+  install_disk,
+  workload_disks,
+}: ChosenServer): ChosenDisks => ({
   server: name,
   disks: candidate.disks,
   devices: [install_disk, ...workload_disks],
   kept: candidate.system_disk,
 })
 
-export type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
+export type Find = (
+  check: string,
+  problem: string | null,
+  good: string,
+  more?: Pick<Finding, 'field' | 'conflict'>,
+) => void
 
-/** A supported pair of Talos and Kubernetes versions that fits the requested version; the newest pair if none is requested. */
-function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
+/**
+ * A supported pair of Talos and Kubernetes versions that fits the requested version; the newest
+ * pair if none is requested.
+ */
+function pairFor(
+  { talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>,
+  { versions }: Surroundings,
+) {
   const pairs = versions.pairs()
   const talos = talos_version && talosTag(talos_version)
   const kubernetes = kubernetes_version && kubernetesVersion(kubernetes_version)
@@ -199,13 +281,26 @@ export function judgeServers(
     seen.add(c.id)
     const disk = server.install_disk ?? defaultInstallDisk(c, server.workload_disks)
     let isWithoutDisk = false
-    if (c.cluster) refused(at, `${c.name} is already in the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
+    if (c.cluster)
+      refused(at, `${c.name} is already in the cluster ${c.cluster.name}`, {
+        conflict: 'server_taken',
+      })
     else {
-      // If the requested disk doesn't exist, `diskProblem` reports that below, as an invalid request.
-      const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
-      const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
+      // If the requested disk doesn't exist, `diskProblem` reports that below, as an invalid
+      // request.
+      const known =
+        server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
+      const wanted = {
+        role: server.role,
+        talosVersion: talos,
+        installDisk: (known ? disk : null) ?? undefined,
+        interface: server.interface,
+      }
       for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
-        refused(at, `${c.name} can't join: ${e.reason}`, { conflict: 'not_eligible', check: e.check })
+        refused(at, `${c.name} can't join: ${e.reason}`, {
+          conflict: 'not_eligible',
+          check: e.check,
+        })
         isWithoutDisk ||= e.check === 'disks' && disk === null
       }
     }
@@ -215,7 +310,10 @@ export function judgeServers(
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
-    warningsOf.set(c.id, c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`])
+    warningsOf.set(
+      c.id,
+      c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`],
+    )
     chosen.push({
       node_id: c.id,
       name: c.name,
@@ -226,20 +324,40 @@ export function judgeServers(
       candidate: c,
     })
   }
-  if (findings.length === before) findings.push({ check: 'servers', ok: true, message: `${counted(chosen.length, 'server')} can join` })
+  if (findings.length === before)
+    findings.push({
+      check: 'servers',
+      ok: true,
+      message: `${counted(chosen.length, 'server')} can join`,
+    })
   return chosen
 }
 
 /** Problems of the chosen disks, beyond the eligibility check of the install disk. */
-function diskProblem(c: ServerFacts, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
-  const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({ field, sentence })
+function diskProblem(
+  c: ServerFacts,
+  disk: string | null,
+  workload: readonly string[],
+): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
+  const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({
+    field,
+    sentence,
+  })
   const has = (device: string) => c.disks.some((d) => d.device === device)
-  if (disk === null) return problem('install_disk', `${c.name} has no disk of at least 6 GiB to install Talos on`)
+  if (disk === null)
+    return problem('install_disk', `${c.name} has no disk of at least 6 GiB to install Talos on`)
   if (!has(disk)) return problem('install_disk', `${c.name} has no disk ${disk}. ${disksOf(c)}`)
-  if (workload.includes(disk)) return problem('install_disk', `${disk} of ${c.name} can't be both the install disk and a workload disk`)
-  if (new Set(workload).size !== workload.length) return problem('workload_disks', `A workload disk of ${c.name} is named twice`)
+  if (workload.includes(disk))
+    return problem(
+      'install_disk',
+      `${disk} of ${c.name} can't be both the install disk and a workload disk`,
+    )
+  if (new Set(workload).size !== workload.length)
+    return problem('workload_disks', `A workload disk of ${c.name} is named twice`)
   const missing = workload.find((w) => !has(w))
-  return missing === undefined ? null : problem('workload_disks', `${c.name} has no disk ${missing}. ${disksOf(c)}`)
+  return missing === undefined
+    ? null
+    : problem('workload_disks', `${c.name} has no disk ${missing}. ${disksOf(c)}`)
 }
 
 const mostDisksNamed = 24
@@ -248,7 +366,10 @@ function disksOf({ disks }: ServerFacts): string {
   return names.length === 0 ? 'It reported no disks' : `It has ${listed(names, mostDisksNamed)}`
 }
 
-/** The pod and service networks must not overlap each other or a subnet, or contain a server's address. */
+/**
+ * The pod and service networks must not overlap each other or a subnet, or contain a server's
+ * address.
+ */
 function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {
   for (const [field, what, cidr] of [
     ['pod_cidr', 'pod', pod],
@@ -271,12 +392,17 @@ function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Fin
   }
 }
 
-/** Kubernetes assigns each node a /24 (IPv6 /64) of the pod network, and allows at most 20 host bits for services. */
+/**
+ * Kubernetes assigns each node a /24 (IPv6 /64) of the pod network, and allows at most 20 host bits
+ * for services.
+ */
 function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   const bits = cidr.family === 4 ? 32 : 128
   if (what === 'pod') {
     const perNode = cidr.family === 4 ? 24 : 64
-    return cidr.prefix > perNode ? `The pod network must be a /${perNode} or larger: every node takes a /${perNode} of it` : null
+    return cidr.prefix > perNode
+      ? `The pod network must be a /${perNode} or larger: every node takes a /${perNode} of it`
+      : null
   }
   if (bits - cidr.prefix > 20) return `The service network must be a /${bits - 20} or smaller`
   return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
@@ -298,13 +424,23 @@ export function judgeEndpoint(
   const good = `The Kubernetes API will be at ${endpointUrl(host)}`
   if (address === null) {
     find('endpoint', asked.virtual_ip ? 'A virtual IP must be an address' : null, good, { field })
-    if (!asked.virtual_ip) warnings.push(`${host} must resolve to the control planes, or to a load balancer in front of them.`)
+    if (!asked.virtual_ip)
+      warnings.push(
+        `${host} must resolve to the control planes, or to a load balancer in front of them.`,
+      )
     return
   }
   const text = formatAddress(address)
-  const inside = contains(networks.pod, address) ? 'pod' : contains(networks.service, address) ? 'service' : null
+  const inside = contains(networks.pod, address)
+    ? 'pod'
+    : contains(networks.service, address)
+      ? 'service'
+      : null
   const owner = around.used.find((u) => same(bare(u.address), address))
-  const holder = owner?.node_id === undefined ? undefined : controlPlanes.find((s) => s.node_id === owner.node_id)
+  const holder =
+    owner?.node_id === undefined
+      ? undefined
+      : controlPlanes.find((s) => s.node_id === owner.node_id)
   if (inside !== null) {
     find('endpoint', `${text} lies in the ${inside} network`, good, { field })
     return
@@ -314,7 +450,9 @@ export function judgeEndpoint(
       const network = dialledNetwork(s.candidate)
       return network === null || !contains(network, address)
     })
-    const edge = controlPlanes.map((s) => dialledNetwork(s.candidate)).find((n) => n !== null && isEdge(n, address))
+    const edge = controlPlanes
+      .map((s) => dialledNetwork(s.candidate))
+      .find((n) => n !== null && isEdge(n, address))
     const problem = owner
       ? `${text} is in use by ${owner.by}`
       : edge
@@ -325,20 +463,50 @@ export function judgeEndpoint(
     find('endpoint', problem, good, { field })
     return
   }
-  find('endpoint', owner && !holder ? `${text} is in use by ${owner.by}, which is no control plane of this cluster` : null, good, { field })
-  if (holder) warnings.push(onOneServer(text, holder.candidate, asked.servers.find((s) => s.node_id === holder.node_id)?.patch?.body, controlPlanes.length))
+  find(
+    'endpoint',
+    owner && !holder
+      ? `${text} is in use by ${owner.by}, which is no control plane of this cluster`
+      : null,
+    good,
+    { field },
+  )
+  if (holder)
+    warnings.push(
+      onOneServer(
+        text,
+        holder.candidate,
+        asked.servers.find((s) => s.node_id === holder.node_id)?.patch?.body,
+        controlPlanes.length,
+      ),
+    )
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
 }
 
-/** The warning for an endpoint that is a single server's address. `patch`: body of the requested patch, which may configure the link. */
-function onOneServer(address: string, { name, link, patch_links }: ServerFacts, patch: string | undefined, controlPlanes: number): string {
-  const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
+/**
+ * The warning for an endpoint that is a single server's address. `patch`: body of the requested
+ * patch, which may configure the link.
+ */
+function onOneServer(
+  address: string,
+  { name, link, patch_links }: ServerFacts,
+  patch: string | undefined,
+  controlPlanes: number,
+): string {
+  const isConfigured =
+    link !== null &&
+    (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
   const falls =
-    controlPlanes > 1 ? ` If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.` : ''
+    controlPlanes > 1
+      ? ` If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.`
+      : ''
   return isConfigured
     ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
     : `The API endpoint ${address} depends on the DHCP lease of ${name}: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.${falls}`
 }
 
 const isEdge = (network: Cidr, address: Address): boolean =>
-  network.family === 4 && network.prefix <= 30 && (address.value === network.base || address.value === network.base + (1n << BigInt(32 - network.prefix)) - 1n)
+  network.family === 4 &&
+  network.prefix <= 30 &&
+  (address.value === network.base ||
+    address.value === network.base + (1n << BigInt(32 - network.prefix)) - 1n)

@@ -30,18 +30,20 @@ const { admin, backend } = world
 test('three control planes and two workers become a cluster, step by step', async () => {
   const nodes = world.take(5)
   const { cluster, operation } = await world.create(nodes, { name: 'prod' })
-  expect(cluster).toMatchObject({ status: 'pending', control_planes: 3, workers: 2, chainAddress: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) })
+  expect(cluster).toMatchObject({
+    status: 'pending',
+    control_planes: 3,
+    workers: 2,
+    chainAddress: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+  })
   expect(operation).toMatchObject({ kind: 'clusterCreate', status: 'pending' })
   // All steps are visible from the start.
-  expect(operation.steps.filter((s) => s.node_id === nodes[0]!.id).map((s) => s.key.split('/')[0])).toEqual([
-    'config',
-    'apply',
-    'install',
-    'boot',
-    'etcd',
-    'join',
-  ])
-  expect(operation.steps.filter((s) => s.node_id === nodes[4]!.id).map((s) => s.key.split('/')[0])).toEqual(['config', 'apply', 'install', 'boot', 'join'])
+  expect(
+    operation.steps.filter((s) => s.node_id === nodes[0]!.id).map((s) => s.key.split('/')[0]),
+  ).toEqual(['config', 'apply', 'install', 'boot', 'etcd', 'join'])
+  expect(
+    operation.steps.filter((s) => s.node_id === nodes[4]!.id).map((s) => s.key.split('/')[0]),
+  ).toEqual(['config', 'apply', 'install', 'boot', 'join'])
 
   const end = await world.ended(operation.id)
   expect(end).toMatchObject({ status: 'done', reason: null })
@@ -50,14 +52,20 @@ test('three control planes and two workers become a cluster, step by step', asyn
   expect(world.etcds('prod')).toBe(1)
   for (const node of nodes) {
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
-    expect(await world.server(node.id)).toMatchObject({ status: 'ready', cluster: { name: 'prod' }, operation_id: null })
+    expect(await world.server(node.id)).toMatchObject({
+      status: 'ready',
+      cluster: { name: 'prod' },
+      operation_id: null,
+    })
   }
 })
 
 test('no response contains the cluster key', async () => {
   const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
   const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
-  const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
+  const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) =>
+    name.endsWith('/steelyard-cluster-key'),
+  )!
   expect(key).toContain('kube-system')
   const { data } = stored.body as unknown as { data: Record<string, string> }
   const privateKey = Buffer.from(data['private-key']!, 'base64').toString()
@@ -66,14 +74,22 @@ test('no response contains the cluster key', async () => {
 
   const folder = path.join(backend.config.dataFolder, 'escrow')
   expect(readdirSync(folder)).toContain(`${cluster!.id}.bin`)
-  const escrow = openEscrow(await readKeyFile(backend.config.keyFile), readFileSync(path.join(folder, `${cluster!.id}.bin`)))
+  const escrow = openEscrow(
+    await readKeyFile(backend.config.keyFile),
+    readFileSync(path.join(folder, `${cluster!.id}.bin`)),
+  )
   const opened = JSON.parse(escrow.bytes.toString('utf8')) as { bundle: string; chain_key: string }
   expect(opened.chain_key).toBe(privateKey)
   expect(parse(opened.bundle)).toMatchObject({ certs: { os: { key: expect.any(String) } } })
 
   await backend.publish()
-  const answers = await Promise.all([admin.call(clusterList), admin.call(auditList, { query: { per_page: 1000 } })])
-  for (const { text } of answers) for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)]) expect(text).not.toContain(secret)
+  const answers = await Promise.all([
+    admin.call(clusterList),
+    admin.call(auditList, { query: { per_page: 1000 } }),
+  ])
+  for (const { text } of answers)
+    for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)])
+      expect(text).not.toContain(secret)
 })
 
 test("each download issues a new kubeconfig or talosconfig for the user's role, and is audited", async () => {
@@ -86,29 +102,53 @@ test("each download issues a new kubeconfig or talosconfig for the user's role, 
     clusters: { cluster: { server: string } }[]
     users: { user: Record<string, string> }[]
   }
-  const asOperator = parse((await operator.call(clusterKubeconfig, { params })).text) as typeof asAdmin
+  const asOperator = parse(
+    (await operator.call(clusterKubeconfig, { params })).text,
+  ) as typeof asAdmin
   expect(asAdmin.clusters[0]!.cluster.server).toBe(cluster!.endpoint)
   const subjectOf = async (text: typeof asAdmin) => {
     const { X509Certificate } = await import('node:crypto')
-    const certificate = new X509Certificate(Buffer.from(text.users[0]!.user['client-certificate-data']!, 'base64'))
-    return { subject: certificate.subject, hours: (certificate.validToDate.getTime() - Date.now()) / 3_600_000 }
+    const certificate = new X509Certificate(
+      Buffer.from(text.users[0]!.user['client-certificate-data']!, 'base64'),
+    )
+    return {
+      subject: certificate.subject,
+      hours: (certificate.validToDate.getTime() - Date.now()) / 3_600_000,
+    }
   }
-  expect(await subjectOf(asAdmin)).toEqual({ subject: expect.stringContaining('O=system:masters'), hours: expect.closeTo(24, 0) })
-  expect(await subjectOf(asOperator)).toEqual({ subject: expect.stringContaining('O=steelyard:operators'), hours: expect.closeTo(24, 0) })
+  expect(await subjectOf(asAdmin)).toEqual({
+    subject: expect.stringContaining('O=system:masters'),
+    hours: expect.closeTo(24, 0),
+  })
+  expect(await subjectOf(asOperator)).toEqual({
+    subject: expect.stringContaining('O=steelyard:operators'),
+    hours: expect.closeTo(24, 0),
+  })
   const talos = await admin.call(clusterTalosconfig, { params })
   expect(talos.headers['content-disposition']).toContain('prod-talosconfig.yaml')
   expect(parse(talos.text)).toMatchObject({
     context: 'prod',
-    contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
+    contexts: {
+      prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) },
+    },
   })
   // The file must not list nodes: `talosctl reset` without arguments would reset all listed nodes.
-  expect((parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? []).toEqual([])
+  expect(
+    (parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? [],
+  ).toEqual([])
   await backend.publish()
-  const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
+  const audit = (
+    await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })
+  ).answer!
   expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))
-  // Everyone who can read the cluster sees its events, newest first, without access to the audit log.
+  // Everyone who can read the cluster sees its events, newest first, without access to the audit
+  // log.
   const { items } = (await operator.call(clusterEvents, { params })).answer!
-  expect(items[0]).toMatchObject({ type: 'cluster.talosconfig_downloaded', message: 'A talosconfig was downloaded', by: admin.email })
+  expect(items[0]).toMatchObject({
+    type: 'cluster.talosconfig_downloaded',
+    message: 'A talosconfig was downloaded',
+    by: admin.email,
+  })
   expect(items.at(-1)).toMatchObject({ type: 'cluster.created', message: 'Created' })
 })
 
@@ -119,17 +159,34 @@ const refused = async (body: NewClusterInput) => {
 
 test('each invalid request is refused with its own error, and no server stays reserved', async () => {
   const nodes = world.take(3)
-  expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
+  expect(
+    await refused(
+      world.ask(nodes, {
+        servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })),
+      }),
+    ),
+  ).toMatchObject({
     status: 422,
     code: 'invalid',
-    error: 'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1',
+    error:
+      'Choose an odd number of control planes: with 2, the cluster tolerates no more failures than with 1',
   })
   for (const [asked, sentence] of [
-    [{ talos_version: 'v1.13.9', kubernetes_version: '1.30.14' }, 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14'],
-    [{ talos_version: 'v1.14.2', kubernetes_version: '1.36.3' }, 'Talos v1.14.2 is not supported; choose 1.12 or 1.13'],
+    [
+      { talos_version: 'v1.13.9', kubernetes_version: '1.30.14' },
+      'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
+    ],
+    [
+      { talos_version: 'v1.14.2', kubernetes_version: '1.36.3' },
+      'Talos v1.14.2 is not supported; choose 1.12 or 1.13',
+    ],
     [{ kubernetes_version: '1.36' }, 'Enter a version such as 1.36.3'],
   ] as const)
-    expect(await refused(world.ask(nodes, asked))).toMatchObject({ status: 422, code: 'invalid', error: expect.stringContaining(sentence) as string })
+    expect(await refused(world.ask(nodes, asked))).toMatchObject({
+      status: 422,
+      code: 'invalid',
+      error: expect.stringContaining(sentence) as string,
+    })
   expect(await refused(world.ask(nodes, { pod_cidr: '10.96.0.0/16' }))).toMatchObject({
     status: 422,
     fields: { pod_cidr: expect.stringContaining('overlaps with the service network') },
@@ -145,16 +202,31 @@ test('each invalid request is refused with its own error, and no server stays re
     code: 'server_taken',
     error: expect.stringMatching(new RegExp(`${taken.name}.*prod`)),
   })
-  expect(await refused(world.ask(nodes, { servers: [{ node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' }] }))).toMatchObject({
+  expect(
+    await refused(
+      world.ask(nodes, {
+        servers: [{ node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' }],
+      }),
+    ),
+  ).toMatchObject({
     status: 404,
   })
-  const elsewhere = (await admin.call(datacenterCreate, { body: { country_code: 'DE', city_code: 'FRA', city_name: 'Frankfurt' } })).answer!
+  const elsewhere = (
+    await admin.call(datacenterCreate, {
+      body: { country_code: 'DE', city_code: 'FRA', city_name: 'Frankfurt' },
+    })
+  ).answer!
   expect(await refused(world.ask(nodes, { datacenter_id: elsewhere.id }))).toMatchObject({
     status: 409,
     code: 'not_eligible',
     error: expect.stringContaining('is not in DE-FRA-1'),
   })
-  for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+  for (const node of nodes)
+    expect(await world.server(node.id)).toMatchObject({
+      status: 'maintenance',
+      cluster: null,
+      operation_id: null,
+    })
 })
 
 test('a preview shows the plan and the configurations with masked secrets, and writes nothing', async () => {
@@ -162,49 +234,84 @@ test('a preview shows the plan and the configurations with masked secrets, and w
   const body = world.ask(nodes, { name: 'preview' })
   const [first, second] = body.servers
   const patch = { name: 'ntp', body: 'machine:\n  time:\n    servers:\n      - time.example.com\n' }
-  const { status, answer } = await admin.call(clusterPreview, { body: { ...body, servers: [{ ...first!, patch }, second!] } })
+  const { status, answer } = await admin.call(clusterPreview, {
+    body: { ...body, servers: [{ ...first!, patch }, second!] },
+  })
   expect(status).toBe(200)
   expect(answer!.checks.filter((c) => !c.ok)).toEqual([])
-  expect(answer!.checks.map((c) => c.message)).toContain('With one control plane, the cluster is down while that server is down. Three are recommended.')
+  expect(answer!.checks.map((c) => c.message)).toContain(
+    'With one control plane, the cluster is down while that server is down. Three are recommended.',
+  )
   expect(answer!.steps.map((s) => s.key)).toContain(`apply/${nodes[1]!.id}`)
   const [controlPlane, worker] = answer!.servers
   expect(controlPlane!.config).toContain('time.example.com')
   expect(controlPlane!.config).toContain(`hostname: ${nodes[0]!.name}`)
   expect(worker!.config).not.toContain('time.example.com')
-  for (const { config } of answer!.servers) expect(config).not.toMatch(/PRIVATE KEY|LS0tLS1CRUdJTi[^\s]*LRVk/)
+  for (const { config } of answer!.servers)
+    expect(config).not.toMatch(/PRIVATE KEY|LS0tLS1CRUdJTi[^\s]*LRVk/)
   expect((await admin.call(clusterList, { query: { q: 'preview' } })).answer!.total).toBe(0)
   expect(await world.server(nodes[0]!.id)).toMatchObject({ cluster: null, operation_id: null })
 
   const bad = await admin.call(clusterPreview, { body: { ...body, pod_cidr: '10.96.0.0/16' } })
-  expect(bad.answer!.checks).toContainEqual({ check: 'pod_cidr', ok: false, message: expect.stringContaining('overlaps') })
+  expect(bad.answer!.checks).toContainEqual({
+    check: 'pod_cidr',
+    ok: false,
+    message: expect.stringContaining('overlaps'),
+  })
 })
 
 test('a patch in the request for a new cluster is stored only if the cluster is created', async () => {
   const nodes = world.take(1)
   const body = world.ask(nodes)
-  const withPatch = (text: string) => ({ ...body, servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }] })
+  const withPatch = (text: string) => ({
+    ...body,
+    servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }],
+  })
   const refusal = await refused(withPatch('machine:\n  type: worker\n'))
-  expect(refusal).toMatchObject({ status: 422, fields: { 'servers.0.patch.body': expect.any(String) } })
-  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.filter((p) => !p.read_only)).toEqual([])
-  const made = await admin.call(clusterCreate, { body: withPatch('machine:\n  sysctls:\n    vm.max_map_count: "262144"\n') })
+  expect(refusal).toMatchObject({
+    status: 422,
+    fields: { 'servers.0.patch.body': expect.any(String) },
+  })
+  expect(
+    (await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.filter(
+      (p) => !p.read_only,
+    ),
+  ).toEqual([])
+  const made = await admin.call(clusterCreate, {
+    body: withPatch('machine:\n  sysctls:\n    vm.max_map_count: "262144"\n'),
+  })
   expect(made.status).toBe(202)
   expect((await world.ended(made.answer!.operation.id)).status).toBe('done')
-  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.map((p) => p.name)).toContain('mine')
-  expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain('vm.max_map_count')
+  expect(
+    (await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.map(
+      (p) => p.name,
+    ),
+  ).toContain('mine')
+  expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain(
+    'vm.max_map_count',
+  )
 })
 
 test('a request for credentials is refused if the cluster is unknown or not ready', async () => {
   const params = { id: '00000000-0000-4000-8000-000000000000' }
-  for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete]) expect((await admin.call(call, { params })).status).toBe(404)
+  for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete])
+    expect((await admin.call(call, { params })).status).toBe(404)
   const nodes = world.take(1)
   world.machine(nodes[0]!).disk.change((state) => state.faults.push({ kind: 'refuse' }))
   const { cluster, operation } = await world.create(nodes)
-  expect((await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).problem).toMatchObject({
+  expect(
+    (await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).problem,
+  ).toMatchObject({
     code: 'cluster_not_ready',
     error: 'The cluster is not ready yet',
   })
   expect(
-    (await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: nodes[0]!.id }, body: { node_id: world.nodes[0]!.id } })).problem,
+    (
+      await admin.call(clusterServerReplace, {
+        params: { id: cluster.id, node_id: nodes[0]!.id },
+        body: { node_id: world.nodes[0]!.id },
+      })
+    ).problem,
   ).toMatchObject({
     code: 'transition_refused',
   })
@@ -215,12 +322,19 @@ test('a request for credentials is refused if the cluster is unknown or not read
 test('of ten concurrent creations with the same server exactly one succeeds', async () => {
   const [wanted, ...others] = world.take(4)
   const calls = await Promise.all(
-    Array.from({ length: 10 }, (_, i) => admin.call(clusterCreate, { body: world.ask([wanted!, ...(i % 2 ? [others[i % 3]!] : [])], { name: `race-${i}` }) })),
+    Array.from({ length: 10 }, (_, i) =>
+      admin.call(clusterCreate, {
+        body: world.ask([wanted!, ...(i % 2 ? [others[i % 3]!] : [])], { name: `race-${i}` }),
+      }),
+    ),
   )
   const won = calls.filter((c) => c.status === 202)
   expect(won).toHaveLength(1)
   for (const lost of calls.filter((c) => c.status !== 202))
-    expect(lost.problem).toMatchObject({ code: 'server_taken', error: expect.stringContaining(wanted!.name) })
+    expect(lost.problem).toMatchObject({
+      code: 'server_taken',
+      error: expect.stringContaining(wanted!.name),
+    })
   const { cluster } = won[0]!.answer!
   expect((await world.ended(won[0]!.answer!.operation.id)).status).toBe('done')
   for (const other of others) {
@@ -231,7 +345,11 @@ test('of ten concurrent creations with the same server exactly one succeeds', as
 
 test('requests with one Idempotency-Key create one cluster', async () => {
   const body = world.ask(world.take(1))
-  const calls = await Promise.all(Array.from({ length: 5 }, () => admin.call(clusterCreate, { body }, { idempotencyKey: 'cluster-once-0001' })))
+  const calls = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      admin.call(clusterCreate, { body }, { idempotencyKey: 'cluster-once-0001' }),
+    ),
+  )
   const made = new Set(calls.map((c) => c.answer?.cluster.id).filter(Boolean))
   expect(made.size).toBe(1)
   expect((await admin.call(clusterList, { query: { q: body.name } })).answer!.total).toBe(1)

@@ -1,6 +1,11 @@
 /** Creates a cluster in one transaction, or previews it without writing. */
 import { randomUUID } from 'node:crypto'
-import { type Cluster, type clusterPreview, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
+import {
+  type Cluster,
+  type clusterPreview,
+  endpointHost,
+  type NewCluster,
+} from '#contract/clusters/clusters.ts'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Answer } from '#contract/operation.ts'
@@ -8,7 +13,13 @@ import type { Operation } from '#contract/operations.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
-import { type ChosenServer, type Finding, judge, type Resolved, type Surroundings } from './check.ts'
+import {
+  type ChosenServer,
+  type Finding,
+  judge,
+  type Resolved,
+  type Surroundings,
+} from './check.ts'
 import { agreedOf, diskColumns } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'
@@ -16,7 +27,11 @@ import { present } from '../present.ts'
 import { installImage, previewConfig } from '../render.ts'
 import * as store from '../store.ts'
 
-async function surroundings(parts: ClusterParts, on: Db | Tx, asked: NewCluster): Promise<Surroundings> {
+async function surroundings(
+  parts: ClusterParts,
+  on: Db | Tx,
+  asked: NewCluster,
+): Promise<Surroundings> {
   const { servers } = parts
   const datacenter = await parts.datacenters.find(on, asked.datacenter_id)
   if (!datacenter) throw new Problem('not_found', 'There is no such datacenter')
@@ -30,8 +45,12 @@ async function surroundings(parts: ClusterParts, on: Db | Tx, asked: NewCluster)
     subnets: await parts.subnets.inDatacenter(on, asked.datacenter_id),
     used: [
       ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
-      ...candidates.flatMap((c) => c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id }))),
-      ...others.filter((o) => o.virtual_ip).map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+      ...candidates.flatMap((c) =>
+        c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id })),
+      ),
+      ...others
+        .filter((o) => o.virtual_ip)
+        .map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
     ],
     versions: parts.versions,
     eligibility: (candidate, wanted) => servers.eligibilityFor(candidate, wanted),
@@ -40,15 +59,31 @@ async function surroundings(parts: ClusterParts, on: Db | Tx, asked: NewCluster)
 
 /** Findings of inline patches. */
 async function patchFindings({ patches }: ClusterParts, asked: NewCluster): Promise<Finding[]> {
-  const found = await Promise.all(asked.servers.map(async ({ patch }) => (patch === undefined ? [] : patches.check(patch.body))))
-  return found.flatMap((all, i) => all.map((message) => ({ check: 'patches', ok: false, message, field: `servers.${i}.patch.body` })))
+  const found = await Promise.all(
+    asked.servers.map(async ({ patch }) => (patch === undefined ? [] : patches.check(patch.body))),
+  )
+  return found.flatMap((all, i) =>
+    all.map((message) => ({
+      check: 'patches',
+      ok: false,
+      message,
+      field: `servers.${i}.patch.body`,
+    })),
+  )
 }
 
-async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> {
+async function write(
+  parts: ClusterParts,
+  tx: Tx,
+  caller: Caller,
+  asked: NewCluster,
+): Promise<{ cluster: Cluster; operation: Operation }> {
   const { clock, servers, operations, secrets } = parts
-  // This lock serialises the creation of clusters with the creation of subnets, so that overlaps are found.
+  // This lock serialises the creation of clusters with the creation of subnets, so that overlaps
+  // are found.
   await parts.subnets.lockNetworks(tx)
-  // The servers' rows are locked, so that a concurrent rename, move or removal is taken into account.
+  // The servers' rows are locked, so that a concurrent rename, move or removal is taken into
+  // account.
   await servers.lockAll(
     tx,
     asked.servers.map((s) => s.node_id),
@@ -101,11 +136,14 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewClus
       interface: s.interface,
       ...diskColumns(s.candidate.disks, s.install_disk, s.workload_disks),
       install_image: installImage(s.candidate, resolved.talos_version, parts.config),
-      agreed_disks: JSON.stringify(agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
+      agreed_disks: JSON.stringify(
+        agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks]),
+      ),
       at_since: now,
     })),
   )
-  for (const { node_id, patch } of asked.servers) if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
+  for (const { node_id, patch } of asked.servers)
+    if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
   const cluster = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
   await parts.record(tx, caller, {
     action: 'cluster.created',
@@ -117,10 +155,22 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: NewClus
   return { cluster, operation }
 }
 
-async function configOf(parts: ClusterParts, resolved: Resolved, asked: NewCluster, server: ChosenServer) {
+async function configOf(
+  parts: ClusterParts,
+  resolved: Resolved,
+  asked: NewCluster,
+  server: ChosenServer,
+) {
   const patch = asked.servers.find((s) => s.node_id === server.node_id)?.patch
   try {
-    const rendered = await previewConfig(parts, asked.name, resolved, server, await parts.secrets.forPreview(), patch)
+    const rendered = await previewConfig(
+      parts,
+      asked.name,
+      resolved,
+      server,
+      await parts.secrets.forPreview(),
+      patch,
+    )
     return { config: await parts.patches.mask(rendered.yaml), warnings: rendered.warnings }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -128,7 +178,11 @@ async function configOf(parts: ClusterParts, resolved: Resolved, asked: NewClust
   }
 }
 
-export async function createCluster(parts: ClusterParts, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> {
+export async function createCluster(
+  parts: ClusterParts,
+  caller: Caller,
+  asked: NewCluster,
+): Promise<{ cluster: Cluster; operation: Operation }> {
   try {
     return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked))
   } catch (error) {
@@ -136,24 +190,44 @@ export async function createCluster(parts: ClusterParts, caller: Caller, asked: 
   }
 }
 
-/** Converts the constraint violation of two concurrent calls that have both passed the checks to a Problem. Returns other errors unchanged. */
+/**
+ * Converts the constraint violation of two concurrent calls that have both passed the checks to a
+ * Problem. Returns other errors unchanged.
+ */
 export function takenProblem(error: unknown): unknown {
   const constraint = violatedConstraint(error)
   const { taken } = nameSentences('Cluster')
   if (constraint === 'cluster_name') return new Problem('name_taken', taken, { name: taken })
-  if (constraint === 'cluster_server_taken') return new Problem('server_taken', 'Another cluster has just reserved one of the servers')
+  if (constraint === 'cluster_server_taken')
+    return new Problem('server_taken', 'Another cluster has just reserved one of the servers')
   return error
 }
 
-/** Returns the results of the checks, and the configuration that each server would get. Writes nothing. */
-export async function previewCluster(parts: ClusterParts, asked: NewCluster): Promise<Answer<typeof clusterPreview>> {
-  const { findings, warnings, warningsOf, resolved } = judge(asked, await surroundings(parts, parts.db, asked))
+/**
+ * Returns the results of the checks, and the configuration that each server would get. Writes
+ * nothing.
+ */
+export async function previewCluster(
+  parts: ClusterParts,
+  asked: NewCluster,
+): Promise<Answer<typeof clusterPreview>> {
+  const { findings, warnings, warningsOf, resolved } = judge(
+    asked,
+    await surroundings(parts, parts.db, asked),
+  )
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []
   for (const server of resolved?.servers ?? []) {
     const { config, warnings: ofConfig } = await configOf(parts, resolved!, asked, server)
-    servers.push({ node_id: server.node_id, name: server.name, config, warnings: [...(warningsOf.get(server.node_id) ?? []), ...ofConfig] })
+    servers.push({
+      node_id: server.node_id,
+      name: server.name,
+      config,
+      warnings: [...(warningsOf.get(server.node_id) ?? []), ...ofConfig],
+    })
   }
-  const all = [...findings, ...(await patchFindings(parts, asked))].map(({ check, ok, message }) => ({ check, ok, message }))
+  const all = [...findings, ...(await patchFindings(parts, asked))].map(
+    ({ check, ok, message }) => ({ check, ok, message }),
+  )
   return {
     servers,
     checks: [...all, ...warnings.map((message) => ({ check: 'warning', ok: true, message }))],
@@ -161,11 +235,16 @@ export async function previewCluster(parts: ClusterParts, asked: NewCluster): Pr
   }
 }
 
-/** Violated rules give a 422 with every field. Conflicts with the current state give a 409 with the first message. */
+/**
+ * Violated rules give a 422 with every field. Conflicts with the current state give a 409 with the
+ * first message.
+ */
 function refuse(findings: readonly Finding[]): void {
   const bad = findings.filter((f) => !f.ok)
   if (bad.length === 0) return
   const first = bad.find((f) => f.conflict === undefined) ?? bad[0]!
-  const fields = Object.fromEntries(bad.filter((f) => f.field !== undefined).map((f) => [f.field!, f.message]))
+  const fields = Object.fromEntries(
+    bad.filter((f) => f.field !== undefined).map((f) => [f.field!, f.message]),
+  )
   throw new Problem((first.conflict ?? 'invalid') satisfies ErrorCode, first.message, fields)
 }

@@ -12,7 +12,14 @@ const disk = (id: string, wwid: string | null, type = 'SSD'): PlannedDisk => ({
   wwid,
   system: false,
 })
-const disks = [disk('sda', 'naa.1'), disk('sdb', 'naa.2', 'HDD'), disk('sdc', 'naa.3'), disk('sdd', 'naa.3'), disk('vda', null), disk('sde', 't10.QEMU *')]
+const disks = [
+  disk('sda', 'naa.1'),
+  disk('sdb', 'naa.2', 'HDD'),
+  disk('sdc', 'naa.3'),
+  disk('sdd', 'naa.3'),
+  disk('vda', null),
+  disk('sde', 't10.QEMU *'),
+]
 const chosen = {
   name: 'web-1',
   install_disk: '/dev/sda',
@@ -28,7 +35,9 @@ test('only a unique id identifies a disk', () => {
 })
 
 test('the disk selector uses the WWID only if Talos can match it', () => {
-  expect(['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`))).toEqual(['naa.1', null, null, null, null, null])
+  expect(
+    ['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`)),
+  ).toEqual(['naa.1', null, null, null, null, null])
 })
 
 test('Talos is never installed on a disk that has taken the name of another disk', () => {
@@ -37,12 +46,19 @@ test('Talos is never installed on a disk that has taken the name of another disk
     { id: 'sda', wwid: 'naa.2' },
   ]
   expect(installProblem(chosen, swapped)).toBeNull()
-  expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain('/dev/sda is now /dev/sdb')
+  expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain(
+    '/dev/sda is now /dev/sdb',
+  )
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
 })
 
 test('a disk without a WWID is found by its serial, if no other disk has the same', () => {
-  const virtual = { ...chosen, install_disk: '/dev/vda', install_wwid: null, agreed_disks: agreedOf([{ ...disk('vda', null), serial: 'V1' }], ['/dev/vda']) }
+  const virtual = {
+    ...chosen,
+    install_disk: '/dev/vda',
+    install_wwid: null,
+    agreed_disks: agreedOf([{ ...disk('vda', null), serial: 'V1' }], ['/dev/vda']),
+  }
   const renamed = [
     { id: 'vda', serial: 'V2' },
     { id: 'vdb', serial: 'V1' },
@@ -78,7 +94,11 @@ describe('the check right before wiping', () => {
     content,
     ...more,
   })
-  const planned = [told('sda', 'empty'), told('sdb', 'ext4 "data"')].map((d) => ({ ...d, device: `/dev/${d.id}`, system: false }))
+  const planned = [told('sda', 'empty'), told('sdb', 'ext4 "data"')].map((d) => ({
+    ...d,
+    device: `/dev/${d.id}`,
+    system: false,
+  }))
   const agreed = {
     name: 'web-1',
     install_disk: '/dev/sda',
@@ -94,24 +114,41 @@ describe('the check right before wiping', () => {
     expect(problem([told('sda', 'empty'), told('sdb', 'ext4 "data"')])).toBeNull()
     expect(problem([told('sda', 'empty'), told('sdb', 'empty')])).toBeNull()
     expect(problem([told('sda', 'wiped'), told('sdb', 'wiped')])).toBeNull()
-    expect(problem([told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }), told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' })])).toBeNull()
+    expect(
+      problem([
+        told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }),
+        told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' }),
+      ]),
+    ).toBeNull()
   })
 
   test('a disk with other content is not wiped', () => {
     expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
       '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when the wipe was confirmed. Nothing was wiped: retry and confirm the disk, empty it and retry, or replace the server',
     )
-    expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it held ext4 "data" when the wipe was confirmed')
-    expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('its content is not known')
+    expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain(
+      'it holds Ceph OSD, but it held ext4 "data" when the wipe was confirmed',
+    )
+    expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain(
+      'its content is not known',
+    )
   })
 
   test('nothing is wiped if a disk is missing or was replaced', () => {
     expect(problem([told('sda', 'empty')])).toBe(
       'web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or replace the server',
     )
-    expect(problem([told('sda', 'empty', { serial: 'S-other' }), told('sdb', 'ext4 "data"')])).toContain('Nothing was wiped')
+    expect(
+      problem([told('sda', 'empty', { serial: 'S-other' }), told('sdb', 'ext4 "data"')]),
+    ).toContain('Nothing was wiped')
     const byPath = { ...agreed, disk_wwids: {}, install_wwid: null }
-    expect(wipeProblem(byPath, [told('sda', 'empty', { serial: 'S-other', wwid: '' }), told('sdb', 'ext4 "data"')], first)).toContain('S-other')
+    expect(
+      wipeProblem(
+        byPath,
+        [told('sda', 'empty', { serial: 'S-other', wwid: '' }), told('sdb', 'ext4 "data"')],
+        first,
+      ),
+    ).toContain('S-other')
   })
 
   test("on a retry the installer's leftovers are wiped without confirmation, and workload disks are kept", () => {
@@ -119,12 +156,19 @@ describe('the check right before wiping', () => {
     expect(problem([told('sda', 'Talos'), told('sdb', 'Ceph OSD')], again)).toBeNull()
     expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')])).toContain('it holds Talos')
     expect(problem([told('sda', 'xfs')], again)).toContain('it holds xfs')
-    expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], { isInstalled: true, isAgain: false })).toBeNull()
+    expect(
+      problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], {
+        isInstalled: true,
+        isAgain: false,
+      }),
+    ).toBeNull()
   })
 
   test('without a disk confirmation, Talos is installed only on an empty disk', () => {
     const old = { ...agreed, agreed_disks: {} }
     expect(wipeProblem(old, [told('sda', 'empty'), told('sdb', 'empty')], first)).toBeNull()
-    expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain('it holds xfs')
+    expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain(
+      'it holds xfs',
+    )
   })
 })

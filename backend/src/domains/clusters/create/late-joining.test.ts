@@ -4,10 +4,12 @@ import { hasEnded, type Operation, operationGet, operationRetry } from '#contrac
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-// The test moves the clock forward once, after all clusters have started. The last server is slow, so it is in the middle of a step at that time.
+// The test moves the clock forward once, after all clusters have started. The last server is slow,
+// so it is in the middle of a step at that time.
 const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } })
 
-const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
+const says = (o: Operation, key: string, words: RegExp) =>
+  o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
 
 test('the step of a server that does not join shows the reason, and fails after half an hour; a retry and a replacement both succeed', async () => {
   // At first a control plane can't pull its installer, and a worker can't synchronise its clock.
@@ -22,16 +24,26 @@ test('the step of a server that does not join shows the reason, and fails after 
   world.backend.clock.advance(25_000)
   await world.until(
     () => world.operation(small.operation.id),
-    (o) => says(o, `install/${controlPlane!.id}`, /^Installing since \d\d:\d\d UTC: failed to pull image "/),
+    (o) =>
+      says(
+        o,
+        `install/${controlPlane!.id}`,
+        /^Installing since \d\d:\d\d UTC: failed to pull image "/,
+      ),
   )
   await clearFaults(world.machine(controlPlane!))
 
-  // Another control plane dies after etcd has added it as a member and before its own etcd has started.
+  // Another control plane dies after etcd has added it as a member and before its own etcd has
+  // started.
   const [first, second, spare] = world.take(3)
   const slow = world.nodes[6]!
   const nodes = [first!, second!, slow]
-  const large = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
-  const members = () => world.simulator.world.etcd.all.find((e) => e.state.name === large.cluster.name)?.state.members ?? []
+  const large = await world.create(nodes, {
+    servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })),
+  })
+  const members = () =>
+    world.simulator.world.etcd.all.find((e) => e.state.name === large.cluster.name)?.state
+      .members ?? []
   await world.until(
     async () => members(),
     (all) => all.some((m) => m.learner && m.machine === world.machine(slow).plan.index),
@@ -50,19 +62,32 @@ test('the step of a server that does not join shows the reason, and fails after 
   world.backend.clock.advance(31 * 60_000)
   // Tokens last ten minutes, so users sign in again.
   const admin = await world.backend.signIn({ role: 'admin' })
-  const ended = (id: string) => world.until(async () => (await admin.call(operationGet, { params: { id } })).answer!, hasEnded)
+  const ended = (id: string) =>
+    world.until(async () => (await admin.call(operationGet, { params: { id } })).answer!, hasEnded)
   expect(await ended(small.operation.id)).toMatchObject({
     status: 'failed',
-    reason: expect.stringMatching(new RegExp(`^${worker!.name}: Not done after 31 min. Waiting to be Ready in Kubernetes: time is not synced`)),
+    reason: expect.stringMatching(
+      new RegExp(
+        `^${worker!.name}: Not done after 31 min. Waiting to be Ready in Kubernetes: time is not synced`,
+      ),
+    ),
   })
-  expect(await ended(large.operation.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining(slow.name) })
+  expect(await ended(large.operation.id)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(slow.name),
+  })
 
   await clearFaults(world.machine(worker!))
-  expect((await admin.call(operationRetry, { params: { id: small.operation.id } })).status).toBe(200)
+  expect((await admin.call(operationRetry, { params: { id: small.operation.id } })).status).toBe(
+    200,
+  )
   expect(await ended(small.operation.id)).toMatchObject({ status: 'done' })
   expect(world.etcds(small.cluster.name)).toBe(1)
 
-  const replaced = await admin.call(clusterServerReplace, { params: { id: large.cluster.id, node_id: slow.id }, body: { node_id: spare!.id } })
+  const replaced = await admin.call(clusterServerReplace, {
+    params: { id: large.cluster.id, node_id: slow.id },
+    body: { node_id: spare!.id },
+  })
   expect(replaced.problem).toBeUndefined()
   expect(await ended(replaced.answer!.operation.id)).toMatchObject({ status: 'done' })
   expect(

@@ -9,18 +9,31 @@ import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/writing.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from './disks.ts'
-import { clusterQueue, type ClusterParts, lockCluster, memberKey, memberQueue, updateCluster, wakeMembers } from '../parts.ts'
+import {
+  clusterQueue,
+  type ClusterParts,
+  lockCluster,
+  memberKey,
+  memberQueue,
+  updateCluster,
+  wakeMembers,
+} from '../parts.ts'
 import { replacementSteps } from '../plan.ts'
 import { installImage } from '../render.ts'
 import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
 
 /**
- * Returns the new operation's steps with the progress of the creation. The steps of the replaced and of the new server start over; other failed
- * servers stay failed.
+ * Returns the new operation's steps with the progress of the creation. The steps of the replaced
+ * and of the new server start over; other failed servers stay failed.
  */
-function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, changing: ReadonlySet<string>): NewStep[] {
-  const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
+function doneBefore(
+  steps: readonly NewStep[],
+  earlier: Operation | undefined,
+  changing: ReadonlySet<string>,
+): NewStep[] {
+  const isOver = ({ status, node_id }: Step) =>
+    status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
   const over = new Map((earlier?.steps ?? []).filter(isOver).map((s) => [s.key, s]))
   return steps.map((step) => {
     const before = step.node_id && changing.has(step.node_id) ? undefined : over.get(step.key)
@@ -40,12 +53,20 @@ export const replaceServer = (
     const { servers, operations, engine } = parts
     const row = await lockCluster(tx, id)
     const members = await store.members(tx, id)
-    const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
+    const old = members.find(
+      (m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined',
+    )
     if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
     if (row.wanted === 'ready' && row.ready_at !== null)
-      throw new Problem('transition_refused', `${row.name} is ready: replace ${old.name} with a change of the cluster (kind: replace), which drains it first`)
+      throw new Problem(
+        'transition_refused',
+        `${row.name} is ready: replace ${old.name} with a change of the cluster (kind: replace), which drains it first`,
+      )
     if (row.wanted !== 'ready' || old.failed_at === null)
-      throw new Problem('transition_refused', `${old.name} can be replaced only after it has failed during the creation`)
+      throw new Problem(
+        'transition_refused',
+        `${old.name} can be replaced only after it has failed during the creation`,
+      )
     const bootstrap = await store.bootstrap(tx, id)
     if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
       throw new Problem(
@@ -53,22 +74,36 @@ export const replaceServer = (
         `etcd may have been started on ${old.name}, which does not answer: retry when it answers, or delete the cluster and create it again`,
       )
     const before = members.find((m) => m.node_id === by)
-    if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} is already a server of ${row.name}`)
+    if (before && before.released_at === null)
+      throw new Problem('server_taken', `${before.name} is already a server of ${row.name}`)
     if (before && leftTraces(before))
-      throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`)
+      throw new Problem(
+        'not_eligible',
+        `${before.name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
+      )
     await servers.lockAll(tx, [by])
     const [facts] = await servers.forPlan(tx, [by])
     const disk = defaultInstallDisk(facts!, [])
-    if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
-    if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`)
-    const wipe = canWipe([{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }], confirmed)
+    if (facts!.datacenter_id !== row.datacenter_id)
+      throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
+    if (disk === null)
+      throw new Problem(
+        'not_eligible',
+        `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`,
+      )
+    const wipe = canWipe(
+      [{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }],
+      confirmed,
+    )
     if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
-    const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+    const earlier =
+      row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
     if (earlier && !hasEnded(earlier)) {
       const reason = `${old.name} was replaced by ${facts!.name}: the creation continues in a separate operation`
       await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
       // Checked with the row locked, so that no cancel can intervene.
-      if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
+      if ((await operations.state(tx, earlier.id))?.cancel_requested_at)
+        throw new Problem('transition_refused', 'The creation is being cancelled')
     }
     const now = new Date(parts.clock.now())
     const fresh = {
@@ -99,10 +134,17 @@ export const replaceServer = (
       operationId: operation.id,
       servers: [{ node_id: by, role: old.role, installDisk: disk }],
     })
-    // If the new server was in this cluster before, its old row is deleted: the server no longer has the configuration from that time.
+    // If the new server was in this cluster before, its old row is deleted: the server no longer
+    // has the configuration from that time.
     if (before) await store.dropMember(tx, id, by)
     await store.insertMembers(tx, [fresh])
-    await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+    await store.updateMember(tx, id, nodeId, {
+      wanted: 'released',
+      failed_at: null,
+      failure: null,
+      at: 'reset',
+      at_since: now,
+    })
     await updateCluster(parts, tx, caller, id, { operation_id: operation.id, operation_round: 1 })
     await wakeMembers(engine, tx, here)
     await engine.wake(tx, memberQueue, memberKey(id, by))

@@ -8,7 +8,10 @@ import { breakMs } from './etcd-order.ts'
 const world = await clusterWorld({ servers: 3 })
 const image = 'registry.k8s.io/etcd:v3.6.12'
 
-/** Waits until the operation has ended, while the clocks of the machines and of Steelyard go `speed` times as fast as real time. */
+/**
+ * Waits until the operation has ended, while the clocks of the machines and of Steelyard go `speed`
+ * times as fast as real time.
+ */
 async function endedFast(operationId: string, speed: number): Promise<void> {
   world.simulator.world.clock.setSpeed(speed)
   let last = Date.now()
@@ -27,7 +30,10 @@ test('an image of etcd that is pulled for 40 s is waited for: one Bootstrap call
   await addFault(machine, { kind: 'slow-pull', image: '/etcd:', ms: 40_000 })
   // The pull stands almost still until both steps were read.
   const stopWatching = machine.journal.watch(() => {
-    if (machine.journal.kernelLines.since(0).some((line) => line.includes(`pulling image ${image}`))) world.simulator.world.clock.setSpeed(0.05)
+    if (
+      machine.journal.kernelLines.since(0).some((line) => line.includes(`pulling image ${image}`))
+    )
+      world.simulator.world.clock.setSpeed(0.05)
   })
   const { cluster, operation } = await world.create([node!])
   const says = (key: string, sentence: string) =>
@@ -67,7 +73,9 @@ test('an image of etcd that no registry has is named, and etcd is started again 
     async () => (await world.operation(operation.id)).steps.find(({ key }) => key === 'bootstrap')!,
     (step) => step.reason?.startsWith('etcd failed on ') === true,
   )
-  expect(reason).toMatch(/: Failed to run pre stage: failed to pull image ".*\/etcd:v3\.6\.12": .*not found\. It is started again$/)
+  expect(reason).toMatch(
+    /: Failed to run pre stage: failed to pull image ".*\/etcd:v3\.6\.12": .*not found\. It is started again$/,
+  )
   expect(machine.disk.state.counters.bootstrapCalls).toBe(1)
   await clearFaults(machine)
   world.backend.clock.advance(breakMs)

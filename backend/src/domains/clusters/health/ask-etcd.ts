@@ -1,5 +1,10 @@
 /** Reads the state of etcd from the control planes of a cluster. */
-import { type ClusterHealth, type EtcdAlarm, etcdAlarms, type EtcdMemberHealth } from '#contract/clusters/health.ts'
+import {
+  type ClusterHealth,
+  type EtcdAlarm,
+  etcdAlarms,
+  type EtcdMemberHealth,
+} from '#contract/clusters/health.ts'
 import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -38,22 +43,47 @@ const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
   }
 }
 
-/** Every member lists the alarms of all members among its errors (etcd, `maintenance.Status`). A member with an alarm still votes; alarms have their own field. */
+/**
+ * Every member lists the alarms of all members among its errors (etcd, `maintenance.Status`). A
+ * member with an alarm still votes; alarms have their own field.
+ */
 const alarmInErrors = /\balarm:(?:NOSPACE|CORRUPT)\b/
 
 async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' | 'address'>> {
   const service = (await client.services()).find((s) => s.id === 'etcd')
   if (service?.state !== 'Running')
-    return { ...silent, failed: null, ill: service === undefined ? 'etcd is not set up' : `etcd is ${service.state}${tail(messageOf(service))}` }
-  const [status, members, alarms] = await Promise.all([orNull(client.etcdStatus()), orNull(client.etcdMembers()), orNull(client.etcdAlarms())])
-  const ill = service.healthy === true ? (status?.errors.find((e) => !alarmInErrors.test(e)) ?? null) : `etcd is not healthy${tail(messageOf(service))}`
+    return {
+      ...silent,
+      failed: null,
+      ill:
+        service === undefined
+          ? 'etcd is not set up'
+          : `etcd is ${service.state}${tail(messageOf(service))}`,
+    }
+  const [status, members, alarms] = await Promise.all([
+    orNull(client.etcdStatus()),
+    orNull(client.etcdMembers()),
+    orNull(client.etcdAlarms()),
+  ])
+  const ill =
+    service.healthy === true
+      ? (status?.errors.find((e) => !alarmInErrors.test(e)) ?? null)
+      : `etcd is not healthy${tail(messageOf(service))}`
   return { failed: null, ill, status, members: members ?? [], alarms }
 }
 
-const tail = (message: string | null): string => (message === null || message === '' ? '' : `: ${message}`)
+const tail = (message: string | null): string =>
+  message === null || message === '' ? '' : `: ${message}`
 
-/** Reads all control planes in parallel. A machine that has not answered after four seconds counts as silent. Throws only if `signal` is aborted. */
-export function askEtcd({ servers, secrets }: CoreParts, controlPlanes: readonly MemberRow[], signal: AbortSignal): Promise<EtcdReport[]> {
+/**
+ * Reads all control planes in parallel. A machine that has not answered after four seconds counts
+ * as silent. Throws only if `signal` is aborted.
+ */
+export function askEtcd(
+  { servers, secrets }: CoreParts,
+  controlPlanes: readonly MemberRow[],
+  signal: AbortSignal,
+): Promise<EtcdReport[]> {
   const ask = async (m: MemberRow): Promise<EtcdReport> => {
     const limit = AbortSignal.timeout(wholeMs)
     let address: string | null = null
@@ -61,10 +91,20 @@ export function askEtcd({ servers, secrets }: CoreParts, controlPlanes: readonly
       const connection = await servers.connection(m.node_id)
       address = connection.address
       const options = { signal: AbortSignal.any([signal, limit]), deadlineMs: callMs }
-      return { server: m, address, ...(await connection.secure((await secrets.talosAdmin(m.cluster_id))!, reportOf, options)) }
+      return {
+        server: m,
+        address,
+        ...(await connection.secure((await secrets.talosAdmin(m.cluster_id))!, reportOf, options)),
+      }
     } catch (error) {
       signal.throwIfAborted()
-      if (limit.aborted) return { server: m, address, ...silent, failed: `did not answer within ${wholeMs / 1000} s` }
+      if (limit.aborted)
+        return {
+          server: m,
+          address,
+          ...silent,
+          failed: `did not answer within ${wholeMs / 1000} s`,
+        }
       if (!(error instanceof TalosError || error instanceof Problem)) throw error
       return { server: m, address, ...silent, failed: error.message }
     }
@@ -73,34 +113,63 @@ export function askEtcd({ servers, secrets }: CoreParts, controlPlanes: readonly
 }
 
 /** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
+const hostOf = (url: string): string =>
+  URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : ''
 
-/** The members of etcd with what the server of each has reported; the control planes without an id if nobody reports the members. Pure. */
+/**
+ * The members of etcd with what the server of each has reported; the control planes without an id
+ * if nobody reports the members. Pure.
+ */
 export function etcdHealth(reports: readonly EtcdReport[]): ClusterHealth['etcd'] {
   const list = reports.find((r) => r.members.length > 0)?.members
   if (list === undefined)
     return {
       members: reports.map((r) => row(r.server.name, undefined, r, null)),
-      reason: reports.length === 0 ? 'No control plane has answered with the certificates of the cluster yet' : 'No control plane reports the members of etcd',
+      reason:
+        reports.length === 0
+          ? 'No control plane has answered with the certificates of the cluster yet'
+          : 'No control plane reports the members of etcd',
     }
   const alarms = reports.find((r) => r.alarms !== null)?.alarms ?? null
-  // A member that was added but never started has no name in etcd; its address identifies the server.
+  // A member that was added but never started has no name in etcd; its address identifies the
+  // server.
   const reporterOf = (e: EtcdMember) =>
     reports.find((r) => r.status?.memberId === e.id) ??
-    reports.find((r) => r.server.name === e.hostname || (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address)))
+    reports.find(
+      (r) =>
+        r.server.name === e.hostname ||
+        (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address)),
+    )
   const members = list.map((e) => {
     const report = reporterOf(e)
     return row(e.hostname || (report?.server.name ?? `Member ${e.id}`), e, report, alarms)
   })
   const outside = reports.filter((r) => !list.some((e) => reporterOf(e) === r))
-  return { members: [...members, ...outside.map((r) => row(r.server.name, undefined, { ...r, ill: r.ill ?? 'It is no member of etcd' }, null))], reason: null }
+  return {
+    members: [
+      ...members,
+      ...outside.map((r) =>
+        row(r.server.name, undefined, { ...r, ill: r.ill ?? 'It is no member of etcd' }, null),
+      ),
+    ],
+    reason: null,
+  }
 }
 
-const alarmOf = (word: string): EtcdAlarm[] => etcdAlarms.filter((alarm) => alarm === word.toLowerCase())
+const alarmOf = (word: string): EtcdAlarm[] =>
+  etcdAlarms.filter((alarm) => alarm === word.toLowerCase())
 
-function row(name: string, e: EtcdMember | undefined, report: EtcdReport | undefined, alarms: EtcdReport['alarms']): EtcdMemberHealth {
+function row(
+  name: string,
+  e: EtcdMember | undefined,
+  report: EtcdReport | undefined,
+  alarms: EtcdReport['alarms'],
+): EtcdMemberHealth {
   const status = report?.status ?? null
-  const reason = report === undefined ? 'No server of the cluster has this member' : (report.failed ?? report.ill)
+  const reason =
+    report === undefined
+      ? 'No server of the cluster has this member'
+      : (report.failed ?? report.ill)
   return {
     id: e?.id ?? null,
     name,
@@ -110,7 +179,10 @@ function row(name: string, e: EtcdMember | undefined, report: EtcdReport | undef
     version: status?.version ?? null,
     size_bytes: status?.sizeBytes ?? null,
     in_use_bytes: status?.inUseBytes ?? null,
-    alarms: e === undefined || alarms === null ? null : alarms.filter((a) => a.memberId === e.id).flatMap((a) => alarmOf(a.alarm)),
+    alarms:
+      e === undefined || alarms === null
+        ? null
+        : alarms.filter((a) => a.memberId === e.id).flatMap((a) => alarmOf(a.alarm)),
     healthy: report === undefined || report.failed !== null ? null : report.ill === null,
     reason,
   }

@@ -1,12 +1,22 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
-import { isRecord, type Kubernetes, KubernetesError, type KubernetesTarget, printable, within } from '../../../kubernetes/client.ts'
+import {
+  isRecord,
+  type Kubernetes,
+  KubernetesError,
+  type KubernetesTarget,
+  printable,
+  within,
+} from '../../../kubernetes/client.ts'
 import { isCordoned, isOurCordon } from '../kubernetes.ts'
 import type { MemberRow } from '../store.ts'
 
 /** Time limit of each call, in ms. */
 const wholeMs = 4_000
-/** More pods than Kubernetes supports in one cluster (kubernetes.io, "Considerations for large clusters"). */
+/**
+ * More pods than Kubernetes supports in one cluster (kubernetes.io, "Considerations for large
+ * clusters").
+ */
 export const mostPods = 150_000
 const mostNodes = 5_000
 
@@ -22,9 +32,14 @@ export interface SeenNode {
 }
 
 /** The value, or why it could not be read. */
-export type Heard<T> = { readonly value: T; readonly failed: null } | { readonly value: null; readonly failed: string }
+export type Heard<T> =
+  | { readonly value: T; readonly failed: null }
+  | { readonly value: null; readonly failed: string }
 
-async function heard<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<Heard<T>> {
+async function heard<T>(
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<Heard<T>> {
   try {
     return { value: await within(signal, wholeMs, ask), failed: null }
   } catch (error) {
@@ -34,7 +49,11 @@ async function heard<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promi
   }
 }
 
-export const askApiServers = (client: Kubernetes, targets: readonly (KubernetesTarget & { id: string })[], signal: AbortSignal) =>
+export const askApiServers = (
+  client: Kubernetes,
+  targets: readonly (KubernetesTarget & { id: string })[],
+  signal: AbortSignal,
+) =>
   Promise.all(
     targets.map(async (target): Promise<ClusterHealth['kubernetes_api'][number]> => {
       const { failed } = await heard(signal, (limit) => client.readyz(target, limit))
@@ -43,18 +62,27 @@ export const askApiServers = (client: Kubernetes, targets: readonly (KubernetesT
   )
 
 export const askNodes = (client: Kubernetes, signal: AbortSignal): Promise<Heard<SeenNode[]>> =>
-  heard(signal, async (limit) => (await client.list('/api/v1/nodes', { most: mostNodes, keep: readNode }, limit)) ?? [])
+  heard(
+    signal,
+    async (limit) =>
+      (await client.list('/api/v1/nodes', { most: mostNodes, keep: readNode }, limit)) ?? [],
+  )
 
 /** Number of pods by node, without pods that have finished. */
-export const askPods = (client: Kubernetes, signal: AbortSignal): Promise<Heard<ReadonlyMap<string, number>>> =>
+export const askPods = (
+  client: Kubernetes,
+  signal: AbortSignal,
+): Promise<Heard<ReadonlyMap<string, number>>> =>
   heard(signal, async (limit) => {
-    const names = (await client.list('/api/v1/pods', { most: mostPods, keep: nodeOfPod }, limit)) ?? []
+    const names =
+      (await client.list('/api/v1/pods', { most: mostPods, keep: nodeOfPod }, limit)) ?? []
     const counts = new Map<string, number>()
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
     return counts
   })
 
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? printable(value) : null)
+const text = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? printable(value) : null
 
 /** core/v1 Node: spec.unschedulable, status.conditions, status.nodeInfo. */
 function readNode(object: unknown): SeenNode | undefined {
@@ -63,9 +91,13 @@ function readNode(object: unknown): SeenNode | undefined {
   if (name === null) return undefined
   const status = isRecord(object['status']) ? object['status'] : {}
   const conditions = Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
-  const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
+  const ready = conditions.find(
+    (c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready',
+  )
   const isReady = ready?.['status'] === 'True'
-  const said = [text(ready?.['reason']), text(ready?.['message'])].filter((part) => part !== null).join(': ')
+  const said = [text(ready?.['reason']), text(ready?.['message'])]
+    .filter((part) => part !== null)
+    .join(': ')
   const info = isRecord(status['nodeInfo']) ? status['nodeInfo'] : {}
   return {
     name,
@@ -81,13 +113,23 @@ function readNode(object: unknown): SeenNode | undefined {
 function nodeOfPod(object: unknown): string | undefined {
   if (!isRecord(object) || !isRecord(object['spec'])) return undefined
   const phase = isRecord(object['status']) ? object['status']['phase'] : undefined
-  return phase === 'Succeeded' || phase === 'Failed' ? undefined : (text(object['spec']['nodeName']) ?? undefined)
+  return phase === 'Succeeded' || phase === 'Failed'
+    ? undefined
+    : (text(object['spec']['nodeName']) ?? undefined)
 }
 
-type Server = Pick<MemberRow, 'node_id' | 'name' | 'role'> & { readonly talos_version: string | null }
+type Server = Pick<MemberRow, 'node_id' | 'name' | 'role'> & {
+  readonly talos_version: string | null
+}
 
-/** The servers of the cluster with their nodes, then nodes without a server in the cluster. Pure. */
-export function nodesHealth(servers: readonly Server[], nodes: Heard<readonly SeenNode[]>, pods: Heard<ReadonlyMap<string, number>>): NodeHealth[] {
+/**
+ * The servers of the cluster with their nodes, then nodes without a server in the cluster. Pure.
+ */
+export function nodesHealth(
+  servers: readonly Server[],
+  nodes: Heard<readonly SeenNode[]>,
+  pods: Heard<ReadonlyMap<string, number>>,
+): NodeHealth[] {
   const byName = new Map((nodes.value ?? []).map((n) => [n.name, n]))
   const seenOf = (name: string) => {
     const node = byName.get(name)
@@ -100,7 +142,8 @@ export function nodesHealth(servers: readonly Server[], nodes: Heard<readonly Se
   const ours = servers.map(({ node_id, name, role, talos_version }) => {
     const node = byName.get(name)
     const ready = nodes.failed !== null ? null : node?.ready === true
-    const reason = nodes.failed ?? (node === undefined ? 'Kubernetes has no such node' : node.reason)
+    const reason =
+      nodes.failed ?? (node === undefined ? 'Kubernetes has no such node' : node.reason)
     return { node_id, name, role, ready, reason, talos_version, ...seenOf(name) }
   })
   const known = new Set(servers.map((s) => s.name))

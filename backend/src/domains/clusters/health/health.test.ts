@@ -10,8 +10,10 @@ const { admin } = world
 const viewer = await world.backend.signIn({ role: 'viewer' })
 const nodes = world.take(4)
 const { cluster, operation } = await world.create(nodes)
-const ask = async (): Promise<ClusterHealth> => (await viewer.call(clusterHealth, { params: { id: cluster.id } })).answer!
-const stateOf = (health: ClusterHealth, topic: string) => health.lines.find((l) => l.topic === topic)
+const ask = async (): Promise<ClusterHealth> =>
+  (await viewer.call(clusterHealth, { params: { id: cluster.id } })).answer!
+const stateOf = (health: ClusterHealth, topic: string) =>
+  health.lines.find((l) => l.topic === topic)
 
 test('the health of a cluster without a control plane is unknown, with the reason', async () => {
   const health = await ask()
@@ -21,29 +23,51 @@ test('the health of a cluster without a control plane is unknown, with the reaso
   expect(problem).toMatchObject({ code: 'cluster_not_ready' })
 })
 
-test('a ready cluster reports members, leader, sizes, nodes, pods and versions', { timeout: 600_000 }, async () => {
-  expect((await world.ended(operation.id)).status).toBe('done')
-  const health = await ask()
-  // The versions may be out of support by now, and no schedule takes snapshots.
-  expect(health.lines.filter((l) => l.state !== 'ok' && !['talos', 'kubernetes', 'snapshot'].includes(l.topic))).toEqual([])
-  expect(health.etcd.members.map((m) => m.name).toSorted()).toEqual(
-    nodes
-      .slice(0, 3)
-      .map((n) => n.name)
-      .toSorted(),
-  )
-  expect(health.etcd.members.filter((m) => m.leader === true)).toHaveLength(1)
-  for (const member of health.etcd.members)
-    expect(member).toMatchObject({ learner: false, healthy: true, alarms: [], reason: null, version: '3.6.12', size_bytes: expect.any(Number) as number })
-  expect(health.kubernetes_api).toHaveLength(3)
-  expect(health.nodes).toHaveLength(4)
-  for (const node of health.nodes) expect(node).toMatchObject({ ready: true, schedulable: true, kubelet_version: '1.36.3', talos_version: 'v1.13.9' })
-  expect(health.nodes.find((n) => n.role === 'control_plane')!.pods).toBeGreaterThan(0)
-  expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
-})
+test(
+  'a ready cluster reports members, leader, sizes, nodes, pods and versions',
+  { timeout: 600_000 },
+  async () => {
+    expect((await world.ended(operation.id)).status).toBe('done')
+    const health = await ask()
+    // The versions may be out of support by now, and no schedule takes snapshots.
+    expect(
+      health.lines.filter(
+        (l) => l.state !== 'ok' && !['talos', 'kubernetes', 'snapshot'].includes(l.topic),
+      ),
+    ).toEqual([])
+    expect(health.etcd.members.map((m) => m.name).toSorted()).toEqual(
+      nodes
+        .slice(0, 3)
+        .map((n) => n.name)
+        .toSorted(),
+    )
+    expect(health.etcd.members.filter((m) => m.leader === true)).toHaveLength(1)
+    for (const member of health.etcd.members)
+      expect(member).toMatchObject({
+        learner: false,
+        healthy: true,
+        alarms: [],
+        reason: null,
+        version: '3.6.12',
+        size_bytes: expect.any(Number) as number,
+      })
+    expect(health.kubernetes_api).toHaveLength(3)
+    expect(health.nodes).toHaveLength(4)
+    for (const node of health.nodes)
+      expect(node).toMatchObject({
+        ready: true,
+        schedulable: true,
+        kubelet_version: '1.36.3',
+        talos_version: 'v1.13.9',
+      })
+    expect(health.nodes.find((n) => n.role === 'control_plane')!.pods).toBeGreaterThan(0)
+    expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
+  },
+)
 
 test('the pods of a cluster are listed, of one server or by search', async () => {
-  const pods = async (query: { node_id?: string; q?: string }) => (await viewer.call(clusterPods, { params: { id: cluster.id }, query })).answer!
+  const pods = async (query: { node_id?: string; q?: string }) =>
+    (await viewer.call(clusterPods, { params: { id: cluster.id }, query })).answer!
   const all = await pods({})
   expect(all.total).toBe(all.items.length)
   expect(all.items.find((p) => p.name === `kube-apiserver-${nodes[0]!.name}`)).toMatchObject({
@@ -56,22 +80,36 @@ test('the pods of a cluster are listed, of one server or by search', async () =>
   const some = await pods({ node_id: nodes[0]!.id, q: 'KUBE-SYSTEM/kube-sch' })
   expect(some.items.map((p) => p.name)).toEqual([`kube-scheduler-${nodes[0]!.name}`])
   expect(await pods({ q: 'nothing' })).toEqual({ items: [], total: 0, not_ready: 0 })
-  const { problem } = await viewer.call(clusterPods, { params: { id: cluster.id }, query: { node_id: cluster.id } })
+  const { problem } = await viewer.call(clusterPods, {
+    params: { id: cluster.id },
+    query: { node_id: cluster.id },
+  })
   expect(problem).toMatchObject({ code: 'not_found' })
 })
 
-test('a control plane that does not answer is reported with the reason within the time limit', { timeout: 600_000 }, async () => {
-  const [, lost] = nodes
-  await addFault(world.machine(lost!), { kind: 'hang', port: 'apid' })
-  const begun = Date.now()
-  const health = await ask()
-  expect(Date.now() - begun).toBeLessThan(12_000)
-  await clearFaults(world.machine(lost!))
-  const member = health.etcd.members.find((m) => m.node_id === lost!.id)!
-  expect(member).toMatchObject({ healthy: null, size_bytes: null, reason: expect.stringContaining('did not answer') as string })
-  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'problem', message: expect.stringContaining(`2 of 3 members are healthy. ${lost!.name}`) as string })
-  expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
-})
+test(
+  'a control plane that does not answer is reported with the reason within the time limit',
+  { timeout: 600_000 },
+  async () => {
+    const [, lost] = nodes
+    await addFault(world.machine(lost!), { kind: 'hang', port: 'apid' })
+    const begun = Date.now()
+    const health = await ask()
+    expect(Date.now() - begun).toBeLessThan(12_000)
+    await clearFaults(world.machine(lost!))
+    const member = health.etcd.members.find((m) => m.node_id === lost!.id)!
+    expect(member).toMatchObject({
+      healthy: null,
+      size_bytes: null,
+      reason: expect.stringContaining('did not answer') as string,
+    })
+    expect(stateOf(health, 'etcd')).toMatchObject({
+      state: 'problem',
+      message: expect.stringContaining(`2 of 3 members are healthy. ${lost!.name}`) as string,
+    })
+    expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
+  },
+)
 
 test('etcd without space is full, but keeps its quorum', { timeout: 600_000 }, async () => {
   await addFault(world.machine(nodes[2]!), { kind: 'etcd-alarm', alarm: 'nospace' })
@@ -83,32 +121,60 @@ test('etcd without space is full, but keeps its quorum', { timeout: 600_000 }, a
   expect(stateOf(health, 'etcd')).toMatchObject({ state: 'ok' })
 })
 
-test('a lost quorum is a problem that names the members that are down', { timeout: 600_000 }, async () => {
-  for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
-  const health = await world.until(ask, (h) => h.etcd.reason !== null)
-  expect(stateOf(health, 'etcd')).toMatchObject({
-    state: 'problem',
-    message: expect.stringMatching(/^etcd has no leader, so the cluster accepts no change\. /) as string,
-  })
-  for (const node of nodes.slice(1, 3)) expect(stateOf(health, 'etcd')!.message).toContain(node.name)
-  expect(stateOf(health, 'etcd')!.message).toMatch(/\. Bring them back\.$/)
-  expect(health.etcd.members.map((m) => etcdRole(health.etcd.reason, m))).toEqual(['unknown', 'unknown', 'unknown'])
-  const removal = { kind: 'shrink' as const, servers: [{ node_id: nodes[1]!.id, force: true }] }
-  const failed = await world.until(
-    async () => (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change: removal } })).answer!.checks.filter((c) => !c.ok),
-    (checks) => checks.some((c) => c.check === 'kubernetes'),
-  )
-  expect(failed).toContainEqual({
-    check: 'quorum',
-    ok: false,
-    message: expect.stringMatching(/so none can be removed: bring control planes back until etcd has a leader, or restore the cluster/) as string,
-    remedies: [{ change: 'restore', node_id: null, name: null }],
-  })
-  const [down = '', gone = ''] = nodes.slice(1, 3).map((n) => n.name)
-  const { checks } = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change: { kind: 'defragment' } } })).answer!
-  expect(checks.find((c) => !c.ok)!.message).toMatch(
-    new RegExp(`${nodes[0]!.name}: etcd has no leader.*\\. Bring (${down} and ${gone}|${gone} and ${down}) back, or restore the cluster from a snapshot$`),
-  )
-  expect(failed).toContainEqual(expect.objectContaining({ check: 'alarms', message: 'No control plane reports whether etcd has an alarm' }))
-  expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
-})
+test(
+  'a lost quorum is a problem that names the members that are down',
+  { timeout: 600_000 },
+  async () => {
+    for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
+    const health = await world.until(ask, (h) => h.etcd.reason !== null)
+    expect(stateOf(health, 'etcd')).toMatchObject({
+      state: 'problem',
+      message: expect.stringMatching(
+        /^etcd has no leader, so the cluster accepts no change\. /,
+      ) as string,
+    })
+    for (const node of nodes.slice(1, 3))
+      expect(stateOf(health, 'etcd')!.message).toContain(node.name)
+    expect(stateOf(health, 'etcd')!.message).toMatch(/\. Bring them back\.$/)
+    expect(health.etcd.members.map((m) => etcdRole(health.etcd.reason, m))).toEqual([
+      'unknown',
+      'unknown',
+      'unknown',
+    ])
+    const removal = { kind: 'shrink' as const, servers: [{ node_id: nodes[1]!.id, force: true }] }
+    const failed = await world.until(
+      async () =>
+        (
+          await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change: removal } })
+        ).answer!.checks.filter((c) => !c.ok),
+      (checks) => checks.some((c) => c.check === 'kubernetes'),
+    )
+    expect(failed).toContainEqual({
+      check: 'quorum',
+      ok: false,
+      message: expect.stringMatching(
+        /so none can be removed: bring control planes back until etcd has a leader, or restore the cluster/,
+      ) as string,
+      remedies: [{ change: 'restore', node_id: null, name: null }],
+    })
+    const [down = '', gone = ''] = nodes.slice(1, 3).map((n) => n.name)
+    const { checks } = (
+      await admin.call(clusterPlan, {
+        params: { id: cluster.id },
+        body: { change: { kind: 'defragment' } },
+      })
+    ).answer!
+    expect(checks.find((c) => !c.ok)!.message).toMatch(
+      new RegExp(
+        `${nodes[0]!.name}: etcd has no leader.*\\. Bring (${down} and ${gone}|${gone} and ${down}) back, or restore the cluster from a snapshot$`,
+      ),
+    )
+    expect(failed).toContainEqual(
+      expect.objectContaining({
+        check: 'alarms',
+        message: 'No control plane reports whether etcd has an alarm',
+      }),
+    )
+    expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
+  },
+)

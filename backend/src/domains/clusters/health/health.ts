@@ -12,10 +12,15 @@ import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
 
 /**
- * Reads etcd, the API servers and the nodes in parallel. Each call has a limit of four seconds; what did not answer is unknown, with the reason.
+ * Reads etcd, the API servers and the nodes in parallel. Each call has a limit of four seconds;
+ * what did not answer is unknown, with the reason.
  * @throws Problem `not_found`
  */
-export async function clusterHealthNow(parts: ClusterParts, id: string, signal: AbortSignal): Promise<ClusterHealth> {
+export async function clusterHealthNow(
+  parts: ClusterParts,
+  id: string,
+  signal: AbortSignal,
+): Promise<ClusterHealth> {
   const row = await demandCluster(parts.db, id)
   const members = (await store.members(parts.db, id)).filter(store.isWanted)
   const controlPlanes = controlPlanesOf(members)
@@ -53,10 +58,18 @@ export async function clusterHealthNow(parts: ClusterParts, id: string, signal: 
             size_bytes: saved.snapshot.size_bytes,
             store: saved.snapshot.store.name,
           },
-    drift: facts.flatMap((f) => (f.drift_since === null ? [] : [{ node_id: f.id, name: f.name, since: f.drift_since.toISOString() }])),
+    drift: facts.flatMap((f) =>
+      f.drift_since === null
+        ? []
+        : [{ node_id: f.id, name: f.name, since: f.drift_since.toISOString() }],
+    ),
   }
   const cordoned = new Set((nodes.value ?? []).filter((n) => n.isOurCordon).map((n) => n.name))
   const isChanging = (await runningOn(parts, parts.db, row)) !== undefined
   const now = parts.clock.now()
-  return { at: new Date(now).toISOString(), lines: linesOf(found, { saved: snapshotSaid(saved, now), cordoned, isChanging }), ...found }
+  return {
+    at: new Date(now).toISOString(),
+    lines: linesOf(found, { saved: snapshotSaid(saved, now), cordoned, isChanging }),
+    ...found,
+  }
 }

@@ -22,7 +22,11 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
 })
 const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
-const quiet = { saved: { state: 'ok', message: 'x' } as const, cordoned: new Set<string>(), isChanging: false }
+const quiet = {
+  saved: { state: 'ok', message: 'x' } as const,
+  cordoned: new Set<string>(),
+  isChanging: false,
+}
 const whole: Found = {
   snapshot: null,
   etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
@@ -31,41 +35,59 @@ const whole: Found = {
   versions: { talos: version, kubernetes: version },
   drift: [],
 }
-const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>, around: Partial<Parameters<typeof linesOf>[1]> = {}) => {
-  const { state, message } = linesOf({ ...whole, ...found }, { ...quiet, ...around }).find((l) => l.topic === topic)!
+const say = (
+  topic: ClusterHealth['lines'][number]['topic'],
+  found: Partial<Found>,
+  around: Partial<Parameters<typeof linesOf>[1]> = {},
+) => {
+  const { state, message } = linesOf({ ...whole, ...found }, { ...quiet, ...around }).find(
+    (l) => l.topic === topic,
+  )!
   return `${state}: ${message}`
 }
 const etcd = (...members: EtcdMemberHealth[]) => ({ etcd: { members, reason: null } })
 
 test('the line about etcd says how many members may fail', () => {
-  expect(say('etcd', etcd(member(1), member(2), member(3)))).toBe('ok: 3 members, all healthy. cp-1 leads. One may fail.')
+  expect(say('etcd', etcd(member(1), member(2), member(3)))).toBe(
+    'ok: 3 members, all healthy. cp-1 leads. One may fail.',
+  )
   const ill = { healthy: false, reason: 'etcd is Failed' }
   expect(say('etcd', etcd(member(1), member(2), member(3, ill)))).toBe(
     'problem: 2 of 3 members are healthy. cp-3 is not healthy: etcd is Failed. etcd stops if one more member fails.',
   )
-  expect(say('etcd', etcd(member(1), member(2, ill), member(3, ill)))).toContain('etcd has no majority, so the cluster accepts no change. Bring them back.')
+  expect(say('etcd', etcd(member(1), member(2, ill), member(3, ill)))).toContain(
+    'etcd has no majority, so the cluster accepts no change. Bring them back.',
+  )
   expect(say('etcd', etcd(...[1, 2, 3, 4].map((n) => member(n)), member(5, ill)))).toMatch(
     /^problem: 4 of 5 members are healthy\. cp-5 is not healthy: etcd is Failed\.$/,
   )
   expect(say('etcd', etcd(member(1)))).toContain('attention: The only member is healthy.')
-  expect(say('etcd', etcd(member(1), member(2), member(3), member(4, { learner: true })))).toBe('attention: cp-4 is a learner, without a vote yet.')
+  expect(say('etcd', etcd(member(1), member(2), member(3), member(4, { learner: true })))).toBe(
+    'attention: cp-4 is a learner, without a vote yet.',
+  )
 })
 
 test('the line about the database names alarms before unused space', () => {
   expect(say('database', etcd(member(1), member(2, { alarms: ['nospace'] })))).toBe(
     'problem: etcd is full and refuses writes (alarm NOSPACE of cp-2). A defragmentation frees unused space and clears the alarm.',
   )
-  expect(say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib })))).toContain(
-    'attention: More than half of the database of cp-1 is unused',
+  expect(
+    say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib }))),
+  ).toContain('attention: More than half of the database of cp-1 is unused')
+  expect(say('database', etcd(member(1, { size_bytes: 90 * mib, in_use_bytes: 1 * mib })))).toBe(
+    'ok: No alarm. 90.0 MiB, 1.0 MiB in use.',
   )
-  expect(say('database', etcd(member(1, { size_bytes: 90 * mib, in_use_bytes: 1 * mib })))).toBe('ok: No alarm. 90.0 MiB, 1.0 MiB in use.')
-  expect(say('database', etcd(member(1, { alarms: null })))).toBe('unknown: etcd does not report its alarms.')
+  expect(say('database', etcd(member(1, { alarms: null })))).toBe(
+    'unknown: etcd does not report its alarms.',
+  )
 })
 
 test('a line names the change that settles it: a restore without a majority, a replacement with one, and a removal by force if etcd is full', () => {
   const dead = { healthy: null, reason: 'no answer', node_id: 'n' }
   const snapshot = { id: 's', taken_at: null, verified_at: null, size_bytes: null, store: 'disk' }
-  const apiOf = (members: readonly EtcdMemberHealth[]) => [{ node_id: 'n', name: 'cp-1', ready: members.length === 1, reason: null }]
+  const apiOf = (members: readonly EtcdMemberHealth[]) => [
+    { node_id: 'n', name: 'cp-1', ready: members.length === 1, reason: null },
+  ]
   const helps = (...members: EtcdMemberHealth[]) =>
     linesOf({ ...whole, snapshot, kubernetes_api: apiOf(members), ...etcd(...members) }, quiet)
       .find((l) => l.topic === 'etcd')!
@@ -75,8 +97,12 @@ test('a line names the change that settles it: a restore without a majority, a r
   // The machine of a single member can't be asked, while its API server is ready.
   expect(helps(member(1, dead))).toEqual([])
   expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, dead))).toEqual(['shrink'])
-  expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, { ...dead, healthy: false }))).toEqual([])
-  expect(say('database', etcd(member(1, { alarms: ['nospace'] }), member(2), member(3, dead)))).toContain(
+  expect(
+    helps(member(1, { alarms: ['nospace'] }), member(2), member(3, { ...dead, healthy: false })),
+  ).toEqual([])
+  expect(
+    say('database', etcd(member(1, { alarms: ['nospace'] }), member(2), member(3, dead))),
+  ).toContain(
     'but needs every member: bring cp-3 back, or remove it by force, then defragment etcd.',
   )
 })
@@ -93,23 +119,36 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
     talos_version: null,
     pods: 1,
   }
-  expect(say('nodes', { nodes: [node, { ...node, name: 'w-2', ready: false, reason: 'KubeletNotReady.' }] })).toBe(
-    'problem: w-2 is not Ready: KubeletNotReady.',
+  expect(
+    say('nodes', {
+      nodes: [node, { ...node, name: 'w-2', ready: false, reason: 'KubeletNotReady.' }],
+    }),
+  ).toBe('problem: w-2 is not Ready: KubeletNotReady.')
+  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe(
+    'attention: w-1 is cordoned and gets no new pods.',
   )
-  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe('attention: w-1 is cordoned and gets no new pods.')
   const cordoned = new Set(['w-1'])
-  const todo = 'w-1 stays cordoned after a change that failed. Retry the change, or run kubectl uncordon w-1.'
-  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned })).toBe(`attention: ${todo}`)
-  expect(say('nodes', { nodes: [{ ...node, schedulable: false, ready: false, reason: 'Down' }] }, { cordoned })).toBe(
-    `problem: w-1 is not Ready: Down. ${todo}`,
+  const todo =
+    'w-1 stays cordoned after a change that failed. Retry the change, or run kubectl uncordon w-1.'
+  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned })).toBe(
+    `attention: ${todo}`,
   )
-  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned, isChanging: true })).toBe('attention: w-1 is cordoned by the change that runs.')
+  expect(
+    say(
+      'nodes',
+      { nodes: [{ ...node, schedulable: false, ready: false, reason: 'Down' }] },
+      { cordoned },
+    ),
+  ).toBe(`problem: w-1 is not Ready: Down. ${todo}`)
+  expect(
+    say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned, isChanging: true }),
+  ).toBe('attention: w-1 is cordoned by the change that runs.')
   expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe(
     'attention: Kubernetes has 1 node without a server in this cluster: old.',
   )
-  expect(say('nodes', { nodes: [{ ...node, ready: null, reason: 'cp-1: connection refused' }] })).toBe(
-    'unknown: The Kubernetes API does not answer: cp-1: connection refused.',
-  )
+  expect(
+    say('nodes', { nodes: [{ ...node, ready: null, reason: 'cp-1: connection refused' }] }),
+  ).toBe('unknown: The Kubernetes API does not answer: cp-1: connection refused.')
 })
 
 test('a control plane that etcd does not list is shown as no member, and an unnamed member gets the name of its server', () => {
@@ -118,7 +157,16 @@ test('a control plane that etcd does not list is shown as no member, and an unna
     address: `10.0.0.${n}`,
     failed: null,
     ill: null,
-    status: { memberId: String(n), leaderId: '1', version: '3.6.12', sizeBytes: 1, inUseBytes: 1, appliedIndex: '7', learner: false, errors: [] },
+    status: {
+      memberId: String(n),
+      leaderId: '1',
+      version: '3.6.12',
+      sizeBytes: 1,
+      inUseBytes: 1,
+      appliedIndex: '7',
+      learner: false,
+      errors: [],
+    },
     members: [1, 2].map((m) => ({
       id: String(m),
       hostname: m === 2 ? '' : `cp-${m}`,
@@ -129,7 +177,11 @@ test('a control plane that etcd does not list is shown as no member, and an unna
     alarms: [],
     ...more,
   })
-  const { members } = etcdHealth([report(1), report(2, { status: null, members: [], failed: 'connection refused' }), report(3, { status: null, members: [] })])
+  const { members } = etcdHealth([
+    report(1),
+    report(2, { status: null, members: [], failed: 'connection refused' }),
+    report(3, { status: null, members: [] }),
+  ])
   expect(members.map((m) => [m.id, m.name, m.healthy, m.reason])).toEqual([
     ['1', 'cp-1', true, null],
     ['2', 'cp-2', null, 'connection refused'],
@@ -142,16 +194,37 @@ test('the next version is the newest patch release of the same minor, then one m
     { talos: 'v1.13.9', kubernetes: '1.36.3' },
     { talos: 'v1.12.11', kubernetes: '1.35.4' },
   ]
-  expect(talosVersions('v1.12.4', '1.34.1', pairs, [])).toMatchObject({ newest: 'v1.13.9', next: 'v1.12.11' })
-  expect(talosVersions('v1.12.11', '1.34.1', pairs, [])).toEqual({ current: 'v1.12.11', newest: 'v1.13.9', next: 'v1.13.9', after: null, reason: null })
+  expect(talosVersions('v1.12.4', '1.34.1', pairs, [])).toMatchObject({
+    newest: 'v1.13.9',
+    next: 'v1.12.11',
+  })
+  expect(talosVersions('v1.12.11', '1.34.1', pairs, [])).toEqual({
+    current: 'v1.12.11',
+    newest: 'v1.13.9',
+    next: 'v1.13.9',
+    after: null,
+    reason: null,
+  })
   expect(talosVersions('v1.12.11', '1.30.14', pairs, [])).toMatchObject({
     next: null,
     after: 'kubernetes',
     reason: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14: upgrade Kubernetes first',
   })
-  expect(talosVersions('v1.13.9', '1.36.3', pairs, [])).toEqual({ current: 'v1.13.9', newest: 'v1.13.9', next: null, after: null, reason: null })
-  expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.34.9' })
-  expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.35.4' })
+  expect(talosVersions('v1.13.9', '1.36.3', pairs, [])).toEqual({
+    current: 'v1.13.9',
+    newest: 'v1.13.9',
+    next: null,
+    after: null,
+    reason: null,
+  })
+  expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', pairs, [])).toMatchObject({
+    newest: '1.36.3',
+    next: '1.34.9',
+  })
+  expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', pairs, [])).toMatchObject({
+    newest: '1.36.3',
+    next: '1.35.4',
+  })
   expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', pairs, [])).toMatchObject({
     next: null,
     after: 'talos',
@@ -161,17 +234,41 @@ test('the next version is the newest patch release of the same minor, then one m
 
 test('the line about snapshots says that there are none, that the last one failed, or that the newest is too old', () => {
   const now = Date.parse('2026-11-22T12:00:00Z')
-  const schedule = { every_hours: 6, paused: false, problem: null, created_at: '2026-11-01T00:00:00Z' }
+  const schedule = {
+    every_hours: 6,
+    paused: false,
+    problem: null,
+    created_at: '2026-11-01T00:00:00Z',
+  }
   const at = (taken_at: string | null) => ({ taken_at })
-  const said = (...saved: [Parameters<typeof snapshotSaid>[0]['snapshot'], Parameters<typeof snapshotSaid>[0]['schedule']]) => {
+  const said = (
+    ...saved: [
+      Parameters<typeof snapshotSaid>[0]['snapshot'],
+      Parameters<typeof snapshotSaid>[0]['schedule'],
+    ]
+  ) => {
     const { state, message } = snapshotSaid({ snapshot: saved[0], schedule: saved[1] }, now)
     return `${state}: ${message}`
   }
-  expect(said(null, null)).toBe('attention: No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.')
-  expect(said(at('2026-11-20T02:00:00Z'), null)).toBe('attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.')
-  expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe('ok: The newest is of 2026-11-22 08:00 UTC.')
-  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe('problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.')
-  expect(said(null, { ...schedule, problem: 'the bucket is gone' })).toBe('problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.')
-  expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe('ok: The schedule has not taken the first snapshot yet.')
-  expect(said(null, { ...schedule, paused: true })).toBe('attention: No snapshot can be restored. The schedule is paused.')
+  expect(said(null, null)).toBe(
+    'attention: No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.',
+  )
+  expect(said(at('2026-11-20T02:00:00Z'), null)).toBe(
+    'attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.',
+  )
+  expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe(
+    'ok: The newest is of 2026-11-22 08:00 UTC.',
+  )
+  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe(
+    'problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.',
+  )
+  expect(said(null, { ...schedule, problem: 'the bucket is gone' })).toBe(
+    'problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
+  )
+  expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe(
+    'ok: The schedule has not taken the first snapshot yet.',
+  )
+  expect(said(null, { ...schedule, paused: true })).toBe(
+    'attention: No snapshot can be restored. The schedule is paused.',
+  )
 })

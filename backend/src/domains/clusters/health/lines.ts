@@ -1,21 +1,41 @@
-/** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions. */
+/**
+ * One line per topic of a cluster's health: its state, and the reason in a sentence. Pure
+ * functions.
+ */
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
-import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic } from '#contract/clusters/health.ts'
+import type {
+  ClusterHealth,
+  EtcdMemberHealth,
+  HealthState,
+  HealthTopic,
+} from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
 import { remedy, settleFull } from '../remedies.ts'
 import { listed, noKnownDrift } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
-type Said = { readonly state: HealthState; readonly message: string; readonly remedies?: readonly Remedy[] }
+type Said = {
+  readonly state: HealthState
+  readonly message: string
+  readonly remedies?: readonly Remedy[]
+}
 
-/** Talos's documentation ("etcd Maintenance") advises a defragmentation if less than half of the file is in use. Small files gain nothing. */
+/**
+ * Talos's documentation ("etcd Maintenance") advises a defragmentation if less than half of the
+ * file is in use. Small files gain nothing.
+ */
 const worthDefragmentingBytes = 100 * 1024 ** 2
-export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<EtcdMemberHealth, 'size_bytes' | 'in_use_bytes'>): boolean =>
+export const isFragmented = ({
+  size_bytes: size,
+  in_use_bytes: used,
+}: Pick<EtcdMemberHealth, 'size_bytes' | 'in_use_bytes'>): boolean =>
   size !== null && used !== null && size >= worthDefragmentingBytes && used < size / 2
 
-const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
-const because = (reason: string | null): string => (reason === null ? '' : `: ${reason.replace(/\.$/, '')}`)
+const namesOf = (items: readonly { readonly name: string }[]): string =>
+  listed(items.map((i) => i.name))
+const because = (reason: string | null): string =>
+  reason === null ? '' : `: ${reason.replace(/\.$/, '')}`
 
 interface Around {
   /** What is said about the last snapshot. */
@@ -26,10 +46,20 @@ interface Around {
   readonly isChanging: boolean
 }
 
-export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, { saved, ...around }: Around): Line[] {
-  const line = (topic: HealthTopic, { remedies = [], ...said }: Said): Line => ({ topic, ...said, remedies: [...remedies] })
+export function linesOf(
+  health: Omit<ClusterHealth, 'lines' | 'at'>,
+  { saved, ...around }: Around,
+): Line[] {
+  const line = (topic: HealthTopic, { remedies = [], ...said }: Said): Line => ({
+    topic,
+    ...said,
+    remedies: [...remedies],
+  })
   // While an API server is ready, etcd has its majority, and a restore would lose data.
-  const restoring = health.snapshot !== null && !health.kubernetes_api.some((a) => a.ready) ? [remedy('restore')] : []
+  const restoring =
+    health.snapshot !== null && !health.kubernetes_api.some((a) => a.ready)
+      ? [remedy('restore')]
+      : []
   const state = { members: health.etcd.members, restoring }
   return [
     line('etcd', etcd(health.etcd, state)),
@@ -43,10 +73,15 @@ export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, { saved, ..
   ]
 }
 
-const isFull = (members: readonly EtcdMemberHealth[]): boolean => members.some((m) => m.alarms?.includes('nospace'))
-const votersOf = (members: readonly EtcdMemberHealth[]) => members.filter((m) => m.id !== null && m.learner !== true)
+const isFull = (members: readonly EtcdMemberHealth[]): boolean =>
+  members.some((m) => m.alarms?.includes('nospace'))
+const votersOf = (members: readonly EtcdMemberHealth[]) =>
+  members.filter((m) => m.id !== null && m.learner !== true)
 /** The members that are not healthy, and whether their machines answer. */
-const illOf = (members: readonly EtcdMemberHealth[]) => votersOf(members).flatMap((m) => (m.healthy === true ? [] : [{ ...m, answers: m.healthy !== null }]))
+const illOf = (members: readonly EtcdMemberHealth[]) =>
+  votersOf(members).flatMap((m) =>
+    m.healthy === true ? [] : [{ ...m, answers: m.healthy !== null }],
+  )
 
 interface State {
   readonly members: readonly EtcdMemberHealth[]
@@ -54,8 +89,14 @@ interface State {
   readonly restoring: readonly Remedy[]
 }
 
-/** What to do about servers that are down: without a majority of etcd only a restore helps, and an etcd that is full takes no new server. */
-function replacing({ members, restoring }: State, down: readonly { readonly node_id: string | null; readonly name: string }[]): readonly Remedy[] {
+/**
+ * What to do about servers that are down: without a majority of etcd only a restore helps, and an
+ * etcd that is full takes no new server.
+ */
+function replacing(
+  { members, restoring }: State,
+  down: readonly { readonly node_id: string | null; readonly name: string }[],
+): readonly Remedy[] {
   const [ill, voters] = [illOf(members), votersOf(members)]
   if (members.length > 0 && ill.length * 2 >= voters.length) return restoring
   return isFull(members) ? settleFull(ill).remedies : [remedy('replace', down)]
@@ -88,23 +129,43 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
   }
   const outside = members.filter((m) => m.id === null)
   if (outside.length > 0)
-    return { state: 'attention', message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.` }
+    return {
+      state: 'attention',
+      message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.`,
+    }
   const learners = members.filter((m) => m.learner === true)
   if (learners.length > 0)
-    return { state: 'attention', message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.` }
+    return {
+      state: 'attention',
+      message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.`,
+    }
   const leader = members.find((m) => m.leader === true)
   const lead = leader === undefined ? '' : ` ${leader.name} leads.`
   if (voters.length === 1)
-    return { state: 'attention', message: 'The only member is healthy. The cluster is down while its server is down.', remedies: [remedy('grow')] }
-  return { state: 'ok', message: `${counted(voters.length, 'member')}, all healthy.${lead} ${left === 1 ? 'One' : left} may fail.` }
+    return {
+      state: 'attention',
+      message: 'The only member is healthy. The cluster is down while its server is down.',
+      remedies: [remedy('grow')],
+    }
+  return {
+    state: 'ok',
+    message: `${counted(voters.length, 'member')}, all healthy.${lead} ${left === 1 ? 'One' : left} may fail.`,
+  }
 }
 
-/** No control plane reports the members: none answers, or etcd has lost its majority on those that do. */
+/**
+ * No control plane reports the members: none answers, or etcd has lost its majority on those that
+ * do.
+ */
 function withoutMembers({ members, restoring: remedies }: State, reason: string): Said {
   const silent = members.filter((m) => m.healthy === null)
   const answering = members.filter((m) => m.healthy !== null)
-  const who = silent.length === 0 ? '' : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
-  if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}`, remedies }
+  const who =
+    silent.length === 0
+      ? ''
+      : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
+  if (answering.length === 0)
+    return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}`, remedies }
   const why = answering.find((m) => m.reason !== null)
   return {
     state: 'problem',
@@ -126,11 +187,18 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
     const ill = illOf(members)
     const { todo, remedies } = settleFull(ill)
     const message = `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). A defragmentation frees unused space and clears the alarm`
-    return { state: 'problem', message: ill.length === 0 ? `${message}.` : `${message}, but needs every member: ${todo}.`, remedies }
+    return {
+      state: 'problem',
+      message: ill.length === 0 ? `${message}.` : `${message}, but needs every member: ${todo}.`,
+      remedies,
+    }
   }
   const known = members.filter((m) => m.size_bytes !== null)
   if (reason !== null || known.length === 0)
-    return { state: 'unknown', message: reason === null ? 'No member reports the size of its database.' : `${reason}.` }
+    return {
+      state: 'unknown',
+      message: reason === null ? 'No member reports the size of its database.' : `${reason}.`,
+    }
   const fragmented = known.filter(isFragmented)
   if (fragmented.length > 0)
     return {
@@ -139,8 +207,12 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
       remedies: [remedy('defragment')],
     }
   const largest = known.reduce((a, b) => (b.size_bytes! > a.size_bytes! ? b : a))
-  if (members.every((m) => m.alarms === null)) return { state: 'unknown', message: 'etcd does not report its alarms.' }
-  return { state: 'ok', message: `No alarm. ${mib(largest.size_bytes!)}, ${mib(largest.in_use_bytes ?? largest.size_bytes!)} in use.` }
+  if (members.every((m) => m.alarms === null))
+    return { state: 'unknown', message: 'etcd does not report its alarms.' }
+  return {
+    state: 'ok',
+    message: `No alarm. ${mib(largest.size_bytes!)}, ${mib(largest.in_use_bytes ?? largest.size_bytes!)} in use.`,
+  }
 }
 
 const hourMs = 3_600_000
@@ -152,7 +224,10 @@ export function snapshotSaid(
   {
     snapshot,
     schedule,
-  }: { snapshot: Pick<Snapshot, 'taken_at'> | null; schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'problem' | 'created_at'> | null },
+  }: {
+    snapshot: Pick<Snapshot, 'taken_at'> | null
+    schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'problem' | 'created_at'> | null
+  },
   now: number,
 ): Said {
   const taken = snapshot?.taken_at ?? null
@@ -160,14 +235,31 @@ export function snapshotSaid(
   const remedies = [remedy('snapshot')]
   if (schedule === null) {
     const lost = taken === null ? ' A cluster that loses all its control planes is lost.' : ''
-    return { state: 'attention', message: `${newest} No schedule takes snapshots.${lost}`, remedies }
+    return {
+      state: 'attention',
+      message: `${newest} No schedule takes snapshots.${lost}`,
+      remedies,
+    }
   }
-  if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.`, remedies }
-  if (schedule.problem !== null) return { state: 'problem', message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}`, remedies }
+  if (schedule.paused)
+    return { state: 'attention', message: `${newest} The schedule is paused.`, remedies }
+  if (schedule.problem !== null)
+    return {
+      state: 'problem',
+      message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}`,
+      remedies,
+    }
   const since = Date.parse(taken ?? schedule.created_at)
   if (now - since > (2 * schedule.every_hours + 1) * hourMs)
-    return { state: 'problem', message: `${newest} The schedule should have taken newer ones.`, remedies }
-  return { state: 'ok', message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest }
+    return {
+      state: 'problem',
+      message: `${newest} The schedule should have taken newer ones.`,
+      remedies,
+    }
+  return {
+    state: 'ok',
+    message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest,
+  }
 }
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
@@ -175,11 +267,20 @@ const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 function api(items: ClusterHealth['kubernetes_api'], state: State): Said {
   if (items.length === 0) return { state: 'unknown', message: 'No control plane has joined yet.' }
   const down = items.filter((i) => !i.ready)
-  if (down.length === 0) return { state: 'ok', message: items.length === 1 ? 'The API server is ready.' : `All ${items.length} API servers are ready.` }
+  if (down.length === 0)
+    return {
+      state: 'ok',
+      message:
+        items.length === 1
+          ? 'The API server is ready.'
+          : `All ${items.length} API servers are ready.`,
+    }
   const all = down.length === items.length
   return {
     state: 'problem',
-    message: all ? `No API server is ready${because(down[0]!.reason)}.` : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
+    message: all
+      ? `No API server is ready${because(down[0]!.reason)}.`
+      : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
     remedies: replacing(state, down),
   }
 }
@@ -187,8 +288,13 @@ function api(items: ClusterHealth['kubernetes_api'], state: State): Said {
 type Node = ClusterHealth['nodes'][number]
 
 /** What to do about nodes that a change has left cordoned; empty if there are none. */
-function leftCordoned(items: readonly Node[], { cordoned, isChanging }: Omit<Around, 'saved'>): string {
-  const left = isChanging ? [] : items.filter((n) => n.schedulable === false && cordoned.has(n.name))
+function leftCordoned(
+  items: readonly Node[],
+  { cordoned, isChanging }: Omit<Around, 'saved'>,
+): string {
+  const left = isChanging
+    ? []
+    : items.filter((n) => n.schedulable === false && cordoned.has(n.name))
   if (left.length === 0) return ''
   const names = left.map((n) => n.name)
   return `${listed(names)} ${names.length === 1 ? 'stays' : 'stay'} cordoned after a change that failed. Retry the change, or run kubectl uncordon ${names.join(' ')}.`
@@ -196,38 +302,61 @@ function leftCordoned(items: readonly Node[], { cordoned, isChanging }: Omit<Aro
 
 function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved'>): Said {
   const unknown = items.filter((n) => n.ready === null)
-  if (unknown.length > 0) return { state: 'unknown', message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.` }
+  if (unknown.length > 0)
+    return {
+      state: 'unknown',
+      message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.`,
+    }
   const ours = items.filter((n) => n.node_id !== null)
   const left = leftCordoned(ours, around)
   const down = ours.filter((n) => n.ready === false)
   if (down.length > 0) {
     const message = `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.`
-    return { state: 'problem', message: left === '' ? message : `${message} ${left}`, remedies: replacing(state, down) }
+    return {
+      state: 'problem',
+      message: left === '' ? message : `${message} ${left}`,
+      remedies: replacing(state, down),
+    }
   }
   const strange = items.filter((n) => n.node_id === null)
   if (strange.length > 0)
-    return { state: 'attention', message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.` }
+    return {
+      state: 'attention',
+      message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.`,
+    }
   if (left !== '') return { state: 'attention', message: left }
   const cordoned = ours.filter((n) => n.schedulable === false)
   if (cordoned.length > 0) {
     const [is, gets] = cordoned.length === 1 ? ['is', 'gets'] : ['are', 'get']
-    const why = cordoned.every((n) => around.cordoned.has(n.name)) ? 'by the change that runs' : `and ${gets} no new pods`
+    const why = cordoned.every((n) => around.cordoned.has(n.name))
+      ? 'by the change that runs'
+      : `and ${gets} no new pods`
     return { state: 'attention', message: `${namesOf(cordoned)} ${is} cordoned ${why}.` }
   }
-  return { state: 'ok', message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.` }
+  return {
+    state: 'ok',
+    message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.`,
+  }
 }
 
 function drift(items: ClusterHealth['drift']): Said {
   if (items.length === 0) return { state: 'ok', message: `${noKnownDrift}.` }
-  return { state: 'attention', message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.` }
+  return {
+    state: 'attention',
+    message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.`,
+  }
 }
 
 const upgrades = { talos: 'upgradeTalos', kubernetes: 'upgradeKubernetes' } as const
 
 function version(versions: ClusterHealth['versions'], of: 'talos' | 'kubernetes'): Said {
   const { current, newest, next, after, reason } = versions[of]
-  if (next === null && reason === null) return { state: 'ok', message: `${current} is the newest version offered.` }
-  const offer = next === null ? `${current}.` : `${current}; ${next === newest ? `${next} is offered` : `${next} is the next step`}.`
+  if (next === null && reason === null)
+    return { state: 'ok', message: `${current} is the newest version offered.` }
+  const offer =
+    next === null
+      ? `${current}.`
+      : `${current}; ${next === newest ? `${next} is offered` : `${next} is the next step`}.`
   const can = next !== null ? of : after !== null && versions[after].next !== null ? after : null
   const message = reason === null ? offer : `${offer} ${reason.replace(/\.$/, '')}.`
   return { state: 'attention', message, remedies: can === null ? [] : [remedy(upgrades[can])] }

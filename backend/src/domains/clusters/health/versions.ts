@@ -1,10 +1,13 @@
-/** Which versions a cluster can be upgraded to. The rules are those of the plans of the upgrades. */
+/**
+ * Which versions a cluster can be upgraded to. The rules are those of the plans of the upgrades.
+ */
 import type { VersionHealth } from '#contract/clusters/health.ts'
 import { kubernetesVersions, type SupportedPair, supportedMinor } from '#talos/versions.ts'
 import { pathProblem } from '../change/kubernetes-upgrade/path.ts'
 import { talosPathProblems } from '../change/talos-upgrade/path.ts'
 
-const parts = (version: string): number[] => version.replace(/^v/, '').split('-', 1)[0]!.split('.').map(Number)
+const parts = (version: string): number[] =>
+  version.replace(/^v/, '').split('-', 1)[0]!.split('.').map(Number)
 const minorOf = (version: string): number => parts(version)[1] ?? 0
 const isNewer = (a: string, b: string): boolean => {
   const [x, y] = [parts(a), parts(b)]
@@ -12,36 +15,83 @@ const isNewer = (a: string, b: string): boolean => {
   return false
 }
 const newestOf = (versions: readonly string[]): string | undefined =>
-  versions.reduce<string | undefined>((a, b) => (a === undefined || isNewer(b, a) ? b : a), undefined)
+  versions.reduce<string | undefined>(
+    (a, b) => (a === undefined || isNewer(b, a) ? b : a),
+    undefined,
+  )
 
-/** The newest offered version, and the next of the versions that a plan allows: the newest patch release of the present minor, or else of another one. */
-function step(current: string, offered: readonly string[], isAllowed: (version: string) => boolean): Pick<VersionHealth, 'newest' | 'next'> {
+/**
+ * The newest offered version, and the next of the versions that a plan allows: the newest patch
+ * release of the present minor, or else of another one.
+ */
+function step(
+  current: string,
+  offered: readonly string[],
+  isAllowed: (version: string) => boolean,
+): Pick<VersionHealth, 'newest' | 'next'> {
   const newer = offered.filter((v) => isNewer(v, current))
   const allowed = newer.filter(isAllowed)
-  return { newest: newestOf(newer) ?? current, next: newestOf(allowed.filter((v) => minorOf(v) === minorOf(current))) ?? newestOf(allowed) ?? null }
+  return {
+    newest: newestOf(newer) ?? current,
+    next:
+      newestOf(allowed.filter((v) => minorOf(v) === minorOf(current))) ?? newestOf(allowed) ?? null,
+  }
 }
 
-const notDirectly = (what: string, { newest, next }: Pick<VersionHealth, 'newest' | 'next'>): string | null =>
+const notDirectly = (
+  what: string,
+  { newest, next }: Pick<VersionHealth, 'newest' | 'next'>,
+): string | null =>
   next === null || next === newest
     ? null
     : `${what} ${newest} is offered, but ${next} comes first: upgrades go to the newest patch release, then one minor at a time`
 
-/** `pairs`: the newest offered version of each minor. `warnings`: sentences about versions out of support. */
-export function talosVersions(current: string, kubernetes: string, pairs: readonly SupportedPair[], warnings: readonly string[]): VersionHealth {
-  const problemsOf = (to: string) => talosPathProblems({ from: [current], to, kubernetes: [kubernetes] })
+/**
+ * `pairs`: the newest offered version of each minor. `warnings`: sentences about versions out of
+ * support.
+ */
+export function talosVersions(
+  current: string,
+  kubernetes: string,
+  pairs: readonly SupportedPair[],
+  warnings: readonly string[],
+): VersionHealth {
+  const problemsOf = (to: string) =>
+    talosPathProblems({ from: [current], to, kubernetes: [kubernetes] })
   const found = step(
     current,
     pairs.map((p) => p.talos),
     (to) => problemsOf(to).talos.length === 0,
   )
   const [blocked] = found.next === null ? [] : problemsOf(found.next).kubernetes
-  if (blocked !== undefined) return { current, newest: found.newest, next: null, after: 'kubernetes', reason: `${blocked}: upgrade Kubernetes first` }
-  return { current, ...found, after: null, reason: warnings.find((w) => w.startsWith('Talos')) ?? notDirectly('Talos', found) }
+  if (blocked !== undefined)
+    return {
+      current,
+      newest: found.newest,
+      next: null,
+      after: 'kubernetes',
+      reason: `${blocked}: upgrade Kubernetes first`,
+    }
+  return {
+    current,
+    ...found,
+    after: null,
+    reason: warnings.find((w) => w.startsWith('Talos')) ?? notDirectly('Talos', found),
+  }
 }
 
-export function kubernetesVersionsOf(current: string, talos: string, pairs: readonly SupportedPair[], warnings: readonly string[]): VersionHealth {
+export function kubernetesVersionsOf(
+  current: string,
+  talos: string,
+  pairs: readonly SupportedPair[],
+  warnings: readonly string[],
+): VersionHealth {
   const minor = supportedMinor(talos)
-  const found = step(current, minor === undefined ? [] : kubernetesVersions(minor), (to) => pathProblem({ from: current, to, talos: [talos] }) === null)
+  const found = step(
+    current,
+    minor === undefined ? [] : kubernetesVersions(minor),
+    (to) => pathProblem({ from: current, to, talos: [talos] }) === null,
+  )
   const old = warnings.find((w) => w.startsWith('Kubernetes'))
   const later = newestOf(pairs.map((p) => p.kubernetes))
   const needsTalos = found.next === null && later !== undefined && minorOf(later) > minorOf(current)
@@ -49,6 +99,11 @@ export function kubernetesVersionsOf(current: string, talos: string, pairs: read
     current,
     ...found,
     after: needsTalos ? 'talos' : null,
-    reason: old ?? notDirectly('Kubernetes', found) ?? (needsTalos ? `Kubernetes ${later} needs a newer Talos than ${talos}: upgrade Talos first` : null),
+    reason:
+      old ??
+      notDirectly('Kubernetes', found) ??
+      (needsTalos
+        ? `Kubernetes ${later} needs a newer Talos than ${talos}: upgrade Talos first`
+        : null),
   }
 }

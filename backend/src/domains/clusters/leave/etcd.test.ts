@@ -2,9 +2,20 @@ import { expect, test } from 'vitest'
 import { afterLeaving } from '#contract/clusters/clusters.ts'
 import { canLeaveEtcd, type EtcdMembers } from './etcd.ts'
 
-const etcd = (members: number, ill: readonly number[] = [], learners: readonly number[] = []): EtcdMembers => {
-  const all = Array.from({ length: members }, (_, i) => ({ id: String(i + 1), name: `web-${i + 1}`, learner: learners.includes(i + 1) }))
-  return { members: all, healthy: new Set(all.map((m) => m.name).filter((name) => !ill.includes(Number(name.slice(4))))) }
+const etcd = (
+  members: number,
+  ill: readonly number[] = [],
+  learners: readonly number[] = [],
+): EtcdMembers => {
+  const all = Array.from({ length: members }, (_, i) => ({
+    id: String(i + 1),
+    name: `web-${i + 1}`,
+    learner: learners.includes(i + 1),
+  }))
+  return {
+    members: all,
+    healthy: new Set(all.map((m) => m.name).filter((name) => !ill.includes(Number(name.slice(4))))),
+  }
 }
 
 test('a control plane may leave if the others keep a majority', () => {
@@ -22,11 +33,21 @@ test('a control plane may leave if the others keep a majority', () => {
 test("a control plane whose departure would cost the majority can't leave, and the error gives the numbers", () => {
   expect(canLeaveEtcd(etcd(3, [3]), 'web-1', 'prod')).toEqual({
     ok: false,
-    reason: 'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
+    reason:
+      'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
   })
-  expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('has 4 members and needs 3') })
-  expect(canLeaveEtcd(etcd(2, [2]), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('Bring web-2 back first') })
-  expect(canLeaveEtcd(etcd(1), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('delete the cluster instead') })
+  expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-1', 'prod')).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('has 4 members and needs 3'),
+  })
+  expect(canLeaveEtcd(etcd(2, [2]), 'web-1', 'prod')).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('Bring web-2 back first'),
+  })
+  expect(canLeaveEtcd(etcd(1), 'web-1', 'prod')).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('delete the cluster instead'),
+  })
 })
 
 test('without a majority no member can be removed, not even a dead one', () => {
@@ -37,18 +58,28 @@ test('without a majority no member can be removed, not even a dead one', () => {
   })
 })
 
-test.each([2, 3, 4, 5, 6, 7])('one of %i members may leave if and only if the healthy members are a majority before and after', (count) => {
-  for (let mask = 0; mask < 2 ** count; mask++) {
-    const ill = Array.from({ length: count }, (_, i) => i + 1).filter((i) => mask & (1 << (i - 1)))
-    const healthyStaying = count - 1 - ill.filter((i) => i !== 1).length
-    const healthyNow = count - ill.length
-    const may = healthyStaying * 2 > count - 1 && healthyNow * 2 > count
-    expect({ ill, ok: canLeaveEtcd(etcd(count, ill), 'web-1', 'prod').ok }).toEqual({ ill, ok: may })
-  }
-})
+test.each([2, 3, 4, 5, 6, 7])(
+  'one of %i members may leave if and only if the healthy members are a majority before and after',
+  (count) => {
+    for (let mask = 0; mask < 2 ** count; mask++) {
+      const ill = Array.from({ length: count }, (_, i) => i + 1).filter(
+        (i) => mask & (1 << (i - 1)),
+      )
+      const healthyStaying = count - 1 - ill.filter((i) => i !== 1).length
+      const healthyNow = count - ill.length
+      const may = healthyStaying * 2 > count - 1 && healthyNow * 2 > count
+      expect({ ill, ok: canLeaveEtcd(etcd(count, ill), 'web-1', 'prod').ok }).toEqual({
+        ill,
+        ok: may,
+      })
+    }
+  },
+)
 
 test('removing a member warns if the remaining number of members is unsafe', () => {
   expect(afterLeaving(3)).toBeNull()
-  expect(afterLeaving(2)).toBe('2 control planes remain, an even number: the cluster then tolerates no more failures than with 1')
+  expect(afterLeaving(2)).toBe(
+    '2 control planes remain, an even number: the cluster then tolerates no more failures than with 1',
+  )
   expect(afterLeaving(1)).toContain('down while that server is')
 })

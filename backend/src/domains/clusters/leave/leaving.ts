@@ -1,6 +1,7 @@
 /**
- * Takes a single server out of its cluster (with a reset if it answers, by force if it doesn't), and deletes clusters. Machines are
- * queried before the transaction, and again by the reconciler before a wipe.
+ * Takes a single server out of its cluster (with a reset if it answers, by force if it doesn't),
+ * and deletes clusters. Machines are queried before the transaction, and again by the reconciler
+ * before a wipe.
  */
 import { afterLeaving, canDeleteCluster, type Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
@@ -11,7 +12,16 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import { clusterQueue, type ClusterParts, type CoreParts, lockCluster, memberKey, memberQueue, updateCluster, wakeMembers } from '../parts.ts'
+import {
+  clusterQueue,
+  type ClusterParts,
+  type CoreParts,
+  lockCluster,
+  memberKey,
+  memberQueue,
+  updateCluster,
+  wakeMembers,
+} from '../parts.ts'
 import type { Seen } from '../member/decide-server.ts'
 import { look, unseen } from '../member/look.ts'
 import { deletionSteps, resetSteps } from '../plan.ts'
@@ -31,7 +41,10 @@ const lookMs = 10_000
 function refuse(verdict: Verdict, facts: Pick<ServerFacts, 'operation_id'>): void {
   if (verdict.ok) return
   if (verdict.reason === onlyInCluster) throw new Problem('server_not_in_cluster', verdict.reason)
-  throw new Problem(facts.operation_id === null ? 'transition_refused' : 'operation_running', verdict.reason)
+  throw new Problem(
+    facts.operation_id === null ? 'transition_refused' : 'operation_running',
+    verdict.reason,
+  )
 }
 
 /** Converts a server to the type that the contract's rules expect. */
@@ -47,29 +60,59 @@ async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> 
   return row && present(row)
 }
 
-/** Reads the current state of a member from its machine, within a time limit that suits a request. */
-export async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signal: AbortSignal): Promise<Seen> {
+/**
+ * Reads the current state of a member from its machine, within a time limit that suits a request.
+ */
+export async function lookAt(
+  { servers, secrets }: CoreParts,
+  m: store.MemberRow,
+  signal: AbortSignal,
+): Promise<Seen> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
   try {
-    return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), { expectSecured: true }, limit)
+    return await look(
+      await servers.connection(m.node_id),
+      await secrets.talosAdmin(m.cluster_id),
+      { expectSecured: true },
+      limit,
+    )
   } catch (error) {
-    if (limit.aborted && !signal.aborted) return { kind: 'dark', reason: `did not answer within ${lookMs / 1000} s` }
+    if (limit.aborted && !signal.aborted)
+      return { kind: 'dark', reason: `did not answer within ${lookMs / 1000} s` }
     return unseen(error, signal)
   }
 }
 
 /** @throws Problem if the control planes currently report that etcd can't lose the server */
-async function demandSpare(parts: CoreParts, m: store.MemberRow, cluster: string, signal: AbortSignal): Promise<void> {
-  const refusal = await whyStay(parts, await store.members(parts.db, m.cluster_id), m, cluster, signal)
+async function demandSpare(
+  parts: CoreParts,
+  m: store.MemberRow,
+  cluster: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const refusal = await whyStay(
+    parts,
+    await store.members(parts.db, m.cluster_id),
+    m,
+    cluster,
+    signal,
+  )
   if (refusal !== null) throw new Problem('transition_refused', refusal)
 }
 
-/** Removes an answering server from its cluster. @throws Problem not_found; server_not_in_cluster; operation_running; transition_refused; stale */
+/**
+ * Removes an answering server from its cluster. @throws Problem not_found; server_not_in_cluster;
+ * operation_running; transition_refused; stale
+ */
 export async function resetServer(
   parts: CoreParts,
   caller: Caller,
   nodeId: string,
-  { keepWorkloadDisks, ifMatch, signal = new AbortController().signal }: Asked & { readonly keepWorkloadDisks: boolean },
+  {
+    keepWorkloadDisks,
+    ifMatch,
+    signal = new AbortController().signal,
+  }: Asked & { readonly keepWorkloadDisks: boolean },
 ): Promise<{ operation: Operation }> {
   const { db, clock, servers, operations } = parts
   const [first] = await servers.forPlan(db, [nodeId])
@@ -81,9 +124,13 @@ export async function resetServer(
 
   return inTransaction(db, async (tx) => {
     const row = await store.lock(tx, place.cluster_id)
-    const running = row?.operation_id == null ? undefined : await operations.read(tx, row.operation_id)
+    const running =
+      row?.operation_id == null ? undefined : await operations.read(tx, row.operation_id)
     if (running && !hasEnded(running))
-      throw new Problem('operation_running', `${operationTitle(running)} has not ended: cancel it first, or wait until it ends`)
+      throw new Problem(
+        'operation_running',
+        `${operationTitle(running)} has not ended: cancel it first, or wait until it ends`,
+      )
     const facts = await servers.factsForUpdate(tx, nodeId)
     checkVersion(ifMatch, facts.version)
     refuse(canResetServer(shown(facts), await clusterOf(tx, place.cluster_id)), facts)
@@ -92,12 +139,17 @@ export async function resetServer(
     if (!m) throw new Problem('server_not_in_cluster', onlyInCluster)
     const busy = whyNotNow(members, m, cluster.name)
     if (busy !== null) throw new Problem('operation_running', busy)
-    const staying = members.filter((row) => row.role === 'control_plane' && row.released_at === null && row.node_id !== nodeId)
+    const staying = members.filter(
+      (row) => row.role === 'control_plane' && row.released_at === null && row.node_id !== nodeId,
+    )
     const operation = await operations.create(tx, caller, {
       kind: 'serverReset',
       target: { id: nodeId, name: m.name },
       arguments: { keep_workload_disks: keepWorkloadDisks },
-      steps: resetSteps({ ...m, workload_disks: keepWorkloadDisks ? [] : m.workload_disks }, afterLeaving(staying.length)),
+      steps: resetSteps(
+        { ...m, workload_disks: keepWorkloadDisks ? [] : m.workload_disks },
+        afterLeaving(staying.length),
+      ),
       queue: memberQueue,
       queueKey: memberKey(m.cluster_id, nodeId),
       audit: { after: { cluster: cluster.name, keep_workload_disks: keepWorkloadDisks } },
@@ -137,7 +189,8 @@ export async function forgetServer(
   refuse(canForceRemoveServer(shown(first!), cluster), { operation_id: null })
   // The last contacts failed. Query the server once more.
   const seen = await lookAt(parts, place, signal)
-  if (seen.kind === 'secured' || seen.kind === 'maintenance') throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
+  if (seen.kind === 'secured' || seen.kind === 'maintenance')
+    throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
   await demandSpare(parts, place, cluster.name, signal)
 
   return inTransaction(db, async (tx) => {
@@ -149,10 +202,25 @@ export async function forgetServer(
     if (!m || !now) return null
     refuse(canForceRemoveServer(shown(facts), now), { operation_id: null })
     for (const open of await operations.open(tx, 'server', nodeId))
-      if (!hasEnded(open)) await operations.set(tx, open.id, { status: 'failed', reason: 'The server was removed by force', forGood: true })
+      if (!hasEnded(open))
+        await operations.set(tx, open.id, {
+          status: 'failed',
+          reason: 'The server was removed by force',
+          forGood: true,
+        })
     const at = new Date(clock.now())
-    await store.updateMember(tx, m.cluster_id, nodeId, { wanted: 'released', at: 'done', at_since: at, released_at: at, failed_at: null, failure: null })
-    const operation = await operations.done(tx, caller, 'serverRemove', { id: nodeId, name: m.name })
+    await store.updateMember(tx, m.cluster_id, nodeId, {
+      wanted: 'released',
+      at: 'done',
+      at_since: at,
+      released_at: at,
+      failed_at: null,
+      failure: null,
+    })
+    const operation = await operations.done(tx, caller, 'serverRemove', {
+      id: nodeId,
+      name: m.name,
+    })
     await servers.removeByForce(tx, caller, nodeId)
     await parts.record(tx, caller, {
       action: 'cluster.server_forgotten',
@@ -167,7 +235,8 @@ export async function forgetServer(
 }
 
 /**
- * Deletes a cluster: its servers are wiped and released. With `force` no server is contacted, so none is wiped.
+ * Deletes a cluster: its servers are wiped and released. With `force` no server is contacted, so
+ * none is wiped.
  * @throws Problem not_found; stale; operation_running
  */
 export const deleteCluster = (
@@ -182,9 +251,11 @@ export const deleteCluster = (
     checkVersion(ifMatch, row.version)
     const verdict = canDeleteCluster(row)
     if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
-    const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+    const running =
+      row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
     if (running && !hasEnded(running)) {
-      // A forced deletion may replace a cancel or a deletion that waits for a dead server. Other operations must be cancelled first.
+      // A forced deletion may replace a cancel or a deletion that waits for a dead server. Other
+      // operations must be cancelled first.
       if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
         throw new Problem(
           'operation_running',
@@ -200,10 +271,19 @@ export const deleteCluster = (
     }
     const members = (await store.members(tx, id)).filter((m) => m.released_at === null)
     for (const m of members) {
-      const leaving = m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
+      const leaving =
+        m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
       if (!leaving || hasEnded(leaving)) continue
-      if (!force) throw new Problem('operation_running', `${m.name} is being reset: cancel the reset first, or wait until it ends`)
-      await operations.set(tx, m.operation_id!, { status: 'failed', reason: 'The cluster was deleted by force', forGood: true })
+      if (!force)
+        throw new Problem(
+          'operation_running',
+          `${m.name} is being reset: cancel the reset first, or wait until it ends`,
+        )
+      await operations.set(tx, m.operation_id!, {
+        status: 'failed',
+        reason: 'The cluster was deleted by force',
+        forGood: true,
+      })
     }
     const operation = await operations.create(tx, caller, {
       kind: 'clusterDelete',
@@ -222,7 +302,8 @@ export const deleteCluster = (
       operation_round: 1,
       updated_at: now,
     })
-    // A forced deletion contacts no server, so it has nothing to do for the servers: their step is `done` at once.
+    // A forced deletion contacts no server, so it has nothing to do for the servers: their step is
+    // `done` at once.
     await store.updateMembers(tx, id, {
       wanted: 'released',
       operation_id: null,

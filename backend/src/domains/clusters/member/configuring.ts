@@ -10,45 +10,85 @@ import { Overtaken, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import type { Seen } from './decide-server.ts'
 import { installFailed } from './failure-log.ts'
 import { unseen } from './look.ts'
-import { correct, fail, type MemberTurn, note, orderDeadlineMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
+import {
+  correct,
+  fail,
+  type MemberTurn,
+  note,
+  orderDeadlineMs,
+  reread,
+  demandStillWanted,
+  unsent,
+  waitOrFail,
+} from './run.ts'
 
 /**
- * Sends the configuration on the connection that has just verified the machine's identity. Returns null, or why nothing was sent.
+ * Sends the configuration on the connection that has just verified the machine's identity. Returns
+ * null, or why nothing was sent.
  * @throws TalosError; Overtaken
  */
-async function giveConfiguration(client: TalosClient, turn: MemberTurn, yaml: string, isInstalled: boolean): Promise<string | null> {
+async function giveConfiguration(
+  client: TalosClient,
+  turn: MemberTurn,
+  yaml: string,
+  isInstalled: boolean,
+): Promise<string | null> {
   const { m } = turn
-  // The last check before the installer wipes: a confirmed disk may be gone, or its content may have changed.
+  // The last check before the installer wipes: a confirmed disk may be gone, or its content may
+  // have changed.
   const disks = await readDisks(client)
-  const problem = (isInstalled ? null : installProblem(m, disks)) ?? wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
+  const problem =
+    (isInstalled ? null : installProblem(m, disks)) ??
+    wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   await demandStillWanted(turn)
-  if (problem === null) await client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: orderDeadlineMs })
+  if (problem === null)
+    await client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: orderDeadlineMs })
   return problem
 }
 
-/** Marks the server as failed if it refuses the configuration permanently. Other errors are retried after the server's state was read again. */
+/**
+ * Marks the server as failed if it refuses the configuration permanently. Other errors are retried
+ * after the server's state was read again.
+ */
 async function refusedConfiguration(turn: MemberTurn, error: unknown): Promise<Outcome> {
   const { job, m } = turn
-  if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented'))
+  if (
+    error instanceof TalosError &&
+    (error.kind === 'invalid_argument' || error.kind === 'unimplemented')
+  )
     return fail(turn, 'apply', `${m.name} refused its configuration: ${error.message}`)
   const seen = unseen(error, job.signal)
   if (seen.kind === 'stranger') return fail(turn, 'apply', seen.reason)
-  // `permission_denied`: the machine has a complete configuration, so only an admin may apply another one, even if its maintenance API still answers.
+  // `permission_denied`: the machine has a complete configuration, so only an admin may apply
+  // another one, even if its maintenance API still answers.
   const has = error instanceof TalosError && error.kind === 'permission_denied'
-  const reason = has ? `${m.name} has received a configuration already and is about to apply it` : `${m.name} did not confirm its configuration: ${seen.reason}`
+  const reason = has
+    ? `${m.name} has received a configuration already and is about to apply it`
+    : `${m.name} did not confirm its configuration: ${seen.reason}`
   const act = waitOrFail(turn, 'apply', reason)
   if (act.act === 'fail') return fail(turn, 'apply', act.reason)
   await note(turn, 'apply', waiting(reason))
   return { againMs: Math.max(1_000, pollMs(job.elapsedMs(m.at_since))) }
 }
 
-/** Sends the server its newest configuration. `why`: why the installation is repeated; null for the first installation. */
-export async function configure(turn: MemberTurn, seen: Seen, why: string | null): Promise<Outcome | 'again'> {
+/**
+ * Sends the server its newest configuration. `why`: why the installation is repeated; null for the
+ * first installation.
+ */
+export async function configure(
+  turn: MemberTurn,
+  seen: Seen,
+  why: string | null,
+): Promise<Outcome | 'again'> {
   const { parts, job, state, m } = turn
   const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
   const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
-  const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none' && seen.installation.state !== 'wiped'
-  // The intent is written before sending, because the server may get the cluster's secrets even if the call fails.
+  const wasInstalled =
+    seen.kind === 'maintenance' &&
+    seen.installation.state !== 'none' &&
+    seen.installation.state !== 'wiped'
+  // The intent is written before sending, because the server may get the cluster's secrets even if
+  // the call fails.
   const intent = {
     send_intent_at: new Date(job.now()),
     sent_at: null,
@@ -59,7 +99,8 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
     was_installed: m.was_installed ?? wasInstalled,
   }
   const isNoted = await note(turn, 'apply', running(why), intent, async (tx) => {
-    // The server accepted an earlier configuration, so the installation with that configuration has failed.
+    // The server accepted an earlier configuration, so the installation with that configuration has
+    // failed.
     if (m.sent_at !== null) await parts.record(tx, system, installFailed(m, state.row.name))
   })
   if (!isNoted) return 'again'
@@ -67,7 +108,10 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
     const connection = await parts.servers.connection(m.node_id)
     const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
     const problem = await job.effect(`apply/${m.node_id}`, () =>
-      connection.maintenance((client) => giveConfiguration(client, turn, yaml, wasInstalled), options),
+      connection.maintenance(
+        (client) => giveConfiguration(client, turn, yaml, wasInstalled),
+        options,
+      ),
     )
     if (problem !== null) {
       await unsent(turn)
@@ -78,6 +122,10 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
     await correct(turn, { send_intent_at: new Date(job.now()) })
     return refusedConfiguration(await reread(turn), error)
   }
-  await note(await reread(turn), 'install', running(why), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
+  await note(await reread(turn), 'install', running(why), {
+    sent_at: new Date(job.now()),
+    stage: 'maintenance',
+    seen_at: new Date(job.now()),
+  })
   return { againMs: pollMs(0) }
 }

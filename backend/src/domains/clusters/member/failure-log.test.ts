@@ -4,7 +4,13 @@ import type { MemberRow } from '../store.ts'
 
 const now = Date.parse('2026-11-20T10:00:00Z')
 const at = (ms: number) => new Date(now + ms)
-const nothing = { trouble: null, log: [], isInstallSkipped: false, isTroubleOver: false, installation: null }
+const nothing = {
+  trouble: null,
+  log: [],
+  isInstallSkipped: false,
+  isTroubleOver: false,
+  installation: null,
+}
 const lines = ['[talos] task install (1/1): failed: input/output error']
 
 test('the log of a failing boot is stored as soon as it shows a problem, and again for each later attempt', () => {
@@ -17,29 +23,65 @@ test('the log of a failing boot is stored as soon as it shows a problem, and aga
   })
   // The log is read several times a second, but written less often.
   const known = { trouble: 'input/output error', failure_log_at: at(-500), sends: 2 }
-  expect(troubleOf(known, { ...nothing, trouble: 'input/output error', log: lines }, now)).toEqual({})
-  expect(troubleOf({ ...known, failure_log_at: at(-2_000) }, { ...nothing, trouble: null, log: ['starting', ...lines] }, now)).toEqual({
+  expect(troubleOf(known, { ...nothing, trouble: 'input/output error', log: lines }, now)).toEqual(
+    {},
+  )
+  expect(
+    troubleOf(
+      { ...known, failure_log_at: at(-2_000) },
+      { ...nothing, trouble: null, log: ['starting', ...lines] },
+      now,
+    ),
+  ).toEqual({
     failure_log: `starting\n${lines[0]}`,
     failure_log_at: at(0),
   })
-  expect(troubleOf(known, { ...nothing, trouble: 'no space left', log: lines }, now)).toMatchObject({ trouble: 'no space left', failure_log_at: at(0) })
+  expect(troubleOf(known, { ...nothing, trouble: 'no space left', log: lines }, now)).toMatchObject(
+    { trouble: 'no space left', failure_log_at: at(0) },
+  )
   // The next attempt fails too and has no reason yet.
-  const told = { trouble: 'task "upgrade" failed: exit code 1: no space left', failure_log_at: at(-500), sends: 2 }
-  expect(troubleOf(told, { ...nothing, trouble: 'task "upgrade" failed: exit code 1', log: lines }, now)).toEqual({})
+  const told = {
+    trouble: 'task "upgrade" failed: exit code 1: no space left',
+    failure_log_at: at(-500),
+    sends: 2,
+  }
+  expect(
+    troubleOf(told, { ...nothing, trouble: 'task "upgrade" failed: exit code 1', log: lines }, now),
+  ).toEqual({})
 })
 
 test('the cause of a failed installation is replaced neither by the boot without an installation that follows, nor by a restart', () => {
-  const known = { trouble: 'failed to install grub: exit status 1', failure_log_at: at(-9_000), sends: 2 }
-  const skipped = { ...nothing, trouble: 'kubelet: context canceled', log: lines, isInstallSkipped: true }
-  for (const installation of [null, { state: 'wiped', disk: 'sda' } as const]) expect(troubleOf(known, { ...skipped, installation }, now)).toEqual({})
+  const known = {
+    trouble: 'failed to install grub: exit status 1',
+    failure_log_at: at(-9_000),
+    sends: 2,
+  }
+  const skipped = {
+    ...nothing,
+    trouble: 'kubelet: context canceled',
+    log: lines,
+    isInstallSkipped: true,
+  }
+  for (const installation of [null, { state: 'wiped', disk: 'sda' } as const])
+    expect(troubleOf(known, { ...skipped, installation }, now)).toEqual({})
   // A boot from the disk skips the installation too, and then fails for another reason.
-  expect(troubleOf(known, { ...skipped, installation: { state: 'whole', disk: 'sda' } }, now)).toMatchObject({ trouble: 'kubelet: context canceled' })
+  expect(
+    troubleOf(known, { ...skipped, installation: { state: 'whole', disk: 'sda' } }, now),
+  ).toMatchObject({ trouble: 'kubelet: context canceled' })
 })
 
 test('a failure that is over is forgotten', () => {
-  const known = { trouble: 'failed to pull image "x": not found', failure_log_at: at(-9_000), sends: 1 }
-  expect(troubleOf(known, { ...nothing, log: lines, isTroubleOver: true }, now)).toEqual({ trouble: null })
-  expect(troubleOf({ ...known, trouble: null }, { ...nothing, isTroubleOver: true }, now)).toEqual({})
+  const known = {
+    trouble: 'failed to pull image "x": not found',
+    failure_log_at: at(-9_000),
+    sends: 1,
+  }
+  expect(troubleOf(known, { ...nothing, log: lines, isTroubleOver: true }, now)).toEqual({
+    trouble: null,
+  })
+  expect(troubleOf({ ...known, trouble: null }, { ...nothing, isTroubleOver: true }, now)).toEqual(
+    {},
+  )
 })
 
 test('the stored log is short and contains no join token', () => {
@@ -51,5 +93,12 @@ test('the stored log is short and contains no join token', () => {
   )
   expect(failure_log!.length).toBeLessThanOrEqual(8_000)
   expect(failure_log).toMatch(/join\/…$/)
-  expect(failureAnswer({ failure: null, trouble: null, failure_log: null, failure_log_at: null } as MemberRow)).toEqual({ reason: null, log: null })
+  expect(
+    failureAnswer({
+      failure: null,
+      trouble: null,
+      failure_log: null,
+      failure_log_at: null,
+    } as MemberRow),
+  ).toEqual({ reason: null, log: null })
 })

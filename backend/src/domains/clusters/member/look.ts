@@ -1,4 +1,7 @@
-/** Looks at a server: queries its current state and changes nothing. Each query adds lines to the machine's log, so unneeded queries are avoided. */
+/**
+ * Looks at a server: queries its current state and changes nothing. Each query adds lines to the
+ * machine's log, so unneeded queries are avoided.
+ */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
@@ -22,21 +25,35 @@ interface Asked {
   /** The phase of a restart, and when it was seen first. */
   readonly restart: { readonly phase: string; readonly since: number } | null
 }
-/** The last query of each joining server's log: attempt, stage, time and what it showed. Keyed by queue key. In memory only. */
+/**
+ * The last query of each joining server's log: attempt, stage, time and what it showed. Keyed by
+ * queue key. In memory only.
+ */
 export type AskedTroubles = Map<string, Asked>
 
-/** Age of an installation, in ms, after which the server's log is queried for a failure. After a failed attempt the log is queried at once. */
+/**
+ * Age of an installation, in ms, after which the server's log is queried for a failure. After a
+ * failed attempt the log is queried at once.
+ */
 const troubleAfterMs = 5_000
-/** Intervals of further queries, in ms: longer if a failure is known already. At a new stage the log is queried at once. */
+/**
+ * Intervals of further queries, in ms: longer if a failure is known already. At a new stage the log
+ * is queried at once.
+ */
 const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 
 /**
- * Admin credentials that the server accepts. A server that was silent when the authority of the Talos API was rotated, and is leaving the cluster, accepts only
- * those of a former authority.
+ * Admin credentials that the server accepts. A server that was silent when the authority of the
+ * Talos API was rotated, and is leaving the cluster, accepts only those of a former authority.
  */
-export async function adminOf({ parts: { servers, secrets }, job, m }: Pick<MemberTurn, 'parts' | 'job' | 'm'>): Promise<Credentials | null> {
+export async function adminOf({
+  parts: { servers, secrets },
+  job,
+  m,
+}: Pick<MemberTurn, 'parts' | 'job' | 'm'>): Promise<Credentials | null> {
   const admin = await secrets.talosAdmin(m.cluster_id)
-  const former = m.wanted === 'released' && admin !== null ? await secrets.formerTalosAdmins(m.cluster_id) : []
+  const former =
+    m.wanted === 'released' && admin !== null ? await secrets.formerTalosAdmins(m.cluster_id) : []
   if (former.length === 0) return admin
   const connection = await servers.connection(m.node_id)
   for (const credentials of [admin!, ...former]) {
@@ -44,7 +61,8 @@ export async function adminOf({ parts: { servers, secrets }, job, m }: Pick<Memb
       await connection.secure(credentials, machineStatus, { signal: job.signal })
       return credentials
     } catch (error) {
-      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+        throw error
       if (!(error instanceof TalosError && error.kind === 'certificate')) return admin
     }
   }
@@ -55,30 +73,57 @@ export async function adminOf({ parts: { servers, secrets }, job, m }: Pick<Memb
 export async function lookAt(turn: MemberTurn, asked: AskedTroubles): Promise<Seen> {
   const { parts, job, m } = turn
   try {
-    // If true, the log is queried at once at each new stage: Talos restarts within seconds after a failure, and the restart clears the log.
-    const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
+    // If true, the log is queried at once at each new stage: Talos restarts within seconds after a
+    // failure, and the restart clears the log.
+    const isSlow =
+      m.at === 'boot' ||
+      (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
     const isJoining = m.wanted === 'joined' && m.secured_at === null
     const before = asked.get(job.key)
     const last = before?.sends === m.sends ? before : undefined
     const askTrouble = (stage: string) => {
       if (!isJoining) return false
       if (last?.stage !== stage) return isSlow || stage === 'rebooting'
-      return job.now() - last.at >= (last.trouble.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
+      return (
+        job.now() - last.at >=
+        (last.trouble.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
+      )
     }
-    const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining, askPulls: m.wanted === 'joined' }
-    const seen = await look(await parts.servers.connection(m.node_id), await adminOf(turn), expected, job.signal)
+    const expected = {
+      expectSecured: m.send_intent_at !== null,
+      askTrouble,
+      askInstallation: isJoining,
+      askPulls: m.wanted === 'joined',
+    }
+    const seen = await look(
+      await parts.servers.connection(m.node_id),
+      await adminOf(turn),
+      expected,
+      job.signal,
+    )
     if (!isJoining) asked.delete(job.key)
     if (seen.kind !== 'secured' || !isJoining) return seen
     const now = job.now()
-    const lasting = (restart: Asked['restart']): Secured['restart'] => restart && { phase: restart.phase, ms: now - restart.since }
-    if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.trouble, restart: lasting(last.restart) } : seen
+    const lasting = (restart: Asked['restart']): Secured['restart'] =>
+      restart && { phase: restart.phase, ms: now - restart.since }
+    if (!seen.askedTrouble)
+      return last?.stage === seen.stage
+        ? { ...seen, ...last.trouble, restart: lasting(last.restart) }
+        : seen
     const { restart: shown, ...found } = seen
-    const trouble = { trouble: found.trouble, isInstallSkipped: found.isInstallSkipped, last: found.last }
-    const isSame = last?.stage === found.stage && last.restart !== null && last.restart.phase === shown?.phase
+    const trouble = {
+      trouble: found.trouble,
+      isInstallSkipped: found.isInstallSkipped,
+      last: found.last,
+    }
+    const isSame =
+      last?.stage === found.stage && last.restart !== null && last.restart.phase === shown?.phase
     const restart = isSame ? last.restart : shown && { phase: shown.phase, since: now }
     asked.set(job.key, { sends: m.sends, stage: found.stage, at: now, trouble, restart })
     // The first attempt has had no other failure than one of this boot.
-    const isTroubleOver = found.trouble === null && (m.sends === 1 || (last !== undefined && last.trouble.trouble !== null))
+    const isTroubleOver =
+      found.trouble === null &&
+      (m.sends === 1 || (last !== undefined && last.trouble.trouble !== null))
     return { ...found, restart: lasting(restart), isTroubleOver }
   } catch (error) {
     return unseen(error, job.signal)
@@ -90,44 +135,71 @@ interface Expected {
   readonly expectSecured: boolean
   /** Whether to query the log for a failure, at a given Talos stage. */
   readonly askTrouble?: (stage: string) => boolean
-  /** Whether to query what is installed on the disk. Needed until the server is seen to boot from its disk. */
+  /**
+   * Whether to query what is installed on the disk. Needed until the server is seen to boot from
+   * its disk.
+   */
   readonly askInstallation?: boolean
   /** Whether to query what a service pulls that is being prepared. */
   readonly askPulls?: boolean
 }
 
 /** @throws only if the caller's signal is aborted */
-export async function look(connection: ServerConnection, credentials: Credentials | null, expected: Expected, signal: AbortSignal): Promise<Seen> {
+export async function look(
+  connection: ServerConnection,
+  credentials: Credentials | null,
+  expected: Expected,
+  signal: AbortSignal,
+): Promise<Seen> {
   try {
     if (expected.expectSecured && credentials) {
       const seen = await lookSecured(connection, credentials, expected, signal)
       if (seen.kind !== 'foreign') return seen
-      // The certificate isn't the cluster's: the server is in maintenance or belongs to somebody else.
-      return (await connection.presence({ signal })) === 'maintenance' ? await lookInMaintenance(connection, signal) : seen
+      // The certificate isn't the cluster's: the server is in maintenance or belongs to somebody
+      // else.
+      return (await connection.presence({ signal })) === 'maintenance'
+        ? await lookInMaintenance(connection, signal)
+        : seen
     }
-    if ((await connection.presence({ signal })) === 'maintenance') return await lookInMaintenance(connection, signal)
-    return credentials ? await lookSecured(connection, credentials, expected, signal) : { kind: 'foreign', reason: 'it asks for a client certificate' }
+    if ((await connection.presence({ signal })) === 'maintenance')
+      return await lookInMaintenance(connection, signal)
+    return credentials
+      ? await lookSecured(connection, credentials, expected, signal)
+      : { kind: 'foreign', reason: 'it asks for a client certificate' }
   } catch (error) {
     return unseen(error, signal)
   }
 }
 
-async function lookSecured(connection: ServerConnection, credentials: Credentials, expected: Expected, signal: AbortSignal): Promise<Seen> {
+async function lookSecured(
+  connection: ServerConnection,
+  credentials: Credentials,
+  expected: Expected,
+  signal: AbortSignal,
+): Promise<Seen> {
   try {
     return await connection.secure(
       credentials,
       async (client) => {
         const machine = await machineStatus(client)
-        // Every call adds three lines to the machine's log, so services are queried only when they matter.
+        // Every call adds three lines to the machine's log, so services are queried only when they
+        // matter.
         const isUp = machine.stage === 'booting' || machine.stage === 'running'
         const services = isUp ? await client.services() : []
         const described = services.map(async (s) => {
           const pull = expected.askPulls === true ? await readPull(client, s) : null
-          return [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '', pull }] as const
+          return [
+            s.id,
+            { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '', pull },
+          ] as const
         })
         const byId = await Promise.all(described)
-        const trouble = machine.stage !== 'running' && expected.askTrouble?.(machine.stage) ? await readTrouble(client) : null
-        const installation = isUp && expected.askInstallation ? await readInstallation(client) : null
+        const trouble =
+          machine.stage !== 'running' && expected.askTrouble?.(machine.stage)
+            ? await readTrouble(client)
+            : null
+        const installation =
+          isUp && expected.askInstallation ? await readInstallation(client) : null
         return {
           kind: 'secured',
           ...machine,
@@ -145,7 +217,8 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
       { signal },
     )
   } catch (error) {
-    if (error instanceof TalosError && error.kind === 'certificate') return { kind: 'foreign', reason: error.message }
+    if (error instanceof TalosError && error.kind === 'certificate')
+      return { kind: 'foreign', reason: error.message }
     return unseen(error, signal)
   }
 }
@@ -153,23 +226,41 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
 const lookInMaintenance = (connection: ServerConnection, signal: AbortSignal): Promise<Seen> =>
   connection.maintenance(
     async (client) => {
-      const [machine, installation] = await Promise.all([machineStatus(client), readInstallation(client)])
+      const [machine, installation] = await Promise.all([
+        machineStatus(client),
+        readInstallation(client),
+      ])
       return { kind: 'maintenance', stage: machine.stage, installation }
     },
     { signal },
   )
 
-async function machineStatus(client: TalosClient): Promise<{ stage: string; unmet: UnmetCondition[] }> {
+async function machineStatus(
+  client: TalosClient,
+): Promise<{ stage: string; unmet: UnmetCondition[] }> {
   const status = (await client.get(resources.machineStatus, 'machine'))?.spec
-  if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
+  if (status === undefined)
+    throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   return { stage: stageOf(status.stage), unmet: unmetOf(status.status?.unmetConditions ?? []) }
 }
 
-/** Converts an error to an observation of the server. Throws if this program has aborted the query, because an abort says nothing about the server. */
-export function unseen(error: unknown, signal: AbortSignal): Extract<Seen, { kind: 'dark' | 'stranger' }> {
+/**
+ * Converts an error to an observation of the server. Throws if this program has aborted the query,
+ * because an abort says nothing about the server.
+ */
+export function unseen(
+  error: unknown,
+  signal: AbortSignal,
+): Extract<Seen, { kind: 'dark' | 'stranger' }> {
   if (signal.aborted) throw signal.reason
-  if (error instanceof Problem && error.code === 'identity_changed') return { kind: 'stranger', reason: error.message }
+  if (error instanceof Problem && error.code === 'identity_changed')
+    return { kind: 'stranger', reason: error.message }
   if (error instanceof Problem) return { kind: 'dark', reason: error.message }
-  if (error instanceof TalosError) return { kind: 'dark', reason: error.message, answers: error.kind === 'clock' || error.kind === 'refused' }
+  if (error instanceof TalosError)
+    return {
+      kind: 'dark',
+      reason: error.message,
+      answers: error.kind === 'clock' || error.kind === 'refused',
+    }
   throw error
 }

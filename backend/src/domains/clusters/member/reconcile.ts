@@ -1,6 +1,8 @@
 /**
- * Brings a server into its cluster or out of it. Level-triggered: each run reads the wanted state, queries the server, does one thing that is safe to
- * repeat, and records the result. Each server is scheduled separately, so servers wait for each other only if the sequence of the operation requires it.
+ * Brings a server into its cluster or out of it. Level-triggered: each run reads the wanted state,
+ * queries the server, does one thing that is safe to repeat, and records the result. Each server is
+ * scheduled separately, so servers wait for each other only if the sequence of the operation
+ * requires it.
  */
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
@@ -19,7 +21,10 @@ import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
 import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 
-/** Interval of queries, in ms, while a server joins Kubernetes. These queries only find problems: Kubernetes reports when the server is Ready. */
+/**
+ * Interval of queries, in ms, while a server joins Kubernetes. These queries only find problems:
+ * Kubernetes reports when the server is Ready.
+ */
 const joiningMs = 3_000
 
 export function memberReconciler(parts: ClusterParts): Reconciler {
@@ -37,7 +42,11 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     return release(turn)
   }
 
-  const perform = async (turn: MemberTurn, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
+  const perform = async (
+    turn: MemberTurn,
+    act: ServerAct,
+    seen: Seen | null,
+  ): Promise<Outcome | 'again'> => {
     const { job, state, m } = turn
     const change = seen ? sighting(m, seen, job.now()) : {}
     switch (act.act) {
@@ -50,10 +59,16 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
       case 'mend':
         return mend(turn, act, mends)
       case 'reset': {
-        // In a creation nothing depends on a replaced server. In a ready cluster a server that was removed by force may still be a member of etcd.
-        const isAlone = m.operation_id !== null || (state.row.wanted === 'ready' && state.row.ready_at !== null)
-        const refusal = isAlone ? await whyStay(parts, state.members, m, state.row.name, job.signal) : null
-        return refusal === null ? reset(turn, act.graceful) : perform(turn, waitOrFail(turn, 'reset', refusal), seen)
+        // In a creation nothing depends on a replaced server. In a ready cluster a server that was
+        // removed by force may still be a member of etcd.
+        const isAlone =
+          m.operation_id !== null || (state.row.wanted === 'ready' && state.row.ready_at !== null)
+        const refusal = isAlone
+          ? await whyStay(parts, state.members, m, state.row.name, job.signal)
+          : null
+        return refusal === null
+          ? reset(turn, act.graceful)
+          : perform(turn, waitOrFail(turn, 'reset', refusal), seen)
       }
       case 'note-wiped':
         await note(turn, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })
@@ -64,13 +79,26 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
         return release(turn)
       case 'fail': {
         const credentials = seen?.kind === 'secured' ? await adminOf(turn) : null
-        const log = credentials === null ? {} : await lastLines(await parts.servers.connection(m.node_id), credentials, job.now(), job.signal)
+        const log =
+          credentials === null
+            ? {}
+            : await lastLines(
+                await parts.servers.connection(m.node_id),
+                credentials,
+                job.now(),
+                job.signal,
+              )
         return fail(turn, act.at, act.reason, { ...change, ...log }, seen)
       }
       case 'wait':
         await note(turn, act.at, waiting(act.reason), change)
         if (act.at === 'join') return { againMs: joiningMs }
-        return { againMs: seen || m.wiped_at !== null ? pollMs(act.at === m.at ? job.elapsedMs(m.at_since) : 0) : idleMs }
+        return {
+          againMs:
+            seen || m.wiped_at !== null
+              ? pollMs(act.at === m.at ? job.elapsedMs(m.at_since) : 0)
+              : idleMs,
+        }
       default:
         return undefined
     }
@@ -85,9 +113,14 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     const request = await followRequests(turn)
     if (request !== 'go-on') return request === 'again' ? 'again' : undefined
     const around = aroundOf(state, m, job)
-    const blind = decideBlind(m, around, (await store.newestConfig(parts.db, clusterId, nodeId)) !== undefined)
+    const blind = decideBlind(
+      m,
+      around,
+      (await store.newestConfig(parts.db, clusterId, nodeId)) !== undefined,
+    )
     if (blind) return perform(turn, blind, null)
-    // The server has joined: from now on the cluster's reconciler watches Kubernetes, and the contact loop of the servers domain watches the machine.
+    // The server has joined: from now on the cluster's reconciler watches Kubernetes, and the
+    // contact loop of the servers domain watches the machine.
     if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
     const seen = await lookAt(turn, asked)
     return perform(turn, decideServer(m, around, seen), seen)

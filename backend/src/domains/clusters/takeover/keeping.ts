@@ -1,5 +1,13 @@
-/** What a takeover keeps of the objects that it finds in the cluster's Kubernetes, and what it replaces because a user has named it. */
-import { type ExistingObject, type KeptObject, objectWords, type ReplaceableObject } from '#contract/clusters/existing.ts'
+/**
+ * What a takeover keeps of the objects that it finds in the cluster's Kubernetes, and what it
+ * replaces because a user has named it.
+ */
+import {
+  type ExistingObject,
+  type KeptObject,
+  objectWords,
+  type ReplaceableObject,
+} from '#contract/clusters/existing.ts'
 import type { Takeover } from '#contract/clusters/takeover.ts'
 import type { Db } from '../../../db/db.ts'
 import { bindsOperators, type Existing, keyAddress, markOf, roleOf } from '../existing.ts'
@@ -11,15 +19,24 @@ import { invalid } from './proof-files.ts'
 const keyName = 'Secret kube-system/steelyard-cluster-key'
 const bindingName = 'ClusterRoleBinding steelyard-operators'
 
-/** The objects that the takeover would write and that others have made. A binding that gives the operators the same access is left as it is. */
+/**
+ * The objects that the takeover would write and that others have made. A binding that gives the
+ * operators the same access is left as it is.
+ */
 const standing = ({ key, binding }: Existing) =>
   [
     { object: 'cluster_key' as const, found: key },
-    { object: 'operator_binding' as const, found: binding !== null && !bindsOperators(binding) ? binding : null },
+    {
+      object: 'operator_binding' as const,
+      found: binding !== null && !bindsOperators(binding) ? binding : null,
+    },
   ].filter(({ found }) => found !== null)
 
 export function addedSentence({ key, binding }: Existing): string {
-  const added = [...(key === null ? [`the ${keyName}`] : []), ...(binding === null ? ['the role binding of its operators'] : [])]
+  const added = [
+    ...(key === null ? [`the ${keyName}`] : []),
+    ...(binding === null ? ['the role binding of its operators'] : []),
+  ]
   return added.length === 0
     ? 'Nothing is sent to its machines, and nothing is added to its Kubernetes.'
     : `Nothing is sent to its machines. In its Kubernetes, Steelyard adds ${listed(added)}.`
@@ -29,7 +46,8 @@ export function addedSentence({ key, binding }: Existing): string {
 async function ownerOf(db: Db, address: string | null): Promise<string> {
   if (address === null) return 'Its address cannot be read, so it is not known whose it is.'
   const own = await store.clusterOfKey(db, address)
-  if (own === undefined) return `Its address is ${address}. This Steelyard does not know it: it belongs to another Steelyard.`
+  if (own === undefined)
+    return `Its address is ${address}. This Steelyard does not know it: it belongs to another Steelyard.`
   return `Its address is ${address}. This Steelyard made it for the cluster ${own.name}${own.deleted_at === null ? '' : ', which was removed'}.`
 }
 
@@ -47,7 +65,10 @@ const tokensAs = (ids: readonly string[], message: string): ExistingObject[] =>
       ]
 
 /** The existing objects as the preview shows them. */
-export async function describeExisting(db: Db, { existing, bundle }: Survey): Promise<ExistingObject[]> {
+export async function describeExisting(
+  db: Db,
+  { existing, bundle }: Survey,
+): Promise<ExistingObject[]> {
   const { key, binding, tokens } = existing
   const ownToken = bundle.secrets.bootstrapToken.split('.', 1)[0]
   return [
@@ -84,7 +105,10 @@ export async function describeExisting(db: Db, { existing, bundle }: Survey): Pr
   ]
 }
 
-/** @throws Problem `invalid` unless everything that is replaced exists and the cluster's name confirms it */
+/**
+ * @throws Problem `invalid` unless everything that is replaced exists and the cluster's name
+ * confirms it
+ */
 export function demandConfirmed(
   { name, existing }: Takeover,
   { replace, confirm }: { replace: readonly ReplaceableObject[]; confirm?: string | undefined },
@@ -93,10 +117,16 @@ export function demandConfirmed(
     if (!existing.some((one) => one.object === object && one.replaceable))
       throw invalid('replace', `The cluster has no ${objectWords[object]} that would be replaced`)
   if (replace.length > 0 && confirm !== name)
-    throw invalid('confirm', `Enter the name of the cluster, ${name}, to confirm that its ${listed(replace.map((object) => objectWords[object]))} is replaced`)
+    throw invalid(
+      'confirm',
+      `Enter the name of the cluster, ${name}, to confirm that its ${listed(replace.map((object) => objectWords[object]))} is replaced`,
+    )
 }
 
-/** Divides the objects of others into those that are kept, and those that are replaced, with their marks. */
+/**
+ * Divides the objects of others into those that are kept, and those that are replaced, with their
+ * marks.
+ */
 export function choose(existing: Existing, replace: readonly ReplaceableObject[]) {
   const kept: KeptObject[] = []
   const replaces: Partial<Record<ReplaceableObject, string>> = {}

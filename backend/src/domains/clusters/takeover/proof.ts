@@ -9,14 +9,31 @@ export type Proof = Awaited<ReturnType<typeof readProof>>
 const lifetimeMs = 3_600_000
 
 /**
- * Parses the files. Returns `bundle` (null without a secrets file; the secrets are then read from a control plane), `credentials` and `endpoints` for Talos,
- * and `kubernetesCa` (the kubeconfig's authority as PEM, or null). @throws Problem `invalid` with the field
+ * Parses the files. Returns `bundle` (null without a secrets file; the secrets are then read from a
+ * control plane), `credentials` and `endpoints` for Talos, and `kubernetesCa` (the kubeconfig's
+ * authority as PEM, or null). @throws Problem `invalid` with the field
  */
-export async function readProof(read: Reader, who: For, { secrets, talosconfig, kubeconfig }: Handed, now: Date) {
-  const { bundle, access, kubernetesCa } = await read(who, 'proof', { secrets, talosconfig, kubeconfig })
+export async function readProof(
+  read: Reader,
+  who: For,
+  { secrets, talosconfig, kubeconfig }: Handed,
+  now: Date,
+) {
+  const { bundle, access, kubernetesCa } = await read(who, 'proof', {
+    secrets,
+    talosconfig,
+    kubeconfig,
+  })
   if (bundle !== null) {
-    const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs, now }).catch(() => {
-      throw invalid('secrets', 'Secrets: the key of the Talos certificate authority (certs.os) does not match the certificate')
+    const credentials = await mintTalosClient(bundle, {
+      roles: ['os:admin'],
+      lifetimeMs,
+      now,
+    }).catch(() => {
+      throw invalid(
+        'secrets',
+        'Secrets: the key of the Talos certificate authority (certs.os) does not match the certificate',
+      )
     })
     return { bundle, credentials, endpoints: [], kubernetesCa }
   }
@@ -24,9 +41,12 @@ export async function readProof(read: Reader, who: For, { secrets, talosconfig, 
   return { bundle: null, credentials: { ca, crt, key }, endpoints, kubernetesCa }
 }
 
-const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
+const encryptionKeys = ({ secrets }: SecretsBundle): string =>
+  `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
 
-/** Names of the secrets that differ between two bundles; empty if nothing was changed or rotated. */
+/**
+ * Names of the secrets that differ between two bundles; empty if nothing was changed or rotated.
+ */
 export function differences(one: SecretsBundle, other: SecretsBundle): string[] {
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
   const pairs: [string, string, string][] = [
@@ -39,7 +59,11 @@ export function differences(one: SecretsBundle, other: SecretsBundle): string[] 
     ["Kubernetes' authority", one.certs.k8s.crt, other.certs.k8s.crt],
     ["etcd's authority", one.certs.etcd.crt, other.certs.etcd.crt],
     ["the aggregator's authority", one.certs.k8sAggregator.crt, other.certs.k8sAggregator.crt],
-    ['the key of service accounts', one.certs.k8sServiceAccount.key, other.certs.k8sServiceAccount.key],
+    [
+      'the key of service accounts',
+      one.certs.k8sServiceAccount.key,
+      other.certs.k8sServiceAccount.key,
+    ],
   ]
   return pairs.filter(([, a, b]) => pem(a) !== pem(b)).map(([name]) => name)
 }

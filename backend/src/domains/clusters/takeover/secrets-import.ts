@@ -1,4 +1,7 @@
-/** Imports the new secrets of a cluster after others have changed its authorities: checks the secrets against the machines, then stores them. */
+/**
+ * Imports the new secrets of a cluster after others have changed its authorities: checks the
+ * secrets against the machines, then stores them.
+ */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
@@ -32,16 +35,21 @@ export async function importSecrets(
   const kept = outside(parts)
   const row = await demandCluster(db, clusterId)
   const before = await secrets.bundle(db, clusterId)
-  if (before === null || row.ready_at === null || row.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is not ready yet`)
-  const operation = row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
-  if (operation && !hasEnded(operation)) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+  if (before === null || row.ready_at === null || row.wanted !== 'ready')
+    throw new Problem('cluster_not_ready', `${row.name} is not ready yet`)
+  const operation =
+    row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
+  if (operation && !hasEnded(operation))
+    throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
   const proof = await readProof(parts.read, { caller }, handed, new Date(clock.now()))
   const members = (await store.members(db, clusterId)).filter(store.isWanted)
   const facts = await factsOf(parts, db, members)
   const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
   const signal = AbortSignal.timeout(wholeMs)
 
-  const controlPlanes = members.filter((m) => m.role === 'control_plane').map((m) => addressOf(m.node_id))
+  const controlPlanes = members
+    .filter((m) => m.role === 'control_plane')
+    .map((m) => addressOf(m.node_id))
   const first = await firstAnswer(parts, controlPlanes, proof, signal)
   const bundle = await demandSameCluster(parts, proof, first.told, first.address)
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
@@ -50,13 +58,27 @@ export async function importSecrets(
     throw new Problem('invalid', sentence, { [field]: sentence })
   }
 
-  // Later drift is judged against these configurations. A machine that doesn't answer now shows drift later, until the secrets are imported again.
-  const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })
+  // Later drift is judged against these configurations. A machine that doesn't answer now shows
+  // drift later, until the secrets are imported again.
+  const credentials = await mintTalosClient(bundle, {
+    roles: ['os:admin'],
+    lifetimeMs: ownLifetimeMs,
+    now: new Date(clock.now()),
+  })
   const found = new Map<string, Found>()
   await Promise.all(
     members.map(async (m) => {
       try {
-        found.set(m.node_id, await askAt(parts, addressOf(m.node_id), { bundle: bundle, credentials }, readFound, signal))
+        found.set(
+          m.node_id,
+          await askAt(
+            parts,
+            addressOf(m.node_id),
+            { bundle: bundle, credentials },
+            readFound,
+            signal,
+          ),
+        )
       } catch (error) {
         if (!(error instanceof Problem)) throw error
       }
@@ -65,20 +87,27 @@ export async function importSecrets(
 
   const cluster = await inTransaction(db, async (tx) => {
     const now = await store.lock(tx, clusterId)
-    if (!now || now.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
+    if (!now || now.wanted !== 'ready')
+      throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
     await secrets.importBundle(tx, clusterId, bundle)
     for (const m of members) {
       const holds = found.get(m.node_id)
       const configs = await kept.configs(tx, clusterId, m.node_id)
       if (!holds || !configs) continue
-      const withSecrets = (config: string) => parts.read(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
+      const withSecrets = (config: string) =>
+        parts.read(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
       await kept.keep(tx, clusterId, m.node_id, await withSecrets(configs.held.yaml))
       await kept.rebase(tx, clusterId, m.node_id, withSecrets)
       // The configuration is only stored; it is sent with the next patch.
       await renderAgain(parts, tx, clusterId, m.node_id)
     }
     // Makes the reconciler rewrite the escrow file with the new secrets.
-    const after = await store.update(tx, clusterId, { escrowed_at: null, locked_out: null, locked_out_since: null, updated_at: new Date(clock.now()) })
+    const after = await store.update(tx, clusterId, {
+      escrowed_at: null,
+      locked_out: null,
+      locked_out_since: null,
+      updated_at: new Date(clock.now()),
+    })
     await parts.record(tx, caller, {
       action: 'cluster.secrets_imported',
       target: { kind: 'cluster', id: clusterId, name: row.name },

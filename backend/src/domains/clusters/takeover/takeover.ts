@@ -1,7 +1,15 @@
-/** Takes over a cluster made with other tools: a preview first, then one transaction. Nothing is sent to its machines. */
+/**
+ * Takes over a cluster made with other tools: a preview first, then one transaction. Nothing is
+ * sent to its machines.
+ */
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
-import { canHaveControlPlanes, type Cluster, defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'
+import {
+  canHaveControlPlanes,
+  type Cluster,
+  defaultPodCidr,
+  defaultServiceCidr,
+} from '#contract/clusters/clusters.ts'
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { nameOf, nameSentences } from '#contract/names.ts'
@@ -38,34 +46,55 @@ interface Looked {
 
 const isName = (name: string): boolean => z.safeParse(nameOf('Cluster'), name).success
 
-/** Pods can't reach subnets that overlap the cluster's own networks. A running cluster can't change its networks, so an overlap only gives a warning. */
-const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { name: string; cidr: string }[]): string[] =>
+/**
+ * Pods can't reach subnets that overlap the cluster's own networks. A running cluster can't change
+ * its networks, so an overlap only gives a warning.
+ */
+const shadowedSubnets = (
+  { podCidr, serviceCidr }: Survey,
+  subnets: readonly { name: string; cidr: string }[],
+): string[] =>
   [
     { what: 'pod', cidr: podCidr || defaultPodCidr },
     { what: 'service', cidr: serviceCidr || defaultServiceCidr },
   ].flatMap(({ what, cidr }) => {
     const network = parseCidr(cidr)
-    const shadowed = network ? subnets.filter((subnet) => overlap(parseCidr(subnet.cidr)!, network)) : []
-    return shadowed.map(({ name, cidr: own }) => `The ${what} network ${cidr} overlaps with subnet ${name} (${own}): pods can't reach servers in that subnet`)
+    const shadowed = network
+      ? subnets.filter((subnet) => overlap(parseCidr(subnet.cidr)!, network))
+      : []
+    return shadowed.map(
+      ({ name, cidr: own }) =>
+        `The ${what} network ${cidr} overlaps with subnet ${name} (${own}): pods can't reach servers in that subnet`,
+    )
   })
 
 /** Why a machine can't be taken over, or null. */
-function problemOf(m: SurveyedMachine, facts: readonly ServerFacts[], datacenterId: string): string | null {
+function problemOf(
+  m: SurveyedMachine,
+  facts: readonly ServerFacts[],
+  datacenterId: string,
+): string | null {
   if (m.told === null) return m.problem
   const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
   const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
-  if (known?.cluster) return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
+  if (known?.cluster)
+    return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
   if (known?.operation_id) return `An operation on ${known.name} has not ended`
-  if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which is in another datacenter`
+  if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId)
+    return `It is ${known.name}, which is in another datacenter`
   if (namesake) return `Another server is called ${m.name}: rename it first`
-  if (m.told.reading.status.systemDisk === undefined) return 'It does not report which disk Talos is installed on'
+  if (m.told.reading.status.systemDisk === undefined)
+    return 'It does not report which disk Talos is installed on'
   const { version } = m.told.reading.status
-  return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
+  return supportedMinor(version) === undefined
+    ? `It runs Talos ${version}, which Steelyard does not support`
+    : null
 }
 
 async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked> {
   const { db } = parts
-  if (!(await parts.datacenters.find(db, asked.datacenter_id))) throw new Problem('not_found', 'There is no such datacenter')
+  if (!(await parts.datacenters.find(db, asked.datacenter_id)))
+    throw new Problem('not_found', 'There is no such datacenter')
   const proof = await readProof(parts.read, who, asked, new Date(parts.clock.now()))
   const found = await survey(parts, proof, asked.addresses)
   const { machines } = found
@@ -82,10 +111,17 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
       ? null
       : `The cluster's own name "${name.slice(0, 60)}" is not a valid name here: enter another name`
   const odd = canHaveControlPlanes(controlPlanes.length)
-  const warnings = [...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id))]
+  const warnings = [
+    ...(odd.ok ? [] : [odd.reason]),
+    ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id)),
+  ]
   const silent = machines.filter((m) => m.told === null)
   const checks: Takeover['checks'] = [
-    { check: 'name', ok: nameProblem === null, message: nameProblem ?? `The cluster is called ${name} in Steelyard` },
+    {
+      check: 'name',
+      ok: nameProblem === null,
+      message: nameProblem ?? `The cluster is called ${name} in Steelyard`,
+    },
     { check: 'secrets', ok: true, message: 'The secrets are the same as on its control plane' },
     {
       check: 'machines',
@@ -116,7 +152,10 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
         role: m.told?.role ?? null,
         uuid: m.told?.identity.uuid ?? null,
         serial: m.told?.identity.serial ?? null,
-        product: m.told ? [m.told.identity.manufacturer, m.told.identity.product].filter(Boolean).join(' ') || null : null,
+        product: m.told
+          ? [m.told.identity.manufacturer, m.told.identity.product].filter(Boolean).join(' ') ||
+            null
+          : null,
         talos_version: m.told?.reading.status.version ?? null,
         known: known ? { id: known.id, name: known.name } : null,
         problem: problemOf(m, facts, asked.datacenter_id),
@@ -131,19 +170,44 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
 
 function refuse(takeover: Takeover): void {
   const named = takeover.servers.find((s) => s.problem !== null)
-  if (named) throw new Problem(named.uuid === null ? 'server_unreachable' : 'not_eligible', `${named.name}: ${named.problem}`)
+  if (named)
+    throw new Problem(
+      named.uuid === null ? 'server_unreachable' : 'not_eligible',
+      `${named.name}: ${named.problem}`,
+    )
   const failed = takeover.checks.find((c) => !c.ok)
   if (failed)
-    throw new Problem(failed.check === 'name' ? 'name_taken' : 'not_eligible', failed.message, failed.check === 'name' ? { name: failed.message } : undefined)
-  if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not contain the version of Kubernetes')
+    throw new Problem(
+      failed.check === 'name' ? 'name_taken' : 'not_eligible',
+      failed.message,
+      failed.check === 'name' ? { name: failed.message } : undefined,
+    )
+  if (takeover.kubernetes_version === '')
+    throw new Problem(
+      'not_eligible',
+      'Its configuration does not contain the version of Kubernetes',
+    )
 }
 
-async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked & Pick<Confirmed, 'replace'>, { survey: found, takeover }: Looked) {
+async function write(
+  parts: ClusterParts,
+  tx: Tx,
+  caller: Caller,
+  asked: Asked & Pick<Confirmed, 'replace'>,
+  { survey: found, takeover }: Looked,
+) {
   const { clock, operations, secrets, engine } = parts
   await parts.subnets.lockNetworks(tx)
   const now = new Date(clock.now())
   const id = randomUUID()
-  const { name, servers: _servers, checks: _checks, existing: _existing, seen: _seen, ...choices } = takeover
+  const {
+    name,
+    servers: _servers,
+    checks: _checks,
+    existing: _existing,
+    seen: _seen,
+    ...choices
+  } = takeover
   const cluster = { id, name }
   const { kept, replaces } = choose(found.existing, asked.replace)
   // A cluster whose key is kept gets no other.
@@ -171,10 +235,16 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked &
     key.privateKey.fill(0)
   }
   await secrets.sealBundle(tx, id, found.bundle)
-  for (const [position, machine] of found.machines.entries()) await take(parts, tx, caller, { cluster, asked, machine, position, now })
+  for (const [position, machine] of found.machines.entries())
+    await take(parts, tx, caller, { cluster, asked, machine, position, now })
   const first = found.machines.find((m) => m.told?.role === 'control_plane')!
   const chosen = (await store.members(tx, id)).find((m) => m.name === first.name)
-  await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
+  await store.chooseBootstrap(tx, {
+    cluster_id: id,
+    node_id: chosen!.node_id,
+    node_uuid: first.told!.identity.uuid,
+    intent_at: now,
+  })
   await store.confirmBootstrap(tx, id, now)
   const shown = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
   await parts.record(tx, caller, {
@@ -193,12 +263,32 @@ async function take(
   parts: ClusterParts,
   tx: Tx,
   caller: Caller,
-  { cluster, asked, machine, position, now }: { cluster: { id: string; name: string }; asked: Asked; machine: SurveyedMachine; position: number; now: Date },
+  {
+    cluster,
+    asked,
+    machine,
+    position,
+    now,
+  }: {
+    cluster: { id: string; name: string }
+    asked: Asked
+    machine: SurveyedMachine
+    position: number
+    now: Date
+  },
 ): Promise<void> {
   const { servers } = parts
   const { role, identity, reading, config, images } = machine.told!
   const { name } = machine
-  const nodeId = await servers.takeOver(tx, caller, { cluster, datacenterId: asked.datacenter_id, name, address: machine.address!, role, identity, reading })
+  const nodeId = await servers.takeOver(tx, caller, {
+    cluster,
+    datacenterId: asked.datacenter_id,
+    name,
+    address: machine.address!,
+    role,
+    identity,
+    reading,
+  })
   const [facts] = await servers.forPlan(tx, [nodeId])
   const disk = reading.status.systemDisk!
   await store.insertMembers(tx, [
@@ -224,12 +314,18 @@ async function take(
       node_ready_at: now,
     },
   ])
-  await servers.noteNodes(tx, cluster.id, [{ node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason }])
+  await servers.noteNodes(tx, cluster.id, [
+    { node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason },
+  ])
   await outside(parts).adopt(tx, cluster.id, nodeId, config.stored)
 }
 
 /** What a takeover would do, and what prevents it. @throws Problem */
-export const previewTakeover = async (parts: ClusterParts, who: For, asked: Asked): Promise<Takeover> => (await look(parts, who, asked)).takeover
+export const previewTakeover = async (
+  parts: ClusterParts,
+  who: For,
+  asked: Asked,
+): Promise<Takeover> => (await look(parts, who, asked)).takeover
 
 /** Takes over the cluster. `seen`: digest of the survey that the user was shown. @throws Problem */
 export async function takeOver(
@@ -238,7 +334,8 @@ export async function takeOver(
   { seen, confirm, ...asked }: Confirmed,
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const looked = await look(parts, { caller }, asked)
-  if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it again')
+  if (looked.takeover.seen !== seen)
+    throw new Problem('stale', 'The cluster has changed since you looked at it: look at it again')
   refuse(looked.takeover)
   demandConfirmed(looked.takeover, { replace: asked.replace, confirm })
   try {

@@ -1,4 +1,7 @@
-/** Reads the configuration of a machine that another tool has made. Pure: it runs on a worker thread, because the machine wrote the text. */
+/**
+ * Reads the configuration of a machine that another tool has made. Pure: it runs on a worker
+ * thread, because the machine wrote the text.
+ */
 import { imagesOf } from '#talos/config/compare.ts'
 import { at, ConfigError, type MapNode, readDocuments, textAt } from '#talos/config/tree.ts'
 
@@ -16,13 +19,19 @@ function documentsOf(config: string): MapNode[] {
   }
 }
 
-/** What a takeover needs from a configuration. Texts are empty if they aren't set, or if the configuration has anchors. @throws ConfigError for invalid YAML */
+/**
+ * What a takeover needs from a configuration. Texts are empty if they aren't set, or if the
+ * configuration has anchors. @throws ConfigError for invalid YAML
+ */
 export function toldBy(config: string) {
   const roots = documentsOf(config)
   const main = roots.find((root) => at(root, 'machine') !== undefined)
   const links = at(main, 'machine', 'network', 'interfaces')
   return {
-    role: textAt(main, 'machine', 'type') === 'worker' ? ('worker' as const) : ('control_plane' as const),
+    role:
+      textAt(main, 'machine', 'type') === 'worker'
+        ? ('worker' as const)
+        : ('control_plane' as const),
     images: imagesOf(config),
     clusterName: textAt(main, 'cluster', 'clusterName') ?? '',
     endpoint: textAt(main, 'cluster', 'controlPlane', 'endpoint') ?? '',
@@ -30,8 +39,12 @@ export function toldBy(config: string) {
     serviceCidr: firstOf(main, 'cluster', 'network', 'serviceSubnets'),
     /** Virtual addresses of the control planes. */
     virtualAddresses: [
-      ...roots.filter((root) => textAt(root, 'kind') === 'Layer2VIPConfig').flatMap((root) => textAt(root, 'name') ?? []),
-      ...(links?.is === 'list' ? links.items.flatMap((link) => textAt(link, 'vip', 'ip') ?? []) : []),
+      ...roots
+        .filter((root) => textAt(root, 'kind') === 'Layer2VIPConfig')
+        .flatMap((root) => textAt(root, 'name') ?? []),
+      ...(links?.is === 'list'
+        ? links.items.flatMap((link) => textAt(link, 'vip', 'ip') ?? [])
+        : []),
     ],
   }
 }

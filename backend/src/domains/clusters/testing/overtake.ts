@@ -1,17 +1,28 @@
-/** For tests of races between two calls: the second call writes a row after the first call, but has read the row before the first call wrote it. */
+/**
+ * For tests of races between two calls: the second call writes a row after the first call, but has
+ * read the row before the first call wrote it.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, inTransaction } from '../../../db/db.ts'
 
 /** Queries that lock the row of a cluster or of a server. */
-export const clusterRow = (id: string): RawBuilder<unknown> => sql`select 1 from cluster where id = ${id} for update`
-export const serverRow = (id: string): RawBuilder<unknown> => sql`select 1 from server where id = ${id} for update`
+export const clusterRow = (id: string): RawBuilder<unknown> =>
+  sql`select 1 from cluster where id = ${id} for update`
+export const serverRow = (id: string): RawBuilder<unknown> =>
+  sql`select 1 from server where id = ${id} for update`
 
 /**
- * Locks the row, starts `first` and then `second`, and unlocks the row when both wait for it. PostgreSQL grants a row lock in the order of the requests.
- * Nothing else may want the row meanwhile: `ClusterWorld.alone` stops the reconcilers, which would be taken for `first`.
+ * Locks the row, starts `first` and then `second`, and unlocks the row when both wait for it.
+ * PostgreSQL grants a row lock in the order of the requests. Nothing else may want the row
+ * meanwhile: `ClusterWorld.alone` stops the reconcilers, which would be taken for `first`.
  * @returns the results of both calls
  */
-export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
+export async function overtake<A, B>(
+  db: Db,
+  row: RawBuilder<unknown>,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
   const both = await inTransaction(db, async (tx) => {
     await row.execute(tx)
     const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
@@ -34,7 +45,8 @@ export async function overtake<A, B>(db: Db, row: RawBuilder<unknown>, first: ()
     await waiting(1)
     const other = second()
     await waiting(2)
-    // The pending calls are wrapped in an object: an async function would await a promise that it returns.
+    // The pending calls are wrapped in an object: an async function would await a promise that it
+    // returns.
     return { one, other }
   })
   return Promise.all([both.one, both.other])

@@ -1,6 +1,7 @@
 /**
- * A backend and fast simulated servers in one process. The reconcilers call the servers over the network. Time is real, because certificates and
- * sockets use real time. Due reconcilers run at once and concurrently, as in production.
+ * A backend and fast simulated servers in one process. The reconcilers call the servers over the
+ * network. Time is real, because certificates and sockets use real time. Due reconcilers run at
+ * once and concurrently, as in production.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +12,13 @@ import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
-import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
+import {
+  type Server,
+  serverAdd,
+  serverConfirm,
+  serverGet,
+  serverList,
+} from '#contract/servers/servers.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
@@ -40,11 +47,14 @@ export interface ClusterWorld {
   /** Does `work` while no reconciler runs, except those that the work runs itself. */
   alone<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Makes a request, and gives the server other hardware before a reconciler works on the request. The request comes first, because it is refused if a contact has
-   * noticed the other hardware.
+   * Makes a request, and gives the server other hardware before a reconciler works on the request.
+   * The request comes first, because it is refused if a contact has noticed the other hardware.
    */
   withOtherHardware<T>(server: Pick<Server, 'id'>, request: () => Promise<T>): Promise<T>
-  /** Starts a second process with the same database and a clock of its own, which carries out work as well. */
+  /**
+   * Starts a second process with the same database and a clock of its own, which carries out work
+   * as well.
+   */
   beside(): Promise<{ readonly backend: Backend; readonly admin: SignedIn; stop(): Promise<void> }>
   /** Starts another Steelyard with a database of its own, which reaches the same machines. */
   another(): Promise<Another>
@@ -54,22 +64,36 @@ export interface ClusterWorld {
   readonly nodes: readonly Server[]
   /** The next servers that no test has taken yet. */
   take(count: number): Server[]
-  /** Builds a request for a cluster of these servers. The first three are control planes, or only the first if there are fewer than four servers. */
+  /**
+   * Builds a request for a cluster of these servers. The first three are control planes, or only
+   * the first if there are fewer than four servers.
+   */
   ask(nodes: readonly Server[], asked?: Partial<NewClusterInput>): NewClusterInput
   /** Creates the cluster. Throws on refusal. */
-  create(nodes: readonly Server[], asked?: Partial<NewClusterInput>): Promise<{ cluster: Cluster; operation: Operation }>
+  create(
+    nodes: readonly Server[],
+    asked?: Partial<NewClusterInput>,
+  ): Promise<{ cluster: Cluster; operation: Operation }>
   /** Changes the cluster at once. Throws on refusal. */
-  change(clusterId: string, change: ClusterChangeInput, confirmed?: readonly ConfirmedDisk[]): Promise<Operation>
+  change(
+    clusterId: string,
+    change: ClusterChangeInput,
+    confirmed?: readonly ConfirmedDisk[],
+  ): Promise<Operation>
   cluster(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
   /** Waits until the operation has ended and returns it. */
   ended(operationId: string): Promise<Operation>
-  /** Polls `ask` until `is` accepts the value. Throws with the last value after five minutes, because a timeout of the test would not show it. */
+  /**
+   * Polls `ask` until `is` accepts the value. Throws with the last value after five minutes,
+   * because a timeout of the test would not show it.
+   */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean): Promise<T>
   /**
-   * Moves the clock to the next run of an object, after its current run has ended, and returns by how many ms. If the clock moved during a run, the run
-   * after it would be due later by as much, and the test would wait for it in real time.
+   * Moves the clock to the next run of an object, after its current run has ended, and returns by
+   * how many ms. If the clock moved during a run, the run after it would be due later by as much,
+   * and the test would wait for it in real time.
    */
   toNextRun(queue: string, key: string): Promise<number>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
@@ -80,18 +104,24 @@ export interface ClusterWorld {
 }
 
 /** Claims and runs due objects concurrently, with the test clock following real time. */
-export function realTime(core: Engine, clock: TestClock): Pick<ClusterWorld, 'alone'> & { stop(): Promise<void> } {
+export function realTime(
+  core: Engine,
+  clock: TestClock,
+): Pick<ClusterWorld, 'alone'> & { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let pauses = 0
   let last = Date.now()
   const tick = async (): Promise<void> => {
-    // The clock is advanced by the elapsed time instead of being set, so that a test can move it forward as well.
+    // The clock is advanced by the elapsed time instead of being set, so that a test can move it
+    // forward as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
     if (pauses > 0) return
-    for (const taken of await core.claim([...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })))) {
+    for (const taken of await core.claim(
+      [...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })),
+    )) {
       const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
       running.add(run)
     }
@@ -124,7 +154,9 @@ export function realTime(core: Engine, clock: TestClock): Pick<ClusterWorld, 'al
 
 export interface WorldOptions {
   readonly servers?: number
-  /** Special properties of servers by their number (from 1), in the format of a simulator scenario. */
+  /**
+   * Special properties of servers by their number (from 1), in the format of a simulator scenario.
+   */
   readonly special?: Record<string, object>
   readonly speed?: number
   readonly seed?: string
@@ -178,7 +210,12 @@ export async function clusterWorld({
     const stop = async () => void (await Promise.all([work.stop(), contacts.stop!()]))
     // Before the end of its backend, which begins when the test is over.
     whenOver(stop)
-    return { backend: other, admin: await other.signIn({ role: 'admin' }), stop, alone: <T>(act: () => Promise<T>) => work.alone(act) }
+    return {
+      backend: other,
+      admin: await other.signIn({ role: 'admin' }),
+      stop,
+      alone: <T>(act: () => Promise<T>) => work.alone(act),
+    }
   }
   whenOver(async () => {
     await halt()
@@ -192,7 +229,10 @@ export async function clusterWorld({
     for (const end = Date.now() + hangsAfterMs; ;) {
       const value = await ask()
       if (is(value)) return value
-      if (Date.now() > end) throw new Error(`Not so within ${hangsAfterMs / 1000} s: ${JSON.stringify(value).slice(-6000)}`)
+      if (Date.now() > end)
+        throw new Error(
+          `Not so within ${hangsAfterMs / 1000} s: ${JSON.stringify(value).slice(-6000)}`,
+        )
       await new Promise((resolve) => setTimeout(resolve, 40))
     }
   }
@@ -213,32 +253,44 @@ export async function clusterWorld({
   const ended: ClusterWorld['ended'] = (id) => until(() => operation(id), hasEnded)
 
   const makeDatacenter = async (by: SignedIn): Promise<string> => {
-    const datacenter = await by.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+    const datacenter = await by.call(datacenterCreate, {
+      body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
+    })
     if (!datacenter.answer) throw new Error(`No datacenter: ${datacenter.text}`)
     return datacenter.answer.id
   }
   const datacenterId = await makeDatacenter(admin)
   const addresses = simulator.servers.filter((m) => m.isOn).map((m) => m.plan.address)
   for (let from = 0; from < addresses.length; from += 12) {
-    const added = await admin.call(serverAdd, { body: { addresses: addresses.slice(from, from + 12), datacenter_id: datacenterId } })
+    const added = await admin.call(serverAdd, {
+      body: { addresses: addresses.slice(from, from + 12), datacenter_id: datacenterId },
+    })
     await ended(added.answer!.operation.id)
   }
   const found = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!
-  for (const { id, identity } of found.items) await admin.call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
+  for (const { id, identity } of found.items)
+    await admin.call(serverConfirm, {
+      params: { id },
+      body: { uuid: identity.uuid!, serial: identity.serial! },
+    })
   const order = new Map(simulator.servers.map((m, i) => [m.disk.identity.uuid.toLowerCase(), i]))
-  const nodes = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!.items.toSorted(
-    (a, b) => order.get(a.identity.uuid!)! - order.get(b.identity.uuid!)!,
-  )
+  const nodes = (
+    await admin.call(serverList, { query: { per_page: 1000 } })
+  ).answer!.items.toSorted((a, b) => order.get(a.identity.uuid!)! - order.get(b.identity.uuid!)!)
 
   let taken = 0
   let names = 0
   const ask: ClusterWorld['ask'] = (chosen, asked = {}) => ({
     name: `prod-${++names}`,
     datacenter_id: datacenterId,
-    servers: chosen.map(({ id }, i) => ({ node_id: id, role: i < (chosen.length < 4 ? 1 : 3) ? 'control_plane' : 'worker' })),
+    servers: chosen.map(({ id }, i) => ({
+      node_id: id,
+      role: i < (chosen.length < 4 ? 1 : 3) ? 'control_plane' : 'worker',
+    })),
     ...asked,
   })
-  const machine: ClusterWorld['machine'] = ({ id }) => simulator.servers[order.get(nodes.find((n) => n.id === id)!.identity.uuid!)!]!
+  const machine: ClusterWorld['machine'] = ({ id }) =>
+    simulator.servers[order.get(nodes.find((n) => n.id === id)!.identity.uuid!)!]!
 
   return {
     backend,
@@ -264,7 +316,10 @@ export async function clusterWorld({
     toNextRun,
     operation,
     async change(id, change, confirmed = []) {
-      const called = await admin.call(clusterChange, { params: { id }, body: { change, confirmed_disks: [...confirmed] } })
+      const called = await admin.call(clusterChange, {
+        params: { id },
+        body: { change, confirmed_disks: [...confirmed] },
+      })
       if (!called.answer) throw new Error(`The change was refused: ${called.text}`)
       return called.answer.operation
     },

@@ -18,26 +18,45 @@ test('a server that dies during its installation is shown by name, times out and
     () => world.operation(operation.id),
     (o) =>
       o.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done').length === 3 &&
-      o.steps.some((s) => s.key === `install/${dead.id}` && s.status === 'waiting' && /^Installing, last seen \d\d:\d\d UTC$/.test(s.reason ?? '')),
+      o.steps.some(
+        (s) =>
+          s.key === `install/${dead.id}` &&
+          s.status === 'waiting' &&
+          /^Installing, last seen \d\d:\d\d UTC$/.test(s.reason ?? ''),
+      ),
   )
-  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'installing', reason: expect.stringContaining(dead.name) })
+  expect(await world.cluster(cluster.id)).toMatchObject({
+    status: 'installing',
+    reason: expect.stringContaining(dead.name),
+  })
 
   world.backend.clock.advance(31 * 60_000)
   // Tokens last ten minutes, so users sign in again.
   const admin = await world.backend.signIn({ role: 'admin' })
   const read = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
   const failed = await world.until(() => read(operation.id), hasEnded)
-  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(new RegExp(`^${dead.name}: Not done after 31 min. Installing, last seen`)) })
+  expect(failed).toMatchObject({
+    status: 'failed',
+    reason: expect.stringMatching(
+      new RegExp(`^${dead.name}: Not done after 31 min. Installing, last seen`),
+    ),
+  })
 
-  const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: dead.id }, body: { node_id: spare!.id } })
+  const replaced = await admin.call(clusterServerReplace, {
+    params: { id: cluster.id, node_id: dead.id },
+    body: { node_id: spare!.id },
+  })
   expect(replaced.problem).toBeUndefined()
   const { operation: second } = replaced.answer!
   expect(second.kind).toBe('clusterServerReplace')
   const joined = await world.until(() => read(second.id), hasEnded)
   expect(joined).toMatchObject({ status: 'done' })
   expect(world.etcds(cluster.name)).toBe(1)
-  // The dead server has a configuration, so it stays reserved until a contact shows that it has none.
-  expect((await admin.call(serverGet, { params: { id: dead.id } })).answer).toMatchObject({ cluster: { name: cluster.name } })
+  // The dead server has a configuration, so it stays reserved until a contact shows that it has
+  // none.
+  expect((await admin.call(serverGet, { params: { id: dead.id } })).answer).toMatchObject({
+    cluster: { name: cluster.name },
+  })
   world.machine(dead).lifecycle.powerOn()
   await world.until(
     async () => (await admin.call(serverGet, { params: { id: dead.id } })).answer!,

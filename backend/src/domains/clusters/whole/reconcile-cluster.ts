@@ -1,16 +1,36 @@
 /**
- * Brings a cluster as a whole to its wanted state: secrets, one etcd bootstrap, control plane, nodes, key; or deletion. Its servers
- * are reconciled separately (`member/reconcile.ts`). Level-triggered: safe to repeat at every point.
+ * Brings a cluster as a whole to its wanted state: secrets, one etcd bootstrap, control plane,
+ * nodes, key; or deletion. Its servers are reconciled separately (`member/reconcile.ts`).
+ * Level-triggered: safe to repeat at every point.
  */
 import type { Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/client.ts'
 import { type ClusterParts, clusterQueue } from '../parts.ts'
-import { applyAccess, applyKey, bootstrap, checkControlPlane, checkNodes, escrow, makeSecrets } from '../create/bring-up.ts'
+import {
+  applyAccess,
+  applyKey,
+  bootstrap,
+  checkControlPlane,
+  checkNodes,
+  escrow,
+  makeSecrets,
+} from '../create/bring-up.ts'
 import type { WholeStep } from '../plan.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
-import { change, type ClusterTurn, end, followRequests, type Next, nowOf, Overtaken, show, wait, write } from './cluster-run.ts'
+import {
+  change,
+  type ClusterTurn,
+  end,
+  followRequests,
+  type Next,
+  nowOf,
+  Overtaken,
+  show,
+  wait,
+  write,
+} from './cluster-run.ts'
 import { type ClusterAct, decideCluster, describe, isStuck } from './decide-cluster.ts'
 import { removeGone, watch, watchMs } from './watch.ts'
 
@@ -20,17 +40,31 @@ const forget = (turn: ClusterTurn): Promise<void> =>
     const { parts, state } = turn
     const left = (await store.members(tx, state.row.id)).filter((m) => m.released_at === null)
     for (const m of left) {
-      await store.updateMember(tx, m.cluster_id, m.node_id, { at: 'done', released_at: nowOf(turn) })
+      await store.updateMember(tx, m.cluster_id, m.node_id, {
+        at: 'done',
+        released_at: nowOf(turn),
+      })
       await parts.servers.release(tx, system, m.node_id, {
         why: `The cluster ${state.row.name} was forgotten; this server was not reset and may still have its configuration`,
       })
     }
-    const operation = state.row.operation_id === null ? undefined : await parts.operations.read(tx, state.row.operation_id)
+    const operation =
+      state.row.operation_id === null
+        ? undefined
+        : await parts.operations.read(tx, state.row.operation_id)
     const names = left.map((m) => m.name)
-    await show(turn, tx, { forget: { status: 'done', reason: left.length > 0 ? `Forgotten without a reset: ${listed(names, 20)}` : null } })
+    await show(turn, tx, {
+      forget: {
+        status: 'done',
+        reason: left.length > 0 ? `Forgotten without a reset: ${listed(names, 20)}` : null,
+      },
+    })
     await end(turn, tx, operation?.kind === 'clusterDelete' ? 'done' : 'cancelled')
     await parts.onRemoved(tx, state.row.id)
-    const row = await store.update(tx, state.row.id, { deleted_at: nowOf(turn), updated_at: nowOf(turn) })
+    const row = await store.update(tx, state.row.id, {
+      deleted_at: nowOf(turn),
+      updated_at: nowOf(turn),
+    })
     await parts.record(tx, system, {
       action: 'cluster.removed',
       target: { kind: 'cluster', id: row.id, name: row.name },
@@ -58,14 +92,20 @@ const acts: Readonly<Record<ClusterAct, (turn: ClusterTurn) => Promise<Next>>> =
 }
 
 const goesOn = 'A deletion continues to its end: servers that were wiped cannot be brought back'
-const stepOf: Partial<Record<ClusterAct, WholeStep>> = { 'check-control-plane': 'control-plane', 'check-nodes': 'nodes', key: 'key', access: 'access' }
+const stepOf: Partial<Record<ClusterAct, WholeStep>> = {
+  'check-control-plane': 'control-plane',
+  'check-nodes': 'nodes',
+  key: 'key',
+  access: 'access',
+}
 
 async function act(turn: ClusterTurn): Promise<Next> {
   const { parts, state } = turn
   const request = await followRequests(turn)
   if (request === 'again') return 'again'
   // A failed creation rests until a user retries it, replaces the server or cancels it.
-  if (request === 'ended' && state.row.wanted === 'ready' && state.row.ready_at === null) return undefined
+  if (request === 'ended' && state.row.wanted === 'ready' && state.row.ready_at === null)
+    return undefined
   const next = decideCluster(state)
   // A cluster that was taken over stays ready while it gets Steelyard's objects.
   const isReady = state.row.ready_at !== null && state.row.wanted === 'ready'
@@ -76,7 +116,10 @@ async function act(turn: ClusterTurn): Promise<Next> {
       await change(turn, tx, described)
       if (stuck) await end(turn, tx, 'failed', described.reason)
       else if (state.row.operation_id !== null)
-        await parts.operations.set(tx, state.row.operation_id, { status: 'running', reason: request === 'too-late' ? goesOn : described.reason })
+        await parts.operations.set(tx, state.row.operation_id, {
+          status: 'running',
+          reason: request === 'too-late' ? goesOn : described.reason,
+        })
     })
     if (stuck) return undefined
   }

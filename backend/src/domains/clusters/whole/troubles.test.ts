@@ -13,9 +13,18 @@ const { db } = backend.platform
 const id = randomUUID()
 await buildCluster(backend, id, 'prod')
 const at = new Date(backend.clock.now())
-await db.updateTable('cluster').set({ status: 'ready', ready_at: at, control_plane_at: at, nodes_ready_at: at }).where('id', '=', id).execute()
+await db
+  .updateTable('cluster')
+  .set({ status: 'ready', ready_at: at, control_plane_at: at, nodes_ready_at: at })
+  .where('id', '=', id)
+  .execute()
 const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
-const attention = async () => (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({ kind, name, reason }))
+const attention = async () =>
+  (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({
+    kind,
+    name,
+    reason,
+  }))
 
 test('a failure outside of any operation is shown on the ready cluster, in the overview and in events', async () => {
   const before = await cluster()
@@ -24,18 +33,37 @@ test('a failure outside of any operation is shown on the ready cluster, in the o
   await inTransaction(db, (tx) => backend.platform.engine.wake(tx, clusterQueue, id))
   await backend.engine.settle()
   const after = await cluster()
-  expect(after).toMatchObject({ troubles: [{ node_id: null, message: expect.stringMatching(/^Steelyard cannot manage the cluster: ./) as string }] })
+  expect(after).toMatchObject({
+    troubles: [
+      {
+        node_id: null,
+        message: expect.stringMatching(/^Steelyard cannot manage the cluster: ./) as string,
+      },
+    ],
+  })
   expect(after.version).toBeGreaterThan(before.version)
   expect((await viewer.call(clusterList)).answer!.items[0]!.troubles).toEqual(after.troubles)
-  expect(await attention()).toEqual([{ kind: 'cluster_troubled', name: 'prod', reason: after.troubles[0]!.message }])
+  expect(await attention()).toEqual([
+    { kind: 'cluster_troubled', name: 'prod', reason: after.troubles[0]!.message },
+  ])
 
-  await db.updateTable('wake_up').set({ failures: 0, last_error: null }).where('key', '=', id).execute()
+  await db
+    .updateTable('wake_up')
+    .set({ failures: 0, last_error: null })
+    .where('key', '=', id)
+    .execute()
   expect((await cluster()).troubles).toEqual([])
   expect(await attention()).toEqual([])
 })
 
 test("a configuration that can't be sent is shown on the cluster with the name of the server", async () => {
-  const node = await buildServer(backend, { name: 'db-1', reachable: true, status: 'ready', cluster_id: id, cluster_name: 'prod' })
+  const node = await buildServer(backend, {
+    name: 'db-1',
+    reachable: true,
+    status: 'ready',
+    cluster_id: id,
+    cluster_name: 'prod',
+  })
   await db
     .insertInto('cluster_server')
     .values({
@@ -52,7 +80,17 @@ test("a configuration that can't be sent is shown on the cluster with the name o
       at_since: at,
     })
     .execute()
-  const failing = { queue: 'server-config', key: node, failures: 2, last_error: 'connection refused', due_at: null, owner: null }
+  const failing = {
+    queue: 'server-config',
+    key: node,
+    failures: 2,
+    last_error: 'connection refused',
+    due_at: null,
+    owner: null,
+  }
   await db.insertInto('wake_up').values(failing).execute()
-  expect((await cluster()).troubles).toContainEqual({ node_id: node, message: 'The configuration of db-1 cannot be sent: connection refused' })
+  expect((await cluster()).troubles).toContainEqual({
+    node_id: node,
+    message: 'The configuration of db-1 cannot be sent: connection refused',
+  })
 })

@@ -1,4 +1,7 @@
-/** Shows repeated failures of reconcilers at their cluster, even if no operation is running, so that they are not only in the log. */
+/**
+ * Shows repeated failures of reconcilers at their cluster, even if no operation is running, so that
+ * they are not only in the log.
+ */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
@@ -21,7 +24,9 @@ function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } 
 function whatFails(queue: string, name: string): string {
   if (queue === poolQueue) return 'The IP subnets cannot be applied to the cluster'
   if (queue === configuringQueue) return `The configuration of ${name} cannot be sent`
-  return queue === memberQueue ? `Steelyard cannot manage ${name}` : 'Steelyard cannot manage the cluster'
+  return queue === memberQueue
+    ? `Steelyard cannot manage ${name}`
+    : 'Steelyard cannot manage the cluster'
 }
 
 /** Repeated failures by cluster id, including those that a running operation shows. */
@@ -41,19 +46,42 @@ export async function troublesOf(
     const member = nodeId === undefined ? undefined : members.get(nodeId)
     const id = clusterId ?? member?.cluster_id
     if (id === undefined) return []
-    return [{ id, trouble: { node_id: member?.node_id ?? null, message: `${whatFails(work.queue, member?.name ?? 'a server')}: ${work.reason}` } }]
+    return [
+      {
+        id,
+        trouble: {
+          node_id: member?.node_id ?? null,
+          message: `${whatFails(work.queue, member?.name ?? 'a server')}: ${work.reason}`,
+        },
+      },
+    ]
   })
-  return new Map([...Map.groupBy([...found, ...unsaved], (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
+  return new Map(
+    [...Map.groupBy([...found, ...unsaved], (f) => f.id)].map(([id, list]) => [
+      id,
+      list.map((f) => f.trouble),
+    ]),
+  )
 }
 
-/** Emits `cluster.updated` when a repeated failure of the cluster appears, changes or disappears. */
+/**
+ * Emits `cluster.updated` when a repeated failure of the cluster appears, changes or disappears.
+ */
 export function tellTroubles({ engine, tell }: Pick<ClusterParts, 'engine' | 'tell'>): void {
   engine.onTrouble(async (tx, work) => {
     const { clusterId, nodeId } = placeOf(work) ?? {}
-    const id = clusterId ?? (nodeId === undefined ? undefined : (await store.presentMembers(tx)).find((m) => m.node_id === nodeId)?.cluster_id)
+    const id =
+      clusterId ??
+      (nodeId === undefined
+        ? undefined
+        : (await store.presentMembers(tx)).find((m) => m.node_id === nodeId)?.cluster_id)
     const row = id === undefined ? undefined : await store.lock(tx, id)
     if (!row) return
     const { version } = await store.update(tx, row.id, {})
-    await tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version })
+    await tell(tx, system, {
+      name: 'cluster.updated',
+      object: { kind: 'cluster', id: row.id },
+      version,
+    })
   })
 }

@@ -7,42 +7,63 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { change, type ClusterTurn, write } from './cluster-run.ts'
 
-/** Interval of checks, in ms. A cluster is degraded only after two failures in a row, so one lost packet has no effect. */
+/**
+ * Interval of checks, in ms. A cluster is degraded only after two failures in a row, so one lost
+ * packet has no effect.
+ */
 export const watchMs = 7_000
 const missesUntilDegraded = 2
 const soonMs = 1_500
 
 /** Whether a server has answered with its configuration, so that it may have started to join. */
-export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
+export const leftTraces = (m: store.MemberRow): boolean =>
+  m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
-/** A server that is still joining a ready cluster is not a problem of the cluster: the change that adds it shows its progress. */
+/**
+ * A server that is still joining a ready cluster is not a problem of the cluster: the change that
+ * adds it shows its progress.
+ */
 const hasJoined = (m: store.MemberRow): boolean => store.isWanted(m) && m.node_ready_at !== null
 
-/** The state of each joined server in Kubernetes; unknown, with the reason `problem`, if Kubernetes didn't answer. */
+/**
+ * The state of each joined server in Kubernetes; unknown, with the reason `problem`, if Kubernetes
+ * didn't answer.
+ */
 const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | null) =>
   state.members.filter(hasJoined).map((m) => {
     if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }
     const node = nodes.get(m.name)
-    return { node_id: m.node_id, ready: node?.ready === true, reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason }
+    return {
+      node_id: m.node_id,
+      ready: node?.ready === true,
+      reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason,
+    }
   })
 
 /** Changes the status between ready and degraded, with the reason. */
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
   const { verdict, nodes } = await health(turn)
-  // The count is capped, so that the row of a degraded cluster doesn't change with every failed check.
+  // The count is capped, so that the row of a degraded cluster doesn't change with every failed
+  // check.
   const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
   const isDegraded = misses >= missesUntilDegraded
   await write(turn, async (tx) => {
-    if (nodes !== null || isDegraded) await turn.parts.servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))
+    if (nodes !== null || isDegraded)
+      await turn.parts.servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))
     await change(turn, tx, {
       misses,
-      ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
+      ...(verdict === null
+        ? { status: 'ready' as const, reason: null }
+        : isDegraded
+          ? { status: 'degraded' as const, reason: verdict }
+          : {}),
     })
   })
-  // Checks again soon after the first failure, so that a real problem is shown within seconds, but a lost packet isn't.
+  // Checks again soon after the first failure, so that a real problem is shown within seconds, but
+  // a lost packet isn't.
   return { againMs: misses === 1 ? soonMs : watchMs }
 }
 
@@ -51,12 +72,17 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
   const { parts, job, state } = turn
   try {
     const left = await removeGone(turn)
-    const nodes: Nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
+    const nodes: Nodes = new Map(
+      (await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]),
+    )
     if (left !== null) return { verdict: left, nodes }
     const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
     if (ill.length === 0) return { verdict: null, nodes }
     const why = nodes.get(ill[0]!.name)?.reason
-    return { verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`, nodes }
+    return {
+      verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`,
+      nodes,
+    }
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
     return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
@@ -64,15 +90,19 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
 }
 
 /**
- * Removes replaced and force-removed servers from etcd and Kubernetes, even before they can be reset: etcd accepts one new member at a time, so
- * a dead learner would block all others. Returns what remains and why, or null.
+ * Removes replaced and force-removed servers from etcd and Kubernetes, even before they can be
+ * reset: etcd accepts one new member at a time, so a dead learner would block all others. Returns
+ * what remains and why, or null.
  */
 export async function removeGone(turn: ClusterTurn): Promise<string | null> {
   const { parts, job, state } = turn
   if (state.row.control_plane_at === null) return null
   const leavers = state.members.filter((m) => m.wanted === 'released')
-  // Servers with their own operation are removed by their own reconciler. A replaced server may have joined etcd without Steelyard noticing.
-  for (const m of leavers.filter((one) => one.released_at === null && one.operation_id === null && one.send_intent_at !== null)) {
+  // Servers with their own operation are removed by their own reconciler. A replaced server may
+  // have joined etcd without Steelyard noticing.
+  for (const m of leavers.filter(
+    (one) => one.released_at === null && one.operation_id === null && one.send_intent_at !== null,
+  )) {
     const inEtcd = await removeFromEtcd(parts, job, state, m, { onlyDead: true })
     if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`
   }
@@ -81,7 +111,13 @@ export async function removeGone(turn: ClusterTurn): Promise<string | null> {
     if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
     const inKubernetes = await removeFromKubernetes(parts, job, state, m)
     if (inKubernetes !== null) return inKubernetes
-    await write(turn, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
+    await write(turn, (tx) =>
+      store.updateMember(tx, m.cluster_id, m.node_id, {
+        secured_at: null,
+        etcd_at: null,
+        node_ready_at: null,
+      }),
+    )
   }
   return null
 }

@@ -24,10 +24,16 @@ test("a document of a newer Talos stays in the machine's configuration and is no
   const { same, keep, patch, diff } = differenceOf(held, found, 'v1.13.9')
   expect([same, patch, keep!.how]).toEqual([false, null, 'base'])
   expect(diff!.after).toContain('kind: QuantumLinkConfig')
-  expect(diff!.after).toMatch(/# 4 lines not shown: Steelyard does not know this kind of document \(digest [0-9a-f]{12}\)/)
+  expect(diff!.after).toMatch(
+    /# 4 lines not shown: Steelyard does not know this kind of document \(digest [0-9a-f]{12}\)/,
+  )
   expect(diff!.after).not.toContain('entangled')
   // The unknown document is still in the configuration after a patch is merged.
-  const composed = compose(found, [{ id: 'p', name: 'p', weight: 500, body: 'machine:\n  sysctls:\n    a.b: "1"\n' }], { talosVersion: 'v1.13.9' })
+  const composed = compose(
+    found,
+    [{ id: 'p', name: 'p', weight: 500, body: 'machine:\n  sysctls:\n    a.b: "1"\n' }],
+    { talosVersion: 'v1.13.9' },
+  )
   expect(composed.errors).toEqual([])
   expect(composed.yaml).toContain('passphrase: entangled')
   expect(composed.yaml).toContain('a.b: "1"')

@@ -1,4 +1,7 @@
-/** Computes what others have changed in a machine's configuration, how the change is shown, and how it could be kept. Pure: it runs on the worker thread. */
+/**
+ * Computes what others have changed in a machine's configuration, how the change is shown, and how
+ * it could be kept. Pure: it runs on the worker thread.
+ */
 import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
@@ -8,7 +11,10 @@ import { maskText, secretsOf } from '../masking.ts'
 
 export interface Difference {
   readonly same: boolean
-  /** All images of the machine's configuration if others have changed one of them, else null. Changed images are adopted and don't count as a difference. */
+  /**
+   * All images of the machine's configuration if others have changed one of them, else null.
+   * Changed images are adopted and don't count as a difference.
+   */
   readonly images: MachineImages | null
   readonly diff: { readonly before: string; readonly after: string } | null
   readonly keep: Drift['keep']
@@ -20,13 +26,18 @@ export interface Difference {
 
 const patchName = 'what others have changed'
 
-/** Why a proposed patch can't be used (merging it doesn't give the machine's configuration, or it violates the rules for patches), or null. */
+/**
+ * Why a proposed patch can't be used (merging it doesn't give the machine's configuration, or it
+ * violates the rules for patches), or null.
+ */
 function tried(proposal: string, held: string, found: string, talosVersion: string): string | null {
   const [refusal] = checkBody(proposal, talosVersion)
   if (refusal) return sentenceOf(refusal)
   try {
     const merged = mergePatches(apart(held).known, [{ name: patchName, body: proposal }]).yaml
-    return compareConfigs(merged, apart(found).known).same ? null : 'merging it would not give the same configuration'
+    return compareConfigs(merged, apart(found).known).same
+      ? null
+      : 'merging it would not give the same configuration'
   } catch (error) {
     if (error instanceof ConfigError) return error.problems[0]?.message ?? 'It cannot be merged'
     throw error
@@ -38,7 +49,8 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
  * @param found the machine's current configuration
  */
 export function differenceOf(held: string, found: string, talosVersion: string): Difference {
-  if (held === found) return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }
+  if (held === found)
+    return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }
   let compared: ReturnType<typeof compareConfigs>
   try {
     compared = compareConfigs(held, found)
@@ -56,24 +68,47 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   }
   const { same, images, documents, secrets } = compared
   if (same) return { same, images, diff: null, keep: null, secrets, patch: null }
-  const text = (side: 'before' | 'after') => documents.flatMap((d) => d[side]?.yaml ?? []).join('---\n')
+  const text = (side: 'before' | 'after') =>
+    documents.flatMap((d) => d[side]?.yaml ?? []).join('---\n')
   const [before, after] = [text('before'), text('after')]
-  const diff = { before: maskText(before, 'everybody').text, after: maskText(after, 'everybody', secretsOf(before, 'everybody')).text }
+  const diff = {
+    before: maskText(before, 'everybody').text,
+    after: maskText(after, 'everybody', secretsOf(before, 'everybody')).text,
+  }
   if (secrets.length > 0) {
     const reason = `It changes keys of the cluster (${secrets.join(', ')}): import the cluster's new secrets, or overwrite it`
-    return { same, images, diff: named(diff, secrets), keep: { how: 'secrets', reason }, secrets, patch: null }
+    return {
+      same,
+      images,
+      diff: named(diff, secrets),
+      keep: { how: 'secrets', reason },
+      secrets,
+      patch: null,
+    }
   }
   const proposal = patchBetween(compared)
   const refusal =
-    proposal === null ? 'elements of a list were removed or changed, or a document has an unknown kind' : tried(proposal, before, after, talosVersion)
+    proposal === null
+      ? 'elements of a list were removed or changed, or a document has an unknown kind'
+      : tried(proposal, before, after, talosVersion)
   if (proposal !== null && refusal === null)
-    return { same, images, diff, keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' }, secrets, patch: proposal }
+    return {
+      same,
+      images,
+      diff,
+      keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' },
+      secrets,
+      patch: proposal,
+    }
   const reason = `If kept, the machine's whole configuration, which includes the current patches, becomes the base of the server's patches, because the difference cannot be expressed as a patch: ${refusal}`
   return { same, images, diff, keep: { how: 'base', reason }, secrets, patch: null }
 }
 
 /** Names changed secrets in a comment, because their masks are the same before and after. */
-const named = ({ before, after }: { before: string; after: string }, secrets: readonly string[]) => ({
+const named = (
+  { before, after }: { before: string; after: string },
+  secrets: readonly string[],
+) => ({
   before,
   after: `${after}# Changed, and not shown: ${secrets.join(', ')}\n`,
 })

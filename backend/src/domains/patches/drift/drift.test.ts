@@ -27,12 +27,17 @@ beforeAll(async () => {
   const { status, reason } = await world.ended(made.operation.id)
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   cluster = await world.cluster(made.cluster.id)
-  keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
+  keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, {
+    role: 'os:admin',
+    lifetimeMs: 3_600_000,
+  }))!
 }, 600_000)
 
 /** Connects as talosctl does, with an admin's certificate and without Steelyard. */
 const outside = async <T>(act: (client: TalosClient) => Promise<T>): Promise<T> => {
-  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
+  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, {
+    deadlineMs: 10_000,
+  })
   try {
     return await act(client)
   } finally {
@@ -64,24 +69,41 @@ const events = async () => {
 }
 
 test('a server with the configuration that Steelyard sent has no drift', async () => {
-  expect(await drift()).toEqual({ state: 'none', reason: null, since: null, seen: null, diff: null, keep: null })
+  expect(await drift()).toEqual({
+    state: 'none',
+    reason: null,
+    since: null,
+    seen: null,
+    diff: null,
+    keep: null,
+  })
   expect((await world.server(node.id)).drift).toBeNull()
 })
 
 test('the drift sweep finds changes by others and shows them line by line, and no patch overwrites them', async () => {
   await patchOutside(sysctl('vm.swappiness', '1'))
   const sent = applies()
-  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  await inTransaction(backend.platform.db, (tx) =>
+    backend.platform.engine.wake(tx, sweepQueue, cluster.id),
+  )
   const server = await world.until(
     () => world.server(node.id),
     (s) => s.drift != null,
   )
   const seen = await drift()
-  expect(seen).toMatchObject({ state: 'drifted', since: server.drift!.since, seen: server.drift!.seen, keep: { how: 'patch' } })
+  expect(seen).toMatchObject({
+    state: 'drifted',
+    since: server.drift!.since,
+    seen: server.drift!.seen,
+    keep: { how: 'patch' },
+  })
   expect(seen.diff!.before).not.toContain('vm.swappiness')
   expect(seen.diff!.after).toContain('vm.swappiness: "1"')
   expect(seen.diff!.after).not.toContain('PRIVATE KEY')
-  const refused = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: sysctl('vm.max_map_count', '262144') } })
+  const refused = await admin.call(patchCreate, {
+    params: params(),
+    body: { name: 'mine', body: sysctl('vm.max_map_count', '262144') },
+  })
   expect(refused).toMatchObject({
     status: 409,
     problem: {
@@ -98,11 +120,18 @@ test('the drift sweep finds changes by others and shows them line by line, and n
 test('keeping a change by others stores it as a patch and does not change the machine', async () => {
   const { seen } = await drift()
   const sent = applies()
-  expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
+  expect(
+    await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } }),
+  ).toMatchObject({
     status: 412,
-    problem: { code: 'stale', error: `The configuration of ${node.name} has changed again since you looked: look at the difference again` },
+    problem: {
+      code: 'stale',
+      error: `The configuration of ${node.name} has changed again since you looked: look at the difference again`,
+    },
   })
-  expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer).toMatchObject({ state: 'none' })
+  expect(
+    (await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer,
+  ).toMatchObject({ state: 'none' })
   const { items } = (await admin.call(patchList, { params: params() })).answer!
   expect(items.at(-1)).toMatchObject({
     name: expect.stringMatching(/^kept-\d{4}-\d\d-\d\d$/) as string,
@@ -113,14 +142,18 @@ test('keeping a change by others stores it as a patch and does not change the ma
   expect(await drift()).toMatchObject({ state: 'none' })
   expect(await held()).toContain('vm.swappiness: "1"')
   expect(applies()).toBe(sent)
-  expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
+  expect((await admin.call(serverConfig, { params: params() })).text).toContain(
+    'vm.swappiness: "1"',
+  )
 })
 
 test('overwriting a change by others restores the configuration that Steelyard sent', async () => {
   await patchOutside(sysctl('net.core.somaxconn', '9'))
   const { seen, diff } = await drift()
   expect(diff!.after).toContain('net.core.somaxconn')
-  expect((await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).answer).toMatchObject({ state: 'overwriting' })
+  expect(
+    (await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).answer,
+  ).toMatchObject({ state: 'overwriting' })
   await world.until(held, (yaml) => !yaml.includes('net.core.somaxconn'))
   await world.until(drift, (d) => d.state === 'none')
   expect((await world.server(node.id)).drift).toBeNull()
@@ -130,14 +163,21 @@ test('a change made after the user saw the difference is not overwritten', async
   await patchOutside(sysctl('kernel.a', '1'))
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
-  expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  // The stored consent to overwrite is for an earlier difference: the machine's configuration has changed again since.
+  expect(
+    await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } }),
+  ).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  // The stored consent to overwrite is for an earlier difference: the machine's configuration has
+  // changed again since.
   const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
     await kept.allowOverwrite(tx, cluster.id, node.id, seen)
     await backend.platform.engine.wake(tx, configuringQueue, node.id)
   })
-  await world.until(events, (items) => items.some((e) => e.type === 'server.configured' && e.message.includes('refused (config_drifted)')))
+  await world.until(events, (items) =>
+    items.some(
+      (e) => e.type === 'server.configured' && e.message.includes('refused (config_drifted)'),
+    ),
+  )
   expect(await held()).toContain('kernel.b: "2"')
   const now = await drift()
   expect(now.state).toBe('drifted')
@@ -146,22 +186,37 @@ test('a change made after the user saw the difference is not overwritten', async
 })
 
 test("a change that can't be expressed as a patch becomes the base configuration of the patches", async () => {
-  const own = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: 'machine:\n  certSANs:\n    - mine.example.com\n' } })
+  const own = await admin.call(patchCreate, {
+    params: params(),
+    body: { name: 'mine', body: 'machine:\n  certSANs:\n    - mine.example.com\n' },
+  })
   expect(own.status).toBe(201)
   await world.until(held, (yaml) => yaml.includes('mine.example.com'))
   await replaceOutside(/ *- mine\.example\.com\n/g, '')
   const seen = await drift()
   expect(seen.keep).toMatchObject({ how: 'base' })
-  expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).answer).toMatchObject({ state: 'none' })
-  expect((await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name)).toEqual(['static-system', 'default-node'])
-  expect(await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } })).toMatchObject({ status: 404 })
+  expect(
+    (await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).answer,
+  ).toMatchObject({ state: 'none' })
+  expect(
+    (await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name),
+  ).toEqual(['static-system', 'default-node'])
+  expect(
+    await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } }),
+  ).toMatchObject({ status: 404 })
   // A later patch is merged into the kept configuration.
-  const later = await admin.call(patchCreate, { params: params(), body: { name: 'later', body: sysctl('vm.max_map_count', '262144') } })
+  const later = await admin.call(patchCreate, {
+    params: params(),
+    body: { name: 'later', body: sysctl('vm.max_map_count', '262144') },
+  })
   expect(later).toMatchObject({ status: 201 })
   const now = await world.until(held, (yaml) => yaml.includes('vm.max_map_count'))
   expect(now).toContain('vm.swappiness: "1"')
   expect(now).not.toContain('mine.example.com')
-  expect((await admin.call(patchRemove, { params: { ...params(), patchId: later.answer!.patch_id } })).status).toBe(204)
+  expect(
+    (await admin.call(patchRemove, { params: { ...params(), patchId: later.answer!.patch_id } }))
+      .status,
+  ).toBe(204)
   await world.until(held, (yaml) => !yaml.includes('vm.max_map_count'))
   await world.until(drift, (d) => d.state === 'none')
 })
@@ -173,7 +228,14 @@ test('image versions changed by an upgrade outside of Steelyard are adopted, not
   await replaceOutside(`:v${before}`, `:v${next}`)
   expect(await drift()).toMatchObject({ state: 'none' })
   expect(await world.cluster(cluster.id)).toMatchObject({ kubernetes_version: next })
-  expect((await admin.call(patchCreate, { params: params(), body: { name: 'tuned', body: sysctl('vm.dirty_ratio', '10') } })).status).toBe(201)
+  expect(
+    (
+      await admin.call(patchCreate, {
+        params: params(),
+        body: { name: 'tuned', body: sysctl('vm.dirty_ratio', '10') },
+      })
+    ).status,
+  ).toBe(201)
   const now = await world.until(held, (yaml) => yaml.includes('vm.dirty_ratio'))
   expect(now).toContain(`kubelet:v${next}`)
   expect(now).not.toContain(`:v${before}`)
@@ -181,36 +243,60 @@ test('image versions changed by an upgrade outside of Steelyard are adopted, not
 
 test('after an upgrade outside of Steelyard, the cluster shows the new version, and an event reports it', async () => {
   const { db, clock } = backend.platform
-  await db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
+  await db
+    .updateTable('server')
+    .set({ talos_version: 'v1.13.10' })
+    .where('id', '=', node.id)
+    .execute()
   // As a contact after the cluster's last change.
   await db
     .updateTable('server_contact')
     .set({ at: new Date(clock.now() + 1000) })
     .where('server_id', '=', node.id)
     .execute()
-  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  await inTransaction(backend.platform.db, (tx) =>
+    backend.platform.engine.wake(tx, sweepQueue, cluster.id),
+  )
   await world.until(
     () => world.cluster(cluster.id),
     (c) => c.talos_version === 'v1.13.10',
   )
   expect((await world.server(node.id)).drift).toBeNull()
   await backend.publish()
-  const told = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items.find((e) => e.type === 'cluster.versions_changed_outside')
+  const told = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items.find(
+    (e) => e.type === 'cluster.versions_changed_outside',
+  )
   expect(told!.message).toContain('Talos v1.13.10')
 })
 
 test("a changed Kubernetes certificate authority is shown on the server and the cluster, and can't be kept as a patch", async () => {
   const { parts, main } = await split()
-  const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
+  const other = await createAuthority({
+    kind: 'p256',
+    subject: { organizations: ['kubernetes'] },
+    now: new Date(),
+  })
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const changed = stringify({ ...main, cluster: { ...main.cluster, ca: { crt: base64(other.crt), key: base64(other.key) } } })
-  await outside((client) => client.applyConfiguration([changed, ...parts].join('---\n'), { mode: 'auto' }))
+  const changed = stringify({
+    ...main,
+    cluster: { ...main.cluster, ca: { crt: base64(other.crt), key: base64(other.key) } },
+  })
+  await outside((client) =>
+    client.applyConfiguration([changed, ...parts].join('---\n'), { mode: 'auto' }),
+  )
   const seen = await drift()
-  expect(seen.keep).toMatchObject({ how: 'secrets', reason: expect.stringContaining('cluster.ca') as string })
+  expect(seen.keep).toMatchObject({
+    how: 'secrets',
+    reason: expect.stringContaining('cluster.ca') as string,
+  })
   expect(seen.diff!.after).toContain('# Changed, and not shown: cluster.ca')
   expect(JSON.stringify(seen)).not.toContain(base64(other.key).slice(0, 60))
-  expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).toMatchObject({ status: 409, problem: { code: 'conflict' } })
-  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  expect(
+    await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } }),
+  ).toMatchObject({ status: 409, problem: { code: 'conflict' } })
+  await inTransaction(backend.platform.db, (tx) =>
+    backend.platform.engine.wake(tx, sweepQueue, cluster.id),
+  )
   await world.until(
     () => world.cluster(cluster.id),
     (c) => c.locked_out?.authority === 'kubernetes_ca',

@@ -1,6 +1,7 @@
 /**
- * Detects drift, which means that a machine no longer has the configuration that Steelyard sent, and carries out the user's decision. Machines are checked
- * before sending, on request, and every few minutes (`sweep.ts`).
+ * Detects drift, which means that a machine no longer has the configuration that Steelyard sent,
+ * and carries out the user's decision. Machines are checked before sending, on request, and every
+ * few minutes (`sweep.ts`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
@@ -29,26 +30,43 @@ const restartsWithinMs = 10 * 60_000
 const mostLooks = 3
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
-export function drifts({ db, clock, record, engine, servers, access }: PatchPlatform, { read, store, factsOf }: Pick<PatchCore, 'read' | 'store' | 'factsOf'>) {
+export function drifts(
+  { db, clock, record, engine, servers, access }: PatchPlatform,
+  { read, store, factsOf }: Pick<PatchCore, 'read' | 'store' | 'factsOf'>,
+) {
   const { outside } = access
 
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
     if (!server.cluster || server.status !== 'ready')
-      throw new Problem('server_not_in_cluster', `${server.name} runs in no cluster, so it has no configuration that others could change`)
+      throw new Problem(
+        'server_not_in_cluster',
+        `${server.name} runs in no cluster, so it has no configuration that others could change`,
+      )
     return server.cluster
   }
 
-  const differs = async (configs: KeptConfigs, found: Found, { id, talos_version }: ServerFacts): Promise<Difference> => {
+  const differs = async (
+    configs: KeptConfigs,
+    found: Found,
+    { id, talos_version }: ServerFacts,
+  ): Promise<Difference> => {
     const from = sentBy(id)
     const talosVersion = talos_version ?? 'v1.13.0'
     const { held, before, newest } = configs
     const { active, stored } = found
     const now = await read(from, 'difference', held.yaml, active, talosVersion)
-    const next = stored === active ? now : await read(from, 'difference', held.yaml, stored, talosVersion)
+    const next =
+      stored === active ? now : await read(from, 'difference', held.yaml, stored, talosVersion)
     if (now.same && next.same) return next
-    // The configuration was sent a moment ago and the machine is restarting: it still runs with the previous one.
-    const isRestarting = next.same && before !== null && held.held_at !== null && clock.now() - held.held_at.getTime() < restartsWithinMs
-    if (isRestarting && (await read(from, 'difference', before.yaml, active, talosVersion)).same) return next
+    // The configuration was sent a moment ago and the machine is restarting: it still runs with the
+    // previous one.
+    const isRestarting =
+      next.same &&
+      before !== null &&
+      held.held_at !== null &&
+      clock.now() - held.held_at.getTime() < restartsWithinMs
+    if (isRestarting && (await read(from, 'difference', before.yaml, active, talosVersion)).same)
+      return next
     // The newest configuration was sent, but the response was lost.
     if (newest.generation > held.generation && stored === active) {
       const sent = await read(from, 'difference', newest.yaml, active, talosVersion)
@@ -57,12 +75,23 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return next.same ? now : next
   }
 
-  /** Returns false if another configuration was saved or sent during the comparison, so that it says nothing. */
-  const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<boolean> => {
+  /**
+   * Returns false if another configuration was saved or sent during the comparison, so that it says
+   * nothing.
+   */
+  const note = async (
+    server: ServerFacts,
+    { configs, images, same, found }: Judged,
+  ): Promise<boolean> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
-    // `images` is null if others have changed the images back. If images were adopted before, the current ones are adopted then too.
-    const now = images ?? (same && configs.images !== null ? await read(sentBy(server.id), 'images', found.stored) : null)
+    // `images` is null if others have changed the images back. If images were adopted before, the
+    // current ones are adopted then too.
+    const now =
+      images ??
+      (same && configs.images !== null
+        ? await read(sentBy(server.id), 'images', found.stored)
+        : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
     // The usual case: nothing is new, so no row is locked.
@@ -71,11 +100,21 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       if (!(await outside.isCurrent(tx, cluster.id, server.id, configs))) return false
       if (isNew) {
         await outside.noteImages(tx, cluster.id, server.id, now)
-        await record(tx, system, { action: 'server.images_changed_outside', target, before: configs.images ?? {}, after: now })
+        await record(tx, system, {
+          action: 'server.images_changed_outside',
+          target,
+          before: configs.images ?? {},
+          after: now,
+        })
       }
       const row = await servers.locked(tx, server.id)
       if (row.cluster_id !== cluster.id) return true
-      if (!same && row.drift_seen !== found.seen) await record(tx, system, { action: 'server.config_changed_outside', target, after: { seen: found.seen } })
+      if (!same && row.drift_seen !== found.seen)
+        await record(tx, system, {
+          action: 'server.config_changed_outside',
+          target,
+          after: { seen: found.seen },
+        })
       await servers.noteDrift(tx, server.id, same ? null : found.seen)
       return true
     })
@@ -101,18 +140,29 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   /** @throws Problem server_unreachable */
   const ask = async (server: ServerFacts): Promise<Judged | null> => {
     const cluster = inCluster(server)
-    const keys = await access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    const keys = await access.talosCredentials(cluster.id, {
+      role: 'os:admin',
+      lifetimeMs: credentialsLifetimeMs,
+    })
     if (!keys) return null
     try {
       const connection = await servers.connection(server.id)
       return await connection.secure(keys, (client) => look(client, server))
     } catch (error) {
-      if (error instanceof TalosError) throw new Problem('server_unreachable', `${server.name} did not return its configuration: ${error.message}`)
+      if (error instanceof TalosError)
+        throw new Problem(
+          'server_unreachable',
+          `${server.name} did not return its configuration: ${error.message}`,
+        )
       throw error
     }
   }
 
-  const shown = async (nodeId: string, judged: Judged | null, overwriting: boolean): Promise<Drift> => {
+  const shown = async (
+    nodeId: string,
+    judged: Judged | null,
+    overwriting: boolean,
+  ): Promise<Drift> => {
     if (!judged || judged.same) return none
     const { drift } = await servers.get(nodeId)
     return {
@@ -125,23 +175,48 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     }
   }
 
-  /** Reads the machine's configuration again and compares it with the one that the user was shown. */
-  const demandSeen = async (nodeId: string, seen: string): Promise<{ server: ServerFacts; judged: Judged }> => {
+  /**
+   * Reads the machine's configuration again and compares it with the one that the user was shown.
+   */
+  const demandSeen = async (
+    nodeId: string,
+    seen: string,
+  ): Promise<{ server: ServerFacts; judged: Judged }> => {
     const server = await factsOf(db, nodeId)
-    if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    if (server.operation_id)
+      throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
     const judged = await ask(server)
-    if (!judged || judged.same) throw new Problem('stale', `The configuration of ${server.name} is already what it should be`)
+    if (!judged || judged.same)
+      throw new Problem('stale', `The configuration of ${server.name} is already what it should be`)
     if (judged.found.seen !== seen)
-      throw new Problem('stale', `The configuration of ${server.name} has changed again since you looked: look at the difference again`)
+      throw new Problem(
+        'stale',
+        `The configuration of ${server.name} has changed again since you looked: look at the difference again`,
+      )
     return { server, judged }
   }
 
-  /** Locks the server's row and returns its cluster's id. @throws Problem stale if another configuration was sent since the comparison */
-  const demandSameGeneration = async (tx: Tx, server: ServerFacts, judged: Judged): Promise<string> => {
+  /**
+   * Locks the server's row and returns its cluster's id. @throws Problem stale if another
+   * configuration was sent since the comparison
+   */
+  const demandSameGeneration = async (
+    tx: Tx,
+    server: ServerFacts,
+    judged: Judged,
+  ): Promise<string> => {
     const row = await servers.locked(tx, server.id)
-    const now = row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)
-    if (row.cluster_id === null || row.cluster_id !== server.cluster?.id || now?.held.generation !== judged.configs.held.generation)
-      throw new Problem('stale', `${server.name} has received another configuration in the meantime: look at the difference again`)
+    const now =
+      row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)
+    if (
+      row.cluster_id === null ||
+      row.cluster_id !== server.cluster?.id ||
+      now?.held.generation !== judged.configs.held.generation
+    )
+      throw new Problem(
+        'stale',
+        `${server.name} has received another configuration in the meantime: look at the difference again`,
+      )
     return row.cluster_id
   }
 
@@ -153,9 +228,23 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     }
   }
 
-  const keepAsPatch = async (tx: Tx, caller: Caller, server: ServerFacts, clusterId: string, judged: Judged, links: readonly string[]): Promise<object> => {
+  const keepAsPatch = async (
+    tx: Tx,
+    caller: Caller,
+    server: ServerFacts,
+    clusterId: string,
+    judged: Judged,
+    links: readonly string[],
+  ): Promise<object> => {
     const name = freeName(new Set((await store.ofServer(tx, server.id)).map((p) => p.name)))
-    const patch = { name, weight: patchLimits.weight.max, labels: {}, body: judged.patch!, links, created_by_name: callerName(caller) }
+    const patch = {
+      name,
+      weight: patchLimits.weight.max,
+      labels: {},
+      body: judged.patch!,
+      links,
+      created_by_name: callerName(caller),
+    }
     const made = await store.insert(tx, server.id, patch, new Date(clock.now()))
     await outside.keep(tx, clusterId, server.id, judged.found.stored)
     await record(tx, caller, {
@@ -167,9 +256,20 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return { kept_as: 'patch', patch: name }
   }
 
-  /** Removes patches that the machine's configuration contains already, because they become part of the base. A patch that was saved but never sent stays. */
-  const keepAsBase = async (tx: Tx, caller: Caller, server: ServerFacts, clusterId: string, judged: Judged): Promise<object> => {
-    const absorbed = (await store.ofServer(tx, server.id)).filter((p) => p.updated_at <= judged.configs.held.created_at)
+  /**
+   * Removes patches that the machine's configuration contains already, because they become part of
+   * the base. A patch that was saved but never sent stays.
+   */
+  const keepAsBase = async (
+    tx: Tx,
+    caller: Caller,
+    server: ServerFacts,
+    clusterId: string,
+    judged: Judged,
+  ): Promise<object> => {
+    const absorbed = (await store.ofServer(tx, server.id)).filter(
+      (p) => p.updated_at <= judged.configs.held.created_at,
+    )
     for (const p of absorbed) {
       await store.remove(tx, p.id)
       await record(tx, caller, {
@@ -185,24 +285,41 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
 
   return {
     /**
-     * Compares the machine's configuration with the sent one, on a connection with admin credentials, and records the result: changed images are
-     * adopted, and a difference is stored with the server. Null if Steelyard has sent the machine no configuration.
+     * Compares the machine's configuration with the sent one, on a connection with admin
+     * credentials, and records the result: changed images are adopted, and a difference is stored
+     * with the server. Null if Steelyard has sent the machine no configuration.
      */
     look,
 
-    /** Like `look`, but records nothing: while Steelyard itself changes the images, the machine's current ones are not adopted. */
+    /**
+     * Like `look`, but records nothing: while Steelyard itself changes the images, the machine's
+     * current ones are not adopted.
+     */
     judge,
 
-    /** Queries the machine and returns its drift, or the last known drift if the machine doesn't answer. @throws Problem not_found, server_not_in_cluster */
+    /**
+     * Queries the machine and returns its drift, or the last known drift if the machine doesn't
+     * answer. @throws Problem not_found, server_not_in_cluster
+     */
     async get(nodeId: string): Promise<Drift> {
       const server = await factsOf(db, nodeId)
       try {
         const judged = await ask(server)
-        return await shown(nodeId, judged, judged !== null && judged.configs.overwrite === judged.found.seen)
+        return await shown(
+          nodeId,
+          judged,
+          judged !== null && judged.configs.overwrite === judged.found.seen,
+        )
       } catch (error) {
         if (!(error instanceof Problem) || error.code === 'server_not_in_cluster') throw error
         const { drift } = await servers.get(nodeId)
-        return { ...none, state: 'unknown', reason: error.message, since: drift?.since ?? null, seen: drift?.seen ?? null }
+        return {
+          ...none,
+          state: 'unknown',
+          reason: error.message,
+          since: drift?.since ?? null,
+          seen: drift?.seen ?? null,
+        }
       }
     },
 
@@ -214,16 +331,31 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
         const how =
-          judged.patch === null ? await keepAsBase(tx, caller, server, clusterId, judged) : await keepAsPatch(tx, caller, server, clusterId, judged, links)
+          judged.patch === null
+            ? await keepAsBase(tx, caller, server, clusterId, judged)
+            : await keepAsPatch(tx, caller, server, clusterId, judged, links)
         await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
         await outside.allowOverwrite(tx, clusterId, nodeId, null)
         await servers.noteDrift(tx, nodeId, null)
-        await record(tx, caller, { action: 'server.drift_kept', target: { kind: 'server', id: nodeId, name: server.name }, after: how })
+        await record(tx, caller, {
+          action: 'server.drift_kept',
+          target: { kind: 'server', id: nodeId, name: server.name },
+          after: how,
+        })
         const rendered = await access.renderAgain(tx, clusterId, nodeId)
         if (!rendered) return
-        // The machine already has the rendered configuration. If a patch was saved meanwhile, the reconciler sends the new configuration.
+        // The machine already has the rendered configuration. If a patch was saved meanwhile, the
+        // reconciler sends the new configuration.
         const { newest } = (await outside.configs(tx, clusterId, nodeId))!
-        const isHeld = (await read(sentBy(server.id), 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
+        const isHeld = (
+          await read(
+            sentBy(server.id),
+            'difference',
+            rendered.yaml,
+            judged.found.stored,
+            server.talos_version ?? 'v1.13.0',
+          )
+        ).same
         if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)
         else await engine.wake(tx, configuringQueue, nodeId)
       })
@@ -238,7 +370,11 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
         await outside.allowOverwrite(tx, clusterId, nodeId, seen)
-        await record(tx, caller, { action: 'server.drift_overwritten', target: { kind: 'server', id: nodeId, name: server.name }, after: { seen } })
+        await record(tx, caller, {
+          action: 'server.drift_overwritten',
+          target: { kind: 'server', id: nodeId, name: server.name },
+          after: { seen },
+        })
         // The images that others have set are kept and not overwritten.
         await access.renderAgain(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
@@ -246,11 +382,17 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
       return answer
     },
 
-    /** Throws if the machine has drifted. Called before saving a change that would be sent to it. @throws Problem config_drifted, server_unreachable */
+    /**
+     * Throws if the machine has drifted. Called before saving a change that would be sent to it.
+     * @throws Problem config_drifted, server_unreachable
+     */
     async demandNone(server: ServerFacts): Promise<void> {
       const judged = await ask(server)
       if (!judged || judged.same) return
-      const verdict = canConfigure({ name: server.name, drift: { since: '', seen: judged.found.seen } })
+      const verdict = canConfigure({
+        name: server.name,
+        drift: { since: '', seen: judged.found.seen },
+      })
       if (!verdict.ok) throw new Problem('config_drifted', verdict.reason)
     },
   }

@@ -9,9 +9,10 @@ export type Found = Awaited<ReturnType<typeof readFound>>
 const decoder = new TextDecoder('utf-8', { fatal: false })
 
 /**
- * Reads the configuration with one call, which needs the admin role, because the configuration contains all secrets.
- * @returns `active`: the running configuration. `stored`: the configuration after the next boot, which differs while a change is staged or on trial.
- * `seen`: a digest of both
+ * Reads the configuration with one call, which needs the admin role, because the configuration
+ * contains all secrets.
+ * @returns `active`: the running configuration. `stored`: the configuration after the next boot,
+ * which differs while a change is staged or on trial. `seen`: a digest of both
  * @throws TalosError
  */
 export async function readFound(client: TalosClient) {

@@ -1,6 +1,6 @@
 /**
- * Reads the configurations of a cluster's machines every few minutes with one call each (three lines in the machine's log). Records the results and sends
- * nothing.
+ * Reads the configurations of a cluster's machines every few minutes with one call each (three
+ * lines in the machine's log). Records the results and sends nothing.
  */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -16,26 +16,41 @@ const atOnce = 4
 const deadlineMs = 10_000
 
 /**
- * `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: the machine's certificate has another issuer, or the
- * machine refuses ours.
+ * `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: the
+ * machine's certificate has another issuer, or the machine refuses ours.
  */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
-export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
+export function sweeping(
+  { db, servers, access }: PatchPlatform,
+  drifts: Pick<Drifts, 'look'>,
+): (job: Job) => Promise<Outcome> {
   const { outside } = access
 
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {
     try {
       const [server] = await servers.forPlan(db, [nodeId])
-      const keys = await access.talosCredentials(clusterId, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+      const keys = await access.talosCredentials(clusterId, {
+        role: 'os:admin',
+        lifetimeMs: credentialsLifetimeMs,
+      })
       // During an operation the changes are Steelyard's own, so the machine isn't checked.
-      if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null) return 'silent'
+      if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null)
+        return 'silent'
       const connection = await servers.connection(nodeId)
-      const judged = await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
+      const judged = await connection.secure(keys, (client) => drifts.look(client, server), {
+        signal: job.signal,
+        deadlineMs,
+        lane: 'contact',
+      })
       return judged?.secrets.includes('cluster.ca') ? 'other-kubernetes' : 'told'
     } catch (error) {
-      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-      return error instanceof TalosError && (error.kind === 'certificate' || error.kind === 'refused') ? 'strange' : 'silent'
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+        throw error
+      return error instanceof TalosError &&
+        (error.kind === 'certificate' || error.kind === 'refused')
+        ? 'strange'
+        : 'silent'
     }
   }
 
@@ -47,13 +62,21 @@ export function sweeping({ db, servers, access }: PatchPlatform, drifts: Pick<Dr
     const waiting = [...members]
     const one = async (): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift())
-        answers.push({ answer: await lookAt(job, clusterId, next.node_id), controlPlane: next.controlPlane })
+        answers.push({
+          answer: await lookAt(job, clusterId, next.node_id),
+          controlPlane: next.controlPlane,
+        })
     }
     await Promise.all(Array.from({ length: atOnce }, one))
-    // A single strange machine may belong to somebody else. If all answering control planes are strange, the authority has changed.
+    // A single strange machine may belong to somebody else. If all answering control planes are
+    // strange, the authority has changed.
     const heard = answers.filter((a) => a.controlPlane && a.answer !== 'silent')
     const all = (answer: Answer) => heard.every((a) => a.answer === answer)
-    if (heard.length > 0) await outside.noteLockedOut(clusterId, all('strange') ? 'talos_ca' : all('other-kubernetes') ? 'kubernetes_ca' : null)
+    if (heard.length > 0)
+      await outside.noteLockedOut(
+        clusterId,
+        all('strange') ? 'talos_ca' : all('other-kubernetes') ? 'kubernetes_ca' : null,
+      )
     await outside.noteVersions(clusterId)
     return { againMs: everyMs }
   }

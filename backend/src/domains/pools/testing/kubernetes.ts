@@ -1,15 +1,26 @@
 /**
- * A cluster's Kubernetes API in memory, for tests in which the API fails. Imitates what is documented for server-side apply and the load balancers'
- * controllers: generations, conflicts, counts, addresses for Services.
+ * A cluster's Kubernetes API in memory, for tests in which the API fails. Imitates what is
+ * documented for server-side apply and the load balancers' controllers: generations, conflicts,
+ * counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
-import { isRecord, type ObjectCalls, KubernetesError, type ListOptions } from '../../../kubernetes/client.ts'
+import {
+  isRecord,
+  type ObjectCalls,
+  KubernetesError,
+  type ListOptions,
+} from '../../../kubernetes/client.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {
   apiVersion: string
   kind: string
-  metadata: { name: string; namespace?: string; labels?: Record<string, string>; generation: number }
+  metadata: {
+    name: string
+    namespace?: string
+    labels?: Record<string, string>
+    generation: number
+  }
   spec: Json
   status?: Json
 }
@@ -21,12 +32,18 @@ export interface FakeService {
 const served: Record<'cilium' | 'metallb', Record<string, Json>> = {
   cilium: {
     '/apis/cilium.io': { versions: [{ version: 'v2' }, { version: 'v2alpha1' }] },
-    '/apis/cilium.io/v2': { resources: [{ name: 'ciliumloadbalancerippools' }, { name: 'ciliumnodes' }] },
-    '/apis/cilium.io/v2alpha1': { resources: [{ name: 'ciliumloadbalancerippools' }, { name: 'ciliuml2announcementpolicies' }] },
+    '/apis/cilium.io/v2': {
+      resources: [{ name: 'ciliumloadbalancerippools' }, { name: 'ciliumnodes' }],
+    },
+    '/apis/cilium.io/v2alpha1': {
+      resources: [{ name: 'ciliumloadbalancerippools' }, { name: 'ciliuml2announcementpolicies' }],
+    },
   },
   metallb: {
     '/apis/metallb.io': { versions: [{ version: 'v1beta2' }, { version: 'v1beta1' }] },
-    '/apis/metallb.io/v1beta1': { resources: [{ name: 'ipaddresspools' }, { name: 'l2advertisements' }] },
+    '/apis/metallb.io/v1beta1': {
+      resources: [{ name: 'ipaddresspools' }, { name: 'l2advertisements' }],
+    },
   },
 }
 const isPool = (o: Stored) => o.kind === 'CiliumLoadBalancerIPPool' || o.kind === 'IPAddressPool'
@@ -77,7 +94,10 @@ export class FakeKubernetes implements ObjectCalls {
   }
 
   private objectsAt(path: string): unknown[] {
-    if (path !== '/api/v1/services') return [...this.objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, o]) => structuredClone(o))
+    if (path !== '/api/v1/services')
+      return [...this.objects]
+        .filter(([at]) => at.startsWith(`${path}/`))
+        .map(([, o]) => structuredClone(o))
     this.allocate()
     return this.services.map(({ name, ip }) => ({
       metadata: { name, namespace: 'web' },
@@ -89,7 +109,8 @@ export class FakeKubernetes implements ObjectCalls {
   async apply(path: string, object: object): Promise<void> {
     await this.reach(`apply ${path}`)
     const wanted = structuredClone(object) as Stored
-    if (this.refuse !== null && isPool(wanted)) throw new KubernetesError(`the API server answered 403: ${this.refuse}`, 403)
+    if (this.refuse !== null && isPool(wanted))
+      throw new KubernetesError(`the API server answered 403: ${this.refuse}`, 403)
     this.changes.push(`apply ${path}`)
     const before = this.objects.get(path)
     const spec = { ...before?.spec, ...wanted.spec }
@@ -128,14 +149,28 @@ export class FakeKubernetes implements ObjectCalls {
       : (spec['addresses'] as string[]).map((text) => text.split('-'))
     return pieces.flatMap(([start, stop]) => {
       const [first, last] = [parseAddress(start!)!, parseAddress(stop!)!]
-      return Array.from({ length: Number(last.value - first.value) + 1 }, (_, i) => formatAddress({ ...first, value: first.value + BigInt(i) }))
+      return Array.from({ length: Number(last.value - first.value) + 1 }, (_, i) =>
+        formatAddress({ ...first, value: first.value + BigInt(i) }),
+      )
     })
   }
 
-  /** Services without an address get the first free one of an enabled pool; Services of a removed pool lose theirs. */
+  /**
+   * Services without an address get the first free one of an enabled pool; Services of a removed
+   * pool lose theirs.
+   */
   private allocate(): void {
-    const all = this.pools().map((o) => ({ gives: o.spec['disabled'] !== true && o.spec['autoAssign'] !== false, addresses: this.addresses(o) }))
-    for (const s of this.services) if (s.ip !== null && !this.keeps.includes(s.ip) && !all.some((p) => p.addresses.includes(s.ip!))) s.ip = null
+    const all = this.pools().map((o) => ({
+      gives: o.spec['disabled'] !== true && o.spec['autoAssign'] !== false,
+      addresses: this.addresses(o),
+    }))
+    for (const s of this.services)
+      if (
+        s.ip !== null &&
+        !this.keeps.includes(s.ip) &&
+        !all.some((p) => p.addresses.includes(s.ip!))
+      )
+        s.ip = null
     const taken = new Set(this.services.map((s) => s.ip))
     const free = all.flatMap((p) => (p.gives ? p.addresses : [])).filter((a) => !taken.has(a))
     for (const s of this.services) s.ip ??= free.shift() ?? null
@@ -158,7 +193,11 @@ export class FakeKubernetes implements ObjectCalls {
       const used = this.services.filter((s) => s.ip !== null && addresses.includes(s.ip)).length
       o.status = {
         conditions: [
-          condition('PoolConflict', clash ? 'True' : 'False', clash ? `Pool conflicts since '${clash}' is in another` : ''),
+          condition(
+            'PoolConflict',
+            clash ? 'True' : 'False',
+            clash ? `Pool conflicts since '${clash}' is in another` : '',
+          ),
           condition('IPsTotal', 'Unknown', String(addresses.length)),
           condition('IPsUsed', 'Unknown', String(used)),
         ],

@@ -1,4 +1,7 @@
-/** A backend whose clusters are only rows, with Kubernetes APIs in memory that tests can break. Everything else is the real program. */
+/**
+ * A backend whose clusters are only rows, with Kubernetes APIs in memory that tests can break.
+ * Everything else is the real program.
+ */
 import { beforeEach } from 'vitest'
 import { auditList, type AuditEntry } from '#contract/audit.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
@@ -22,7 +25,12 @@ export interface PoolWorld {
   cluster(): Promise<FakeCluster>
   /** A new /28 with 13 assignable addresses beside the gateway. */
   subnet(more?: object): Promise<Subnet>
-  put(clusterId: string, subnets: readonly { id: string }[], force?: boolean, by?: SignedIn): Promise<Called<typeof clusterSubnetsAssign>>
+  put(
+    clusterId: string,
+    subnets: readonly { id: string }[],
+    force?: boolean,
+    by?: SignedIn,
+  ): Promise<Called<typeof clusterSubnetsAssign>>
   /** Returns the operation's id. Throws on refusal. */
   assign(clusterId: string, subnets: readonly { id: string }[], force?: boolean): Promise<string>
   look(subnet: { id: string }): Promise<Subnet>
@@ -33,14 +41,18 @@ export interface PoolWorld {
 }
 
 /** Path of a subnet's Cilium pool. */
-export const pathOf = ({ id }: { id: string }): string => `/apis/cilium.io/v2/ciliumloadbalancerippools/subnet-${id}`
+export const pathOf = ({ id }: { id: string }): string =>
+  `/apis/cilium.io/v2/ciliumloadbalancerippools/subnet-${id}`
 /** An address in a subnet made by `subnet()`. */
-export const hostOf = ({ cidr }: { cidr: string }, host: number): string => cidr.replace('.0/28', `.${host}`)
+export const hostOf = ({ cidr }: { cidr: string }, host: number): string =>
+  cidr.replace('.0/28', `.${host}`)
 
 export async function poolWorld(): Promise<PoolWorld> {
   const backend = await startBackend()
   const fakes = new Map<string, FakeKubernetes>()
-  Object.assign(backend.domains.clusterCore.forPools, { api: (id: string) => Promise.resolve(fakes.get(id)!) })
+  Object.assign(backend.domains.clusterCore.forPools, {
+    api: (id: string) => Promise.resolve(fakes.get(id)!),
+  })
   let admin = await backend.signIn({ role: 'admin' })
   const signInAgain = async () => {
     admin = await backend.signIn({ role: 'admin' })
@@ -50,8 +62,12 @@ export async function poolWorld(): Promise<PoolWorld> {
   let clusters = 0
   let nets = 0
   const put: PoolWorld['put'] = (id, subnets, force = false, by = admin) =>
-    by.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids: subnets.map((s) => s.id), force } })
-  const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
+    by.call(clusterSubnetsAssign, {
+      params: { id },
+      body: { subnet_ids: subnets.map((s) => s.id), force },
+    })
+  const operation = async (id: string) =>
+    (await admin.call(operationGet, { params: { id } })).answer!
   return {
     backend,
     datacenter,
@@ -66,7 +82,10 @@ export async function poolWorld(): Promise<PoolWorld> {
     },
     subnet(more = {}) {
       const n = ++nets
-      return addSubnet(admin, datacenter.id, `net-${n}`, `10.20.${n}.0/28`, { gateway: `10.20.${n}.1`, ...more })
+      return addSubnet(admin, datacenter.id, `net-${n}`, `10.20.${n}.0/28`, {
+        gateway: `10.20.${n}.1`,
+        ...more,
+      })
     },
     put,
     async assign(clusterId, subnets, force) {
@@ -76,7 +95,8 @@ export async function poolWorld(): Promise<PoolWorld> {
     },
     look: async ({ id }) => (await admin.call(subnetGet, { params: { id } })).answer!,
     operation,
-    steps: async (id) => Object.fromEntries((await operation(id)).steps.map((s) => [s.key.split('/')[0]!, s.status])),
+    steps: async (id) =>
+      Object.fromEntries((await operation(id)).steps.map((s) => [s.key.split('/')[0]!, s.status])),
     async audited(action, target) {
       await backend.publish()
       return (await admin.call(auditList, { query: { action, target } })).answer!.items

@@ -1,6 +1,7 @@
 /**
- * Commands to a machine of a cluster. Each is one operation: it is sent once, then watched until it takes effect. The commands are defined in
- * `contract/servers/machine-commands.ts`; this file has the Talos calls that carry them out.
+ * Commands to a machine of a cluster. Each is one operation: it is sent once, then watched until it
+ * takes effect. The commands are defined in `contract/servers/machine-commands.ts`; this file has
+ * the Talos calls that carry them out.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -17,9 +18,15 @@ import * as store from '../store.ts'
 export const commandQueue = 'server-command'
 const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
-/** After this time, in ms, a machine that runs counts as restarted even if no query saw it down: the restart was then between two queries. */
+/**
+ * After this time, in ms, a machine that runs counts as restarted even if no query saw it down: the
+ * restart was then between two queries.
+ */
 const surelyBackMs = 60_000
-/** Number of failed queries in a row after which the machine counts as down. A single failure may be caused by this process or the network. */
+/**
+ * Number of failed queries in a row after which the machine counts as down. A single failure may be
+ * caused by this process or the network.
+ */
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
@@ -29,35 +36,66 @@ const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<un
   serverRestartKubelet: (client) => client.restartService('kubelet'),
 }
 
-/** Reads from the machine whether a command has ended. `state` follows the server's name in messages. */
+/**
+ * Reads from the machine whether a command has ended. `state` follows the server's name in
+ * messages.
+ */
 const stageSeen = async (client: TalosClient) => {
   const { stage } = await readStage(client)
   return { isUp: stage === 'running', state: `is ${stage.replace('_', ' ')}` }
 }
-const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => Promise<{ isUp: boolean; state: string }>>> = {
+const looks: Readonly<
+  Record<
+    keyof typeof commandEnds,
+    (client: TalosClient) => Promise<{ isUp: boolean; state: string }>
+  >
+> = {
   back: stageSeen,
   off: stageSeen,
   kubelet: async (client) => {
     const kubelet = (await client.services()).find((s) => s.id === 'kubelet')
     const isUp = kubelet?.state === 'Running' && kubelet.healthy === true
-    return { isUp, state: isUp ? 'runs its kubelet' : `waits for its kubelet: ${kubelet?.message || kubelet?.lastEvent?.message || 'it is not running'}` }
+    return {
+      isUp,
+      state: isUp
+        ? 'runs its kubelet'
+        : `waits for its kubelet: ${kubelet?.message || kubelet?.lastEvent?.message || 'it is not running'}`,
+    }
   },
 }
 
-export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
-  Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
+export const commandSteps = (
+  kind: MachineCommand,
+  server: { readonly id: string; readonly name: string },
+): NewStep[] =>
+  Object.entries(operationTable[kind].steps).map(([key, title]) => ({
+    key,
+    title: title(server),
+    node_id: server.id,
+  }))
 
-/** Thrown in an effect whose earlier attempt has an unknown end: the journal then records a failure, so that a user's retry sends the command again. */
+/**
+ * Thrown in an effect whose earlier attempt has an unknown end: the journal then records a failure,
+ * so that a user's retry sends the command again.
+ */
 class MaybeSent extends Error {
   override message = 'It is not known whether the machine received an earlier attempt'
 }
 
 /** The reconciler of commands to machines. Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: ServerParts) {
-  /** Number of failed queries in a row, by operation. In memory only: another process starts at zero, so it takes longer to notice that a machine is down. */
+  /**
+   * Number of failed queries in a row, by operation. In memory only: another process starts at
+   * zero, so it takes longer to notice that a machine is down.
+   */
   const misses = new Map<string, number>()
 
-  const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
+  const end = (
+    job: Job,
+    operation: Operation,
+    status: 'done' | 'failed' | 'cancelled',
+    reason: string | null,
+  ): Promise<void> =>
     job.fence.write(async (tx) => {
       misses.delete(operation.id)
       const row = await store.lockOne(tx, job.key)
@@ -65,11 +103,22 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
       await operations.set(tx, operation.id, { status, reason })
     })
 
-  /** Reserves the server again for a retry by a user. Returns false if the server has another operation meanwhile, such as the deletion of its cluster. */
-  const holdAgain = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<boolean> =>
+  /**
+   * Reserves the server again for a retry by a user. Returns false if the server has another
+   * operation meanwhile, such as the deletion of its cluster.
+   */
+  const holdAgain = (
+    job: Job,
+    { id, cluster_id }: store.ServerRow,
+    operation: Operation,
+  ): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const row = await store.lockOne(tx, id)
-      if (row?.cluster_id !== cluster_id || (row.operation_id !== null && row.operation_id !== operation.id)) return false
+      if (
+        row?.cluster_id !== cluster_id ||
+        (row.operation_id !== null && row.operation_id !== operation.id)
+      )
+        return false
       await clusterUse.hold(tx, id, operation.id)
       return true
     })
@@ -80,46 +129,82 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     act: (client: TalosClient) => Promise<T>,
     options: ConnectOptions,
   ): Promise<T> => {
-    const keys = await access.talosCredentials(server.cluster_id!, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    const keys = await access.talosCredentials(server.cluster_id!, {
+      role: 'os:admin',
+      lifetimeMs: credentialsLifetimeMs,
+    })
     if (!keys) throw new Problem('server_not_in_cluster', `The cluster of ${server.name} is gone`)
     return connection.secure(keys, act, options)
   }
 
-  const command = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<void> => {
+  const command = async (
+    job: Job,
+    operation: Operation,
+    server: store.ServerRow,
+    connection: ServerConnection,
+  ): Promise<void> => {
     const move = (status: 'running' | 'done', reason: string | null = null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
     await move('running')
     let isUnknown = false
     await job
       .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
-        // A process ended while it sent the command; the next step shows whether the machine received it.
+        // A process ended while it sent the command; the next step shows whether the machine
+        // received it.
         if (unknown) throw new MaybeSent()
         if (done) return
-        await secure(server, connection, sends[operation.kind as MachineCommand], { signal: job.signal })
+        await secure(server, connection, sends[operation.kind as MachineCommand], {
+          signal: job.signal,
+        })
       })
       .catch((error: unknown) => {
         if (!(error instanceof MaybeSent)) throw error
         isUnknown = true
       })
-    await move('done', isUnknown ? `It is not known whether ${server.name} received the command` : null)
+    await move(
+      'done',
+      isUnknown ? `It is not known whether ${server.name} received the command` : null,
+    )
   }
 
-  /** `isUp` is null if the machine didn't answer. `isAway`: the machine doesn't run, or nothing listens at its address. */
-  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection, end: keyof typeof commandEnds) => {
+  /**
+   * `isUp` is null if the machine didn't answer. `isAway`: the machine doesn't run, or nothing
+   * listens at its address.
+   */
+  const look = async (
+    job: Job,
+    server: store.ServerRow,
+    connection: ServerConnection,
+    end: keyof typeof commandEnds,
+  ) => {
     try {
-      const seen = await secure(server, connection, looks[end], { signal: job.signal, deadlineMs: lookDeadlineMs })
+      const seen = await secure(server, connection, looks[end], {
+        signal: job.signal,
+        deadlineMs: lookDeadlineMs,
+      })
       return { ...seen, isAway: !seen.isUp }
     } catch (error) {
-      if (error instanceof TalosError && !job.signal.aborted) return { isUp: null, isAway: error.kind === 'unreachable', state: 'does not answer' }
+      if (error instanceof TalosError && !job.signal.aborted)
+        return { isUp: null, isAway: error.kind === 'unreachable', state: 'does not answer' }
       throw error
     }
   }
 
-  const follow = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<Outcome> => {
+  const follow = async (
+    job: Job,
+    operation: Operation,
+    server: store.ServerRow,
+    connection: ServerConnection,
+  ): Promise<Outcome> => {
     const step = operation.steps.find((s) => s.key !== 'command')!
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
-    const { isUp, isAway, state } = await look(job, server, connection, step.key as keyof typeof commandEnds)
+    const { isUp, isAway, state } = await look(
+      job,
+      server,
+      connection,
+      step.key as keyof typeof commandEnds,
+    )
     const missed = isUp === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
     // The step gets the status `waiting` when the machine is first seen down.
@@ -135,9 +220,13 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
       })
       return end(job, operation, 'failed', reason)
     }
-    // Talos answers a restart of the kubelet only after the old kubelet has stopped, so a healthy kubelet is the new one.
+    // Talos answers a restart of the kubelet only after the old kubelet has stopped, so a healthy
+    // kubelet is the new one.
     const isNewKubelet = step.key === 'kubelet' && wasSent
-    const isDone = step.key === 'off' ? missed >= missesToAway : isUp === true && (wasAway || isOverdue || isNewKubelet)
+    const isDone =
+      step.key === 'off'
+        ? missed >= missesToAway
+        : isUp === true && (wasAway || isOverdue || isNewKubelet)
     if (isDone) {
       await move('done', null)
       return end(job, operation, 'done', null)
@@ -148,12 +237,22 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
   }
 
   return async (job: Job): Promise<Outcome> => {
-    const [server, work] = await Promise.all([store.byId(db, job.key), operations.carriedBy(db, job)])
+    const [server, work] = await Promise.all([
+      store.byId(db, job.key),
+      operations.carriedBy(db, job),
+    ])
     if (!server || !work) return undefined
     const { operation, isCancelled } = work
     const wasSent = operation.steps.find((s) => s.key === 'command')!.status === 'done'
-    if (isCancelled) return end(job, operation, 'cancelled', wasSent ? 'The machine had received the command already' : null)
-    if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
+    if (isCancelled)
+      return end(
+        job,
+        operation,
+        'cancelled',
+        wasSent ? 'The machine had received the command already' : null,
+      )
+    if (!server.cluster_id)
+      return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
     if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
       return end(job, operation, 'failed', `Another operation runs on ${server.name}`)
     try {
@@ -161,9 +260,12 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
       if (!wasSent) await command(job, operation, server, connection)
       return await follow(job, (await operations.read(db, operation.id))!, server, connection)
     } catch (error) {
-      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+        throw error
       const failed = wasSent ? operation.steps.at(-1)!.key : 'command'
-      await job.fence.write((tx) => operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }))
+      await job.fence.write((tx) =>
+        operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }),
+      )
       return end(job, operation, 'failed', `${server.name}: ${error.message}`)
     }
   }

@@ -39,20 +39,35 @@ let generated = ''
 let context: RenderContext
 let rendered: string | null = null
 let held: string | null = null
-const kept = (generation: number, yaml: string) => ({ generation, yaml, created_at: new Date(), held_at: new Date() })
+const kept = (generation: number, yaml: string) => ({
+  generation,
+  yaml,
+  created_at: new Date(),
+  held_at: new Date(),
+})
 const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
   prepare: (_platform, domains) =>
     void Object.assign<ClusterAccess, ClusterAccess>(domains.clusterCore.access, {
       talosCredentials: async (id, { role, lifetimeMs }) =>
-        id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null,
+        id === clusterId
+          ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() })
+          : null,
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => ({ yaml: generated, context }),
       renderedConfig: async () => rendered,
       // The object is changed in place, because other parts have a reference to it already.
       outside: Object.assign(domains.clusterCore.access.outside, {
         configs: async () =>
-          rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
+          rendered === null
+            ? null
+            : {
+                held: kept(1, held ?? rendered),
+                before: null,
+                newest: kept(2, rendered),
+                overwrite: null,
+                images: null,
+              },
         noteHeld: async () => {
           held = rendered
         },
@@ -70,17 +85,36 @@ const { servers } = backend.domains
 let id = ''
 let params = { id }
 
-/** Makes a cluster of one server by hand: sends the configuration; the server installs, reboots and opens its secured API. */
+/**
+ * Makes a cluster of one server by hand: sends the configuration; the server installs, reboots and
+ * opens its secured API.
+ */
 beforeAll(async () => {
-  simulator = await startFleet({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200 })
+  simulator = await startFleet({
+    servers: 2,
+    dataDir: temporaryFolder('control'),
+    seed: 'control',
+    speed: 200,
+  })
   secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
   const machine = simulator.servers[0]!
-  id = await buildServer(backend, { address: machine.plan.address, ...machine.disk.identity, talos_version: machine.talosVersion })
+  id = await buildServer(backend, {
+    address: machine.plan.address,
+    ...machine.disk.identity,
+    talos_version: machine.talosVersion,
+  })
   params = { id }
   const installDisk = `/dev/${machine.hardware.disks[0]!.name}`
   const installImage = `ghcr.io/siderolabs/installer:${machine.talosVersion}`
   const { address } = machine.plan
-  context = { role: 'control_plane', talosVersion: machine.talosVersion, installDisk, installImage, endpointHost: address, controlPlaneAddresses: [address] }
+  context = {
+    role: 'control_plane',
+    talosVersion: machine.talosVersion,
+    installDisk,
+    installImage,
+    endpointHost: address,
+    controlPlaneAddresses: [address],
+  }
   generated = generateConfig({
     role: 'control_plane',
     clusterName: 'alone',
@@ -91,12 +125,17 @@ beforeAll(async () => {
     installDisk,
     installImage,
   })
-  rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context)).yaml
+  rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context))
+    .yaml
   held = rendered
   const { db } = backend.platform
   await buildCluster(backend, clusterId, 'alone')
   await db.transaction().execute(async (tx) => {
-    await tx.updateTable('server').set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' }).where('id', '=', id).execute()
+    await tx
+      .updateTable('server')
+      .set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' })
+      .where('id', '=', id)
+      .execute()
     await servers.markReady(tx, system, id)
   })
   const connection = await servers.connection(id)
@@ -105,7 +144,11 @@ beforeAll(async () => {
   await vi.waitFor(async () => {
     if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')
   }, patient)
-  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  const keys = await mintTalosClient(secrets, {
+    roles: ['os:admin'],
+    lifetimeMs: 3_600_000,
+    now: new Date(),
+  })
   await vi.waitFor(() => connection.secure(keys, (client) => client.bootstrap()), patient)
   await vi.waitFor(() => {
     if (machine.stage.stage !== 'running') throw new Error(`It is ${machine.stage.stage}`)
@@ -113,7 +156,8 @@ beforeAll(async () => {
 }, 90_000)
 afterAll(() => simulator.stop())
 
-const operation = async (operationId: string) => (await operator.call(operationGet, { params: { id: operationId } })).answer!
+const operation = async (operationId: string) =>
+  (await operator.call(operationGet, { params: { id: operationId } })).answer!
 const untilEnded = async (operationId: string) => {
   await expect
     .poll(
@@ -129,7 +173,9 @@ const untilEnded = async (operationId: string) => {
 
 test('services, logs and events are read from the machine over mutual TLS', async () => {
   const services = (await operator.call(serverServices, { params })).answer!.items
-  expect(services.map((s) => s.id)).toEqual(expect.arrayContaining(['apid', 'machined', 'etcd', 'kubelet']))
+  expect(services.map((s) => s.id)).toEqual(
+    expect.arrayContaining(['apid', 'machined', 'etcd', 'kubelet']),
+  )
   const log = await operator.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
   expect(log.status).toBe(200)
   expect(log.text.length).toBeGreaterThan(0)
@@ -143,24 +189,34 @@ test('services, logs and events are read from the machine over mutual TLS', asyn
 
 test("the kernel's log can be read from every Talos version", async () => {
   const machine = simulator.servers[0]!
-  const kernelLog = (tail = 500) => operator.call(serverLogs, { params, query: { service: 'kernel', tail } })
+  const kernelLog = (tail = 500) =>
+    operator.call(serverLogs, { params, query: { service: 'kernel', tail } })
   expect((await kernelLog()).text).toContain('[talos] install sequence:')
   const { db } = backend.platform
   const minor = vi.spyOn(machine, 'talosMinor', 'get').mockReturnValue(12)
   await db.updateTable('server').set({ talos_version: 'v1.12.11' }).where('id', '=', id).execute()
   const whole = (await kernelLog(2_000)).text.trimEnd().split('\n')
   expect(whole.join('\n')).toContain('[talos] install sequence:')
-  for (const tail of [1, 3]) expect((await kernelLog(tail)).text.trimEnd().split('\n')).toEqual(whole.slice(-tail))
+  for (const tail of [1, 3])
+    expect((await kernelLog(tail)).text.trimEnd().split('\n')).toEqual(whole.slice(-tail))
   minor.mockRestore()
   await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
 })
 
 test('a request for a log that does not exist returns 404', async () => {
   for (const follow of ['true', 'false'] as const) {
-    const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
+    const log = await operator.call(serverLogs, {
+      params,
+      query: { service: 'nothing', tail: 20, follow },
+    })
     expect(log).toMatchObject({
       status: 404,
-      problem: { code: 'not_found', error: expect.stringMatching(/ has no log of "nothing": nothing of that name has run since it started$/) },
+      problem: {
+        code: 'not_found',
+        error: expect.stringMatching(
+          / has no log of "nothing": nothing of that name has run since it started$/,
+        ),
+      },
     })
   }
 })
@@ -175,7 +231,9 @@ test("a join token in a machine's log is masked", async () => {
   const log = await viewer.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
   expect(log.text).toContain('fetching machine config from: "http://steelyard/join/…?uuid=1"')
   const events = (await viewer.call(serverEvents, { params })).answer!
-  expect(events.items.find((e) => e.type === 'configuration')).toMatchObject({ message: expect.stringContaining('/join/…?uuid=1') })
+  expect(events.items.find((e) => e.type === 'configuration')).toMatchObject({
+    message: expect.stringContaining('/join/…?uuid=1'),
+  })
   expect(JSON.stringify([log.text, events])).not.toContain(token)
 })
 
@@ -193,7 +251,10 @@ test("a server in a cluster can't be renamed or removed", async () => {
     status: 409,
     problem: { code: 'name_fixed', error: 'The name is fixed while the server is in a cluster' },
   })
-  expect(await operator.call(serverRemove, { params })).toMatchObject({ status: 409, problem: { code: 'server_in_cluster' } })
+  expect(await operator.call(serverRemove, { params })).toMatchObject({
+    status: 409,
+    problem: { code: 'server_in_cluster' },
+  })
 })
 
 test('a patch on a server in a cluster is checked by a dry run of Talos, and applied when it is saved', async () => {
@@ -204,7 +265,12 @@ test('a patch on a server in a cluster is checked by a dry run of Talos, and app
   expect(preview.diff.after).toContain('vm.swappiness: "7"')
   expect(preview.diff.after).not.toContain(secrets.trustdInfo.token)
   expect(machine.config!.text).not.toContain('vm.swappiness')
-  const rebooting = (await operator.call(patchPreview, { params, body: { body: 'machine:\n  udev:\n    rules: ["SUBSYSTEM==\\"drm\\""]\n' } })).answer!
+  const rebooting = (
+    await operator.call(patchPreview, {
+      params,
+      body: { body: 'machine:\n  udev:\n    rules: ["SUBSYSTEM==\\"drm\\""]\n' },
+    })
+  ).answer!
   expect(rebooting.verdict.kind).toBe('reboot')
   const made = await operator.call(patchCreate, { params, body: { name: 'swap', body } })
   expect(made.status).toBe(201)
@@ -221,7 +287,9 @@ test('a patch on a server in a cluster is checked by a dry run of Talos, and app
 test('adding the address of a server in a managed cluster succeeds with the result "already registered"', async () => {
   const { db } = backend.platform
   const addAgain = async () => {
-    const { answer } = await operator.call(serverAdd, { body: { addresses: [simulator.servers[0]!.plan.address] } })
+    const { answer } = await operator.call(serverAdd, {
+      body: { addresses: [simulator.servers[0]!.plan.address] },
+    })
     return untilEnded(answer!.operation.id)
   }
   const setReachable = (reachable: boolean) =>
@@ -235,11 +303,17 @@ test('adding the address of a server in a managed cluster succeeds with the resu
   expect(await addAgain()).toMatchObject({
     status: 'done',
     reason: '0 servers found, 1 listed already',
-    steps: [{ status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id }],
+    steps: [
+      { status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id },
+    ],
   })
-  // While the listed server is unreachable, another machine may have its address, so the step fails.
+  // While the listed server is unreachable, another machine may have its address, so the step
+  // fails.
   await setReachable(false)
-  expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may query it') }] })
+  expect(await addAgain()).toMatchObject({
+    status: 'failed',
+    steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may query it') }],
+  })
   await setReachable(true)
 })
 
@@ -247,8 +321,13 @@ test('a reboot is sent once and followed until the server runs again, and a seco
   const machine = simulator.servers[0]!
   const bootId = machine.bootId
   const { answer } = await operator.call(serverCommands.serverReboot, { params })
-  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(answer!.operation.id)
-  expect(await operator.call(serverCommands.serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(
+    answer!.operation.id,
+  )
+  expect(await operator.call(serverCommands.serverShutdown, { params })).toMatchObject({
+    status: 409,
+    problem: { code: 'operation_running' },
+  })
   const ended = await untilEnded(answer!.operation.id)
   expect(ended).toMatchObject({
     status: 'done',
@@ -265,7 +344,16 @@ test('if a process dies after it sent a reboot, another process follows that reb
   const { reboots } = simulator.servers[0]!.disk.state.counters
   const { operation: told } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const at = new Date(backend.clock.now())
-  const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
+  const effect = {
+    queue: commandQueue,
+    key: id,
+    name: `serverReboot/${told.id}`,
+    attempts: 1,
+    fence: 1,
+    intent_at: at,
+    done_at: at,
+    error: null,
+  }
   await backend.platform.db.insertInto('effect').values(effect).execute()
   // The server was back before the next contact.
   await backend.engine.run(70_000)
@@ -276,7 +364,8 @@ test('if a process dies after it sent a reboot, another process follows that reb
 test('a retried command does not interrupt another operation on the server', async () => {
   const { db } = backend.platform
   const { operations } = backend.domains
-  const { operation: failed } = (await operator.call(serverCommands.serverReboot, { params })).answer!
+  const { operation: failed } = (await operator.call(serverCommands.serverReboot, { params }))
+    .answer!
   const deletion = await db.transaction().execute(async (tx) => {
     await operations.set(tx, failed.id, { status: 'failed', reason: 'It did not answer' })
     const other = await operations.create(tx, system, {
@@ -290,7 +379,10 @@ test('a retried command does not interrupt another operation on the server', asy
   })
   const { reboots } = simulator.servers[0]!.disk.state.counters
   await operator.call(operationRetry, { params: { id: failed.id } })
-  expect(await untilEnded(failed.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('Another operation runs on') })
+  expect(await untilEnded(failed.id)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('Another operation runs on'),
+  })
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(deletion.id)
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
   await db.transaction().execute(async (tx) => {
@@ -301,15 +393,26 @@ test('a retried command does not interrupt another operation on the server', asy
 
 test('a reboot with unknown result fails if the server is not seen to restart', async () => {
   const { bootId } = simulator.servers[0]!
-  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
-  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!
+    .operation
+  const begun = {
+    fence: 0,
+    attempts: 1,
+    intent_at: new Date(backend.clock.now()),
+    done_at: null,
+    failed_at: null,
+    error: null,
+  }
   await backend.platform.db
     .insertInto('effect')
     .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
     .execute()
   await backend.engine.run(70_000)
   const ended = await operation(operationId)
-  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have received the command') as string })
+  expect(ended).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('may never have received the command') as string,
+  })
   expect(ended.steps.map((s) => s.status)).toEqual(['failed', 'todo'])
   expect(simulator.servers[0]!.bootId).toBe(bootId)
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
@@ -323,15 +426,26 @@ test('a single contact without a response does not count as a reboot', async () 
   const { bootId } = machine
   // Both the request and its response are lost, so the machine never restarts.
   await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
-  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
-  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!
+    .operation
+  const begun = {
+    fence: 0,
+    attempts: 1,
+    intent_at: new Date(backend.clock.now()),
+    done_at: null,
+    failed_at: null,
+    error: null,
+  }
   await backend.platform.db
     .insertInto('effect')
     .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
     .execute()
   await backend.engine.run(70_000)
   expect(machine.disk.state.faults.some((fault) => fault.kind === 'lost-reply')).toBe(false)
-  expect(await operation(operationId)).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have received the command') as string })
+  expect(await operation(operationId)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('may never have received the command') as string,
+  })
   expect(machine.bootId).toBe(bootId)
 }, 40_000)
 
@@ -340,7 +454,12 @@ test.each(survived)(
   'a simulated machine carries out %s, and the operation ends',
   async (kind) => {
     const { answer } = await operator.call(serverCommands[kind], { params })
-    expect(await untilEnded(answer!.operation.id)).toMatchObject({ kind, status: 'done', reason: null, steps: [{ status: 'done' }, { status: 'done' }] })
+    expect(await untilEnded(answer!.operation.id)).toMatchObject({
+      kind,
+      status: 'done',
+      reason: null,
+      steps: [{ status: 'done' }, { status: 'done' }],
+    })
     expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
   },
   40_000,
@@ -349,21 +468,31 @@ test.each(survived)(
 test('a restart of the kubelet ends when the kubelet is healthy again, without a reboot', async () => {
   const machine = simulator.servers[0]!
   const { bootId } = machine
-  const restarts = () => machine.services.get('kubelet')!.events.filter((e) => e.state === 'Stopping').length
+  const restarts = () =>
+    machine.services.get('kubelet')!.events.filter((e) => e.state === 'Stopping').length
   const before = restarts()
   const { answer } = await operator.call(serverCommands.serverRestartKubelet, { params })
-  expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'kubelet', status: 'done' }] })
+  expect(await untilEnded(answer!.operation.id)).toMatchObject({
+    status: 'done',
+    steps: [{ status: 'done' }, { key: 'kubelet', status: 'done' }],
+  })
   expect(restarts()).toBe(before + 1)
   expect(machine.bootId).toBe(bootId)
   await backend.publish()
   const events = (await operator.call(serverEvents, { params })).answer!.items
-  expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was requested' })
+  expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({
+    message: 'A restart of the kubelet was requested',
+  })
 }, 40_000)
 
 test("if other hardware answers at the address of a cluster's server, nothing is sent to it", async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
-  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  const keys = await mintTalosClient(secrets, {
+    roles: ['os:admin'],
+    lifetimeMs: 3_600_000,
+    now: new Date(),
+  })
   let told = false
   const tell = connection.secure(keys, async () => {
     told = true
@@ -378,14 +507,32 @@ test("if other hardware answers at the address of a cluster's server, nothing is
 
 test("a user whose query meets other hardware finds the alarm on the server's page, and the machine is asked nothing more", async () => {
   const machine = simulator.servers[1]!
-  const stranger = await buildServer(backend, { address: machine.plan.address, talos_version: machine.talosVersion })
+  const stranger = await buildServer(backend, {
+    address: machine.plan.address,
+    talos_version: machine.talosVersion,
+  })
   const asked = await operator.call(serverServices, { params: { id: stranger } })
-  expect(asked).toMatchObject({ status: 503, problem: { code: 'server_unreachable', error: expect.stringMatching(/^Other hardware than that of /) } })
+  expect(asked).toMatchObject({
+    status: 503,
+    problem: {
+      code: 'server_unreachable',
+      error: expect.stringMatching(/^Other hardware than that of /),
+    },
+  })
   const shown = (await operator.call(serverGet, { params: { id: stranger } })).answer!
-  expect(shown.identity).toMatchObject({ state: 'changed', seen: machine.disk.identity, note: expect.stringContaining('Nothing is sent to it') })
+  expect(shown.identity).toMatchObject({
+    state: 'changed',
+    seen: machine.disk.identity,
+    note: expect.stringContaining('Nothing is sent to it'),
+  })
   // Once the alarm is raised, nothing asks the machine again.
-  expect(await operator.call(serverServices, { params: { id: stranger } })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
-  expect((await operator.call(serverGet, { params: { id: stranger } })).answer!.version).toBe(shown.version)
+  expect(await operator.call(serverServices, { params: { id: stranger } })).toMatchObject({
+    status: 503,
+    problem: { code: 'server_unreachable' },
+  })
+  expect((await operator.call(serverGet, { params: { id: stranger } })).answer!.version).toBe(
+    shown.version,
+  )
 })
 
 test('a shutdown ends when the server is off, and later calls report that the server is off', async () => {
@@ -396,20 +543,38 @@ test('a shutdown ends when the server is off, and later calls report that the se
   // A single unanswered contact doesn't show that the server is off; the cause may be the network.
   await addFault(machine, { kind: 'refuse', port: 'apid' })
   await backend.engine.run(2_000)
-  expect(await operation(answer!.operation.id)).toMatchObject({ status: 'running', steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }] })
+  expect(await operation(answer!.operation.id)).toMatchObject({
+    status: 'running',
+    steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }],
+  })
   expect(machine.isOn).toBe(true)
   await clearFaults(machine)
   simulator.clock.setSpeed(200)
-  expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'off', status: 'done' }] })
-  expect(await operator.call(serverServices, { params })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
-  expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
+  expect(await untilEnded(answer!.operation.id)).toMatchObject({
+    status: 'done',
+    steps: [{ status: 'done' }, { key: 'off', status: 'done' }],
+  })
+  expect(await operator.call(serverServices, { params })).toMatchObject({
+    status: 503,
+    problem: { code: 'server_unreachable' },
+  })
+  expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('does not answer'),
+  })
 }, 40_000)
 
 test('a patch for a silent server is refused with the reason', async () => {
-  const refused = await operator.call(patchCreate, { params, body: { name: 'late', body: 'machine:\n  sysctls:\n    a.b: "1"\n' } })
+  const refused = await operator.call(patchCreate, {
+    params,
+    body: { name: 'late', body: 'machine:\n  sysctls:\n    a.b: "1"\n' },
+  })
   expect(refused).toMatchObject({
     status: 503,
-    problem: { code: 'server_unreachable', error: expect.stringContaining('did not answer a dry run: connection refused') as string },
+    problem: {
+      code: 'server_unreachable',
+      error: expect.stringContaining('did not answer a dry run: connection refused') as string,
+    },
   })
   expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
 })
@@ -417,13 +582,19 @@ test('a patch for a silent server is refused with the reason', async () => {
 test('without servers:write, a preview is merged by Steelyard only, without a dry run on the machine', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
-  const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
+  const verdictFor = async (who: typeof viewer) =>
+    (await who.call(patchPreview, { params, body: { body } })).answer!
   // An earlier test has shut the server down.
-  expect((await verdictFor(operator)).verdict).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('did not answer a dry run') as string })
+  expect((await verdictFor(operator)).verdict).toMatchObject({
+    kind: 'unknown',
+    reason: expect.stringContaining('did not answer a dry run') as string,
+  })
   const preview = await verdictFor(viewer)
   expect(preview.verdict).toMatchObject({
     kind: 'unknown',
-    reason: expect.stringContaining('made no dry run: only patches of users who may change servers') as string,
+    reason: expect.stringContaining(
+      'made no dry run: only patches of users who may change servers',
+    ) as string,
   })
   expect(preview.diff.after).toContain('a.b: "1"')
 })
@@ -431,6 +602,9 @@ test('without servers:write, a preview is merged by Steelyard only, without a dr
 test('a command to a silent server fails with the reason', async () => {
   const { answer } = await operator.call(serverCommands.serverReboot, { params })
   const ended = await untilEnded(answer!.operation.id)
-  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('connection refused') })
+  expect(ended).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('connection refused'),
+  })
   expect(ended.steps[0]).toMatchObject({ status: 'failed' })
 })

@@ -142,13 +142,24 @@ test('two contacts without an answer change nothing, a third makes the server un
   backend.clock.advance(60_000)
   await servers.observe([missed(id, true)])
   const since = new Date(backend.clock.now()).toISOString()
-  expect((await get(id)).talos).toMatchObject({ reachable: false, unreachable_since: since, reason: 'connection refused' })
+  expect((await get(id)).talos).toMatchObject({
+    reachable: false,
+    unreachable_since: since,
+    reason: 'connection refused',
+  })
   backend.clock.advance(120_000)
   await servers.observe([missed(id, true)])
   expect((await get(id)).talos.unreachable_since).toBe(since)
   await servers.observe([seen(id, 'running')])
-  expect((await get(id)).talos).toMatchObject({ reachable: true, unreachable_since: null, reason: null, stage: 'running' })
-  expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
+  expect((await get(id)).talos).toMatchObject({
+    reachable: true,
+    unreachable_since: null,
+    reason: null,
+    stage: 'running',
+  })
+  expect(
+    (await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id),
+  ).toHaveLength(3)
 })
 
 test('if other hardware answers repeatedly, one alarm is raised, and it remains after the known hardware answers again', async () => {
@@ -156,7 +167,10 @@ test('if other hardware answers repeatedly, one alarm is raised, and it remains 
   const alarming = other(id)
   await servers.observe([alarming])
   const alarmed = await get(id)
-  expect(alarmed.identity).toMatchObject({ state: 'changed', note: expect.stringContaining('Box, UUID') })
+  expect(alarmed.identity).toMatchObject({
+    state: 'changed',
+    note: expect.stringContaining('Box, UUID'),
+  })
   expect(alarmed.eligibility.find((e) => e.check === 'identity')!.ok).toBe(false)
   await servers.observe([alarming])
   expect((await get(id)).version).toBe(alarmed.version)
@@ -171,10 +185,19 @@ test('a contact that began before a user confirmed the hardware raises no alarm,
   await servers.observe([other(id)])
   const late = other(id)
   backend.clock.advance(500)
-  const confirmed = await operator.call(serverConfirm, { params: { id }, body: hardwareOf.get(id)! })
-  expect(confirmed.answer!).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: null, unreachable_since: null, reason: null } })
+  const confirmed = await operator.call(serverConfirm, {
+    params: { id },
+    body: hardwareOf.get(id)!,
+  })
+  expect(confirmed.answer!).toMatchObject({
+    identity: { state: 'confirmed' },
+    talos: { reachable: null, unreachable_since: null, reason: null },
+  })
   await servers.observe([{ ...late, at: backend.clock.now() + 200 }])
-  expect(await get(id)).toMatchObject({ version: confirmed.answer!.version, identity: { state: 'confirmed', note: null } })
+  expect(await get(id)).toMatchObject({
+    version: confirmed.answer!.version,
+    identity: { state: 'confirmed', note: null },
+  })
   await servers.observe([other(id)])
   expect((await get(id)).identity.state).toBe('changed')
 })
@@ -188,13 +211,25 @@ test('if hardware is registered while a user accepts it as a replacement, the re
   let confirming: ReturnType<typeof operator.call<typeof serverConfirm>> | undefined
   await db.transaction().execute(async (tx) => {
     await sql`insert into server (name, address, identity_state, identity_since, uuid, serial, created_at, updated_at)
-      values ('swift-otter-001', '10.0.0.9', 'confirmed', now(), ${uuid}, ${serial}, now(), now())`.execute(tx)
+      values ('swift-otter-001', '10.0.0.9', 'confirmed', now(), ${uuid}, ${serial}, now(), now())`.execute(
+      tx,
+    )
     confirming = operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
     await expect
-      .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
+      .poll(
+        async () =>
+          (
+            await sql<{
+              n: number
+            }>`select count(*)::int as n from pg_locks where not granted`.execute(db)
+          ).rows[0]!.n,
+      )
       .toBeGreaterThan(0)
   })
-  expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'This hardware is already registered as swift-otter-001' } })
+  expect(await confirming).toMatchObject({
+    status: 409,
+    problem: { code: 'conflict', error: 'This hardware is already registered as swift-otter-001' },
+  })
 })
 
 test('data read from a machine is not stored for the machine that replaced it', async () => {
@@ -209,7 +244,11 @@ test('data read from a machine is not stored for the machine that replaced it', 
   backend.clock.advance(500)
   // These contacts began before the user accepted the new hardware, so they are ignored.
   await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
-  expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
+  expect(await get(id)).toMatchObject({
+    version: taken.answer!.version,
+    identity: { state: 'confirmed', fingerprint: null },
+    talos: { reachable: null },
+  })
 })
 
 test("an answer from a server's former address is ignored", async () => {
@@ -229,10 +268,14 @@ test("two processes on one database see each other's changes at once", async () 
   const other = await startBackend({ beside: backend, clock: backend.clock })
   const id = await build()
   const there = async () =>
-    JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).bytes.toString()).items.find((s: { id: string }) => s.id === id)
+    JSON.parse(
+      (await other.domains.servers.list({ page: 1, per_page: 1000 })).bytes.toString(),
+    ).items.find((s: { id: string }) => s.id === id)
   expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
   await servers.observe([seen(id)])
-  expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })
+  expect(await there()).toMatchObject({
+    talos: { stage: 'maintenance', last_contact_at: expect.any(String) },
+  })
 })
 
 test('changes of transactions that commit out of order are not missed', async () => {
@@ -241,12 +284,17 @@ test('changes of transactions that commit out of order are not missed', async ()
   const begun = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
   const slow = db.transaction().execute(async (tx) => {
-    await tx.updateTable('server').set({ name: 'slow-one-001', version: 2 }).where('id', '=', id).execute()
+    await tx
+      .updateTable('server')
+      .set({ name: 'slow-one-001', version: 2 })
+      .where('id', '=', id)
+      .execute()
     begun.resolve()
     await mayEnd.promise
   })
   await begun.promise
-  // This transaction starts after the slow one but commits before it. The list shows this transaction's change first.
+  // This transaction starts after the slow one but commits before it. The list shows this
+  // transaction's change first.
   const quick = await build({ name: 'quick-one-001' })
   const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
   expect(await names()).toContain('quick-one-001')
@@ -256,16 +304,29 @@ test('changes of transactions that commit out of order are not missed', async ()
   expect(quick).not.toBe(id)
 })
 
-/** The statements about servers that are sent during `act`, with `begin` and `commit`, by their first word. */
+/**
+ * The statements about servers that are sent during `act`, with `begin` and `commit`, by their
+ * first word.
+ */
 async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
   const texts = await statementsDuring(act)
   // Streams of events and notifications are read by timers of their own.
-  return texts.filter((text) => !/"event"|"publication"|"outbox"|listen/.test(text)).map((text) => text.split(' ', 1)[0]!)
+  return texts
+    .filter((text) => !/"event"|"publication"|"outbox"|listen/.test(text))
+    .map((text) => text.split(' ', 1)[0]!)
 }
 
 const reading = (disk: string): PackedReading => pack(readingOf(disk))
 const readingOf = (disk: string): Reading => ({
-  status: { stage: 'maintenance', ready: true, unmet: [], version: 'v1.13.9', schematic: undefined, hostname: '', systemDisk: undefined },
+  status: {
+    stage: 'maintenance',
+    ready: true,
+    unmet: [],
+    version: 'v1.13.9',
+    schematic: undefined,
+    hostname: '',
+    systemDisk: undefined,
+  },
   inventory: {
     node_addresses: ['10.0.0.1'],
     processors: [],
@@ -302,35 +363,54 @@ test('all contacts of ten seconds are written with one insert, and contacts with
   expect(await statementsOf(all)).toEqual([])
   expect(await statementsOf(() => servers.observe(ids.map((id) => missed(id, false))))).toEqual([])
   backend.clock.advance(10_000)
-  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual(['begin', 'insert', 'commit'])
+  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual([
+    'begin',
+    'insert',
+    'commit',
+  ])
 })
 
 test('hardware that was read again without a change is compared with the database once, and then with its digest', async () => {
   const id = await build()
-  const read = (disk: string) => servers.observe([{ ...seen(id), reading: reading(disk) } as Observation])
+  const read = (disk: string) =>
+    servers.observe([{ ...seen(id), reading: reading(disk) } as Observation])
   await read('nvme0n1')
   await viewer.call(serverList)
   expect(await statementsOf(() => read('nvme0n1'))).toContain('begin')
   const { version } = await get(id)
   expect(await statementsOf(() => read('nvme0n1'))).toEqual([])
   await read('nvme1n1')
-  expect(await get(id)).toMatchObject({ version: version + 1, resources: { disks: [{ id: 'nvme1n1' }] } })
+  expect(await get(id)).toMatchObject({
+    version: version + 1,
+    resources: { disks: [{ id: 'nvme1n1' }] },
+  })
   // Back to the first hardware: the digest belonged to the row before the change.
   await read('nvme0n1')
-  expect(await get(id)).toMatchObject({ version: version + 2, resources: { disks: [{ id: 'nvme0n1' }] } })
+  expect(await get(id)).toMatchObject({
+    version: version + 2,
+    resources: { disks: [{ id: 'nvme0n1' }] },
+  })
 })
 
 test('a reading that began before an upgrade was recorded does not bring the former version back, and the server is read again', async () => {
   const id = await build()
   const read = async (talos: string, version: number) => {
     const read = reading('nvme0n1')
-    return servers.observe([{ ...seen(id), version, reading: { ...read, status: { ...read.status, version: talos } } } as Observation])
+    return servers.observe([
+      {
+        ...seen(id),
+        version,
+        reading: { ...read, status: { ...read.status, version: talos } },
+      } as Observation,
+    ])
   }
-  const upgrade = (schematic: string) => inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic }))
+  const upgrade = (schematic: string) =>
+    inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic }))
   const now = async () => (await get(id)).version
   // Nothing is recorded yet, so a reading that began before another change counts.
   expect(await read('v1.13.9', (await now()) - 1)).toEqual([])
-  // The server was installed with an older version and upgraded again, and a reading of the older version is stored last.
+  // The server was installed with an older version and upgraded again, and a reading of the older
+  // version is stored last.
   const before = await now()
   await upgrade('a')
   expect(await read('v1.13.8', before)).toEqual([id])

@@ -1,6 +1,7 @@
 /**
- * Input and results of contacts: the servers to query, and their answers. Changes are written once per second, the times of contacts every ten seconds.
- * A contact alone changes no version and makes no event.
+ * Input and results of contacts: the servers to query, and their answers. Changes are written once
+ * per second, the times of contacts every ten seconds. A contact alone changes no version and makes
+ * no event.
  */
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -17,8 +18,9 @@ import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
 
 /**
- * The times of contacts are written, and published as one `server.contacted` event, at most once in this many ms. Written every second, they were a quarter of
- * the statements of the idle program. Each write also makes the lists in memory read the times back and join their pages again.
+ * The times of contacts are written, and published as one `server.contacted` event, at most once in
+ * this many ms. Written every second, they were a quarter of the statements of the idle program.
+ * Each write also makes the lists in memory read the times back and join their pages again.
  */
 const contactedEveryMs = 10_000
 
@@ -32,11 +34,12 @@ function known<T extends { id: string }>(part: T): T {
 const loopback = 'lo'
 
 /**
- * The stored form of Talos's inventory, whose values `talos/client/inventory.ts` has bounded and cleaned: without unknown values and in a fixed order,
- * so that equal hardware is equal text.
+ * The stored form of Talos's inventory, whose values `talos/client/inventory.ts` has bounded and
+ * cleaned: without unknown values and in a fixed order, so that equal hardware is equal text.
  */
 function hardwareOf(inventory: Inventory): Hardware {
-  const byName = <T extends { id: string }>(parts: readonly T[]): T[] => parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const byName = <T extends { id: string }>(parts: readonly T[]): T[] =>
+    parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const interfaces = byName(inventory.interfaces)
   const physical = new Map(inventory.interfaces.map((i) => [i.id, i]))
   const names = new Set([...physical.keys(), ...Object.keys(inventory.linkAddresses)])
@@ -75,13 +78,20 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
 })
 
 /**
- * Servers to keep contact with: those that aren't removed and that are in this process's shards. This is asked every second, because changes of `live`
- * servers have to be noticed within seconds. As long as neither the catalogue's revision nor the shards change, the answer is the same array, and a server's
- * object stays the same until its row changes.
+ * Servers to keep contact with: those that aren't removed and that are in this process's shards.
+ * This is asked every second, because changes of `live` servers have to be noticed within seconds.
+ * As long as neither the catalogue's revision nor the shards change, the answer is the same array,
+ * and a server's object stays the same until its row changes.
  */
 export function rosters() {
   let made = new Map<Entry['row'], Watched>()
-  let last: { readonly revision: number; readonly shards: ReadonlySet<number>; readonly roster: Watched[] } | undefined
+  let last:
+    | {
+        readonly revision: number
+        readonly shards: ReadonlySet<number>
+        readonly roster: Watched[]
+      }
+    | undefined
   return (entries: Iterable<Entry>, revision: number, shards: ReadonlySet<number>): Watched[] => {
     if (last?.revision === revision && last.shards === shards) return last.roster
     const before = made
@@ -90,7 +100,10 @@ export function rosters() {
       const { row, contact } = entry
       if (row.status === 'deleted' || !shards.has(shardOf(row.id))) continue
       const known = before.get(row)
-      made.set(row, known && (known.lastContactAt === null) === (contact === null) ? known : watchedOf(entry))
+      made.set(
+        row,
+        known && (known.lastContactAt === null) === (contact === null) ? known : watchedOf(entry),
+      )
     }
     last = { revision, shards, roster: [...made.values()] }
     return last.roster
@@ -99,10 +112,20 @@ export function rosters() {
 
 /** Column values for a machine that answers. */
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
-  ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
+  ({
+    reachable: true,
+    unreachable_since: null,
+    reason: null,
+    stage,
+    unmet: JSON.stringify(unmet),
+  }) satisfies store.ServerChange
 
 /** A reading with the hardware as the text of its column. */
-export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({ status, hardware: JSON.stringify(hardwareOf(inventory)), secureBoot })
+export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({
+  status,
+  hardware: JSON.stringify(hardwareOf(inventory)),
+  secureBoot,
+})
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
 /** Why a server counts as unreachable while other hardware answers at its address. */
@@ -122,15 +145,17 @@ export function readingColumns({ status, hardware, secureBoot }: PackedReading, 
 }
 
 /**
- * Whether the server has changed since it was asked, and the reading differs from the recorded Talos. An upgrade may have recorded what the server runs now,
- * so the reading may be older: the recorded values stay until the server is read again.
+ * Whether the server has changed since it was asked, and the reading differs from the recorded
+ * Talos. An upgrade may have recorded what the server runs now, so the reading may be older: the
+ * recorded values stay until the server is read again.
  */
 const isOverruled = (row: store.ListedRow, seen: Observation): boolean =>
   seen.kind === 'seen' &&
   seen.reading !== null &&
   row.talos_version !== null &&
   seen.version !== row.version &&
-  (row.talos_version !== (seen.reading.status.version || null) || row.schematic !== (seen.reading.status.schematic ?? null))
+  (row.talos_version !== (seen.reading.status.version || null) ||
+    row.schematic !== (seen.reading.status.schematic ?? null))
 
 /** The wanted values of the row after an observation. */
 function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
@@ -143,7 +168,8 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
       ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
     }
   const since = row.reachable !== false && { unreachable_since: at }
-  if (seen.kind === 'missed') return seen.unreachable ? { reachable: false, reason: seen.reason, ...since } : {}
+  if (seen.kind === 'missed')
+    return seen.unreachable ? { reachable: false, reason: seen.reason, ...since } : {}
   return {
     identity_state: 'changed',
     seen_uuid: seen.found.uuid,
@@ -156,45 +182,78 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   }
 }
 
-/** The columns that an observation changes. If the row was read without its hardware, any reading of the hardware counts as a change. */
+/**
+ * The columns that an observation changes. If the row was read without its hardware, any reading of
+ * the hardware counts as a change.
+ */
 function changeOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const wanted = wantedOf(row, seen)
-  const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ListedRow], value))
+  const entries = Object.entries(wanted).filter(
+    ([column, value]) =>
+      column !== 'hardware_at' && !isSame(row[column as keyof store.ListedRow], value),
+  )
   if (entries.length === 0) return {}
-  return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
+  return {
+    ...(Object.fromEntries(entries) as store.ServerChange),
+    ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }),
+  }
 }
 
 /** Whether users or reconcilers have changed the server since it was contacted. */
 function isOutdated(row: store.ServerRow, seen: Observation): boolean {
   // The server was removed, moved to another address, added to a cluster or released from one.
-  if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
+  if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId)
+    return true
   // A user has confirmed other hardware than the contacted one.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
-  // A user confirmed the identity after this answer. If the identity still differs, the next contact raises the alarm. Conversely, an answer of the known
-  // hardware from before the alarm says nothing about the machine that answers now.
+  // A user confirmed the identity after this answer. If the identity still differs, the next
+  // contact raises the alarm. Conversely, an answer of the known hardware from before the alarm
+  // says nothing about the machine that answers now.
   const isOlder = seen.askedAt < row.identity_since.getTime()
-  return isOlder && (row.identity_state === 'changed' ? seen.kind === 'seen' : seen.kind === 'other')
+  return (
+    isOlder && (row.identity_state === 'changed' ? seen.kind === 'seen' : seen.kind === 'other')
+  )
 }
 
 const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
   `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
 
-/** Compares a column with its new value. JSON columns are written as text but read as objects whose keys PostgreSQL has reordered. */
+/**
+ * Compares a column with its new value. JSON columns are written as text but read as objects whose
+ * keys PostgreSQL has reordered.
+ */
 const isSame = (known: unknown, value: unknown): boolean =>
-  isDeepStrictEqual(known, typeof known === 'object' && known !== null && typeof value === 'string' ? JSON.parse(value) : value)
+  isDeepStrictEqual(
+    known,
+    typeof known === 'object' && known !== null && typeof value === 'string'
+      ? JSON.parse(value)
+      : value,
+  )
 
-/** Writes what an observation changes, and returns the changed row; undefined if it changes nothing. */
-async function write({ clock, tell }: Pick<Platform, 'clock' | 'tell'>, tx: Tx, row: store.ServerRow, seen: Observation) {
+/**
+ * Writes what an observation changes, and returns the changed row; undefined if it changes nothing.
+ */
+async function write(
+  { clock, tell }: Pick<Platform, 'clock' | 'tell'>,
+  tx: Tx,
+  row: store.ServerRow,
+  seen: Observation,
+) {
   const change = changeOf(row, seen)
   if (Object.keys(change).length === 0) return undefined
   const after = await store.update(tx, row.id, change, new Date(clock.now()))
-  await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
+  await tell(tx, system, {
+    name: 'server.updated',
+    object: { kind: 'server', id: row.id },
+    version: after.version,
+  })
   return after
 }
 
 /**
- * Connections to machines that raise the alarm if other hardware answers. A contact does the same, but between two contacts an operation or a user's query may
- * meet the other hardware first, and contacts of idle servers may not notice it for minutes.
+ * Connections to machines that raise the alarm if other hardware answers. A contact does the same,
+ * but between two contacts an operation or a user's query may meet the other hardware first, and
+ * contacts of idle servers may not notice it for minutes.
  */
 export const alarming =
   ({ db, clock, tell, fleet }: Pick<Platform, 'db' | 'clock' | 'tell'> & { fleet: Fleet }) =>
@@ -204,26 +263,54 @@ export const alarming =
       raise: (met, askedAt) =>
         inTransaction(db, async (tx) => {
           const { address, cluster_id: clusterId, uuid, serial, version } = row
-          const asked = { serverId: row.id, askedAt, at: clock.now(), address, clusterId, uuid, serial, version }
-          const seen = { ...asked, kind: 'other', found: met.found, fingerprint: met.fingerprint } as const
+          const asked = {
+            serverId: row.id,
+            askedAt,
+            at: clock.now(),
+            address,
+            clusterId,
+            uuid,
+            serial,
+            version,
+          }
+          const seen = {
+            ...asked,
+            kind: 'other',
+            found: met.found,
+            fingerprint: met.fingerprint,
+          } as const
           const now = await store.lockOne(tx, row.id)
           if (now && !isOutdated(now, seen)) await write({ clock, tell }, tx, now, seen)
         }),
     })
 
 /** @param parts `known`: the last read row of a server */
-export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
-  /** The last contacts that aren't published yet, by server. They aren't written yet either, unless the server has changed since. */
+export function observer({
+  db,
+  clock,
+  tell,
+  known,
+}: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
+  /**
+   * The last contacts that aren't published yet, by server. They aren't written yet either, unless
+   * the server has changed since.
+   */
   const waiting = new Map<string, Date>()
   let writtenAt = -Infinity
-  /** Digests of the hardware that the database has for a row in memory. A change of the server makes another row. */
+  /**
+   * Digests of the hardware that the database has for a row in memory. A change of the server makes
+   * another row.
+   */
   const stored = new WeakMap<store.ListedRow, string>()
 
   const isChanged = (seen: Observation): boolean => {
     const row = known(seen.serverId)?.row
     if (!row || isOverruled(row, seen)) return true
     const { hardware, hardware_at: _, ...others } = changeOf(row, seen)
-    return Object.keys(others).length > 0 || (typeof hardware === 'string' && digestOf(hardware) !== stored.get(row))
+    return (
+      Object.keys(others).length > 0 ||
+      (typeof hardware === 'string' && digestOf(hardware) !== stored.get(row))
+    )
   }
 
   /** Returns the ids of servers that must be read again. */
@@ -242,30 +329,43 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
         continue
       }
       const inMemory = known(row.id)?.row
-      if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(seen.reading.hardware))
+      if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change)
+        stored.set(inMemory, digestOf(seen.reading.hardware))
     }
     return overruled
   }
 
-  const contactsOf = (entries: Iterable<[string, Date]>) => Array.from(entries, ([id, at]) => ({ id, at }))
+  const contactsOf = (entries: Iterable<[string, Date]>) =>
+    Array.from(entries, ([id, at]) => ({ id, at }))
 
-  /** Called every second, also without observations. `isLast`: the process stops, so nothing may wait any longer. */
+  /**
+   * Called every second, also without observations. `isLast`: the process stops, so nothing may
+   * wait any longer.
+   */
   return async (batch: readonly Observation[], isLast = false): Promise<readonly string[]> => {
     // Unchanged servers need no lock and no write.
     const changed = batch.filter(isChanged)
-    for (const { kind, serverId, at } of batch) if (kind === 'seen') waiting.set(serverId, new Date(at))
+    for (const { kind, serverId, at } of batch)
+      if (kind === 'seen') waiting.set(serverId, new Date(at))
     const now = clock.monotonic()
     const isDue = waiting.size > 0 && (isLast || now - writtenAt >= contactedEveryMs)
     if (changed.length === 0 && !isDue) return []
     const due = isDue ? [...waiting] : []
     const overruled = await inTransaction(db, async (tx) => {
       const overruled = await applyChanges(tx, changed)
-      // The last contact of a changed server is written with its change, so that a server that is reachable again doesn't show an old contact.
-      const ofChanged = changed.flatMap(({ serverId: id }): [string, Date][] => (waiting.has(id) ? [[id, waiting.get(id)!]] : []))
+      // The last contact of a changed server is written with its change, so that a server that is
+      // reachable again doesn't show an old contact.
+      const ofChanged = changed.flatMap(({ serverId: id }): [string, Date][] =>
+        waiting.has(id) ? [[id, waiting.get(id)!]] : [],
+      )
       await store.writeContacts(tx, contactsOf(new Map([...due, ...ofChanged])))
       if (!isDue) return overruled
       const contacts = Object.fromEntries(due.map(([id, at]) => [id, at.toISOString()]))
-      await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts })
+      await tell(tx, system, {
+        name: 'server.contacted',
+        object: { kind: 'server', id: '*' },
+        contacts,
+      })
       return overruled
     })
     if (!isDue) return overruled

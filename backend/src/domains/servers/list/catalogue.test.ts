@@ -1,7 +1,13 @@
 import { Client } from 'pg'
 import * as z from 'zod/mini'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ListedServer, serverGet, serverList, serverRows, serverUpdate } from '#contract/servers/servers.ts'
+import {
+  ListedServer,
+  serverGet,
+  serverList,
+  serverRows,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { byId, writeContacts } from '../store.ts'
 import { present } from '../present.ts'
@@ -16,7 +22,10 @@ const list = (query = {}) => call(serverList, { query })
 const rows = (query = {}) => call(serverRows, { query: { ...query, fields: 'list' } })
 const names = async (query = {}) => (await list(query)).answer!.items.map((s) => s.name)
 
-/** The number of database queries during `act`: the minimum of at most a hundred tries, because writes of other test files may cause more queries. */
+/**
+ * The number of database queries during `act`: the minimum of at most a hundred tries, because
+ * writes of other test files may cause more queries.
+ */
 async function queriesOf(act: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   const query = vi.spyOn(Client.prototype, 'query')
@@ -34,7 +43,9 @@ async function serialised(act: () => Promise<unknown>): Promise<string[]> {
   const stringify = vi.spyOn(JSON, 'stringify')
   try {
     await act()
-    const values = stringify.mock.calls.map(([value]: unknown[]) => value as { name?: string; eligibility?: unknown } | null)
+    const values = stringify.mock.calls.map(
+      ([value]: unknown[]) => value as { name?: string; eligibility?: unknown } | null,
+    )
     return values.flatMap((value) => (value?.eligibility ? [value.name!] : []))
   } finally {
     stringify.mockRestore()
@@ -47,7 +58,9 @@ test('a list of servers or one server takes one query if nothing has changed, an
   expect(await queriesOf(() => list({ q: 'listed-3' }))).toBe(1)
   expect(await queriesOf(() => rows({ sort: '-contact', confirmed: 'true' }))).toBe(1)
   expect(await queriesOf(() => call(serverGet, { params: { id: ids[0]! } }))).toBe(1)
-  expect(await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list())))).toBeLessThanOrEqual(2)
+  expect(
+    await queriesOf(() => Promise.all(Array.from({ length: 20 }, () => list()))),
+  ).toBeLessThanOrEqual(2)
 })
 
 /** How often a text was searched for `needle` during `act`. */
@@ -74,26 +87,42 @@ test('a search for up to three characters reads only the texts of the page that 
   await list()
   for (const q of ['l', 'li', 'ist']) {
     expect(await readsFor(q, () => list({ q, per_page: 2 }))).toBe(2)
-    expect((await list({ q, per_page: 2 })).answer).toMatchObject({ total: 5, items: [{ name: 'listed-0' }, { name: 'listed-1' }] })
+    expect((await list({ q, per_page: 2 })).answer).toMatchObject({
+      total: 5,
+      items: [{ name: 'listed-0' }, { name: 'listed-1' }],
+    })
   }
 })
 
 test('concurrent searches over sockets each get their own page', async () => {
   const url = await backend.listen()
-  const asked = (q: string) => fetch(`${url}${serverList.path}?q=${q}`, { headers: { authorization: `Bearer ${accessToken}` } })
+  const asked = (q: string) =>
+    fetch(`${url}${serverList.path}?q=${q}`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    })
   for (let round = 0; round < 5; round++) {
-    const answers = await Promise.all(ids.map(async (id) => (await (await asked(id.slice(0, 18))).json()) as { items: { id: string }[] }))
+    const answers = await Promise.all(
+      ids.map(
+        async (id) => (await (await asked(id.slice(0, 18))).json()) as { items: { id: string }[] },
+      ),
+    )
     expect(answers.map(({ items }) => items.map((s) => s.id))).toEqual(ids.map((id) => [id]))
   }
 })
 
 test('a search combines with filters, sort order and pages', async () => {
   const found = async (query: object) => (await list({ q: 'ted', per_page: 2, ...query })).answer!
-  expect(await found({ page: 2, sort: '-name' })).toMatchObject({ total: 5, items: [{ name: 'listed-2' }, { name: 'listed-1' }] })
+  expect(await found({ page: 2, sort: '-name' })).toMatchObject({
+    total: 5,
+    items: [{ name: 'listed-2' }, { name: 'listed-1' }],
+  })
   expect(await found({ page: 3 })).toMatchObject({ total: 5, items: [{ name: 'listed-4' }] })
   expect(await found({ page: 4 })).toMatchObject({ total: 5, items: [] })
   expect(await found({ confirmed: 'false' })).toMatchObject({ total: 0, items: [] })
-  expect(await found({ confirmed: 'true', sort: '-name' })).toMatchObject({ total: 5, items: [{ name: 'listed-4' }, { name: 'listed-3' }] })
+  expect(await found({ confirmed: 'true', sort: '-name' })).toMatchObject({
+    total: 5,
+    items: [{ name: 'listed-4' }, { name: 'listed-3' }],
+  })
   expect(await found({ status: 'deleted' })).toMatchObject({ total: 0, items: [] })
 })
 
@@ -129,10 +158,18 @@ test('with fields=list, every list returns the same servers with only the fields
     system_disk: '/dev/sda',
     reachable: true,
   })
-  await buildServer(backend, { name: 'rows-b', identity_state: 'changed', seen_uuid: 'u', seen_serial: 's', identity_note: 'Two machines' })
+  await buildServer(backend, {
+    name: 'rows-b',
+    identity_state: 'changed',
+    seen_uuid: 'u',
+    seen_serial: 's',
+    identity_note: 'Two machines',
+  })
   const shown = async (query = {}) => {
     const { answer } = await rows(query)
-    expect(answer!.items).toEqual((await list(query)).answer!.items.map((s) => z.parse(ListedServer, s)))
+    expect(answer!.items).toEqual(
+      (await list(query)).answer!.items.map((s) => z.parse(ListedServer, s)),
+    )
     return answer!.items
   }
   expect((await shown({ q: 'rows-' })).map((s) => s.name)).toEqual(['rows-a', 'rows-b'])
@@ -144,17 +181,28 @@ test('with fields=list, every list returns the same servers with only the fields
   })
   await shown({ per_page: 2, page: 2, sort: '-name' })
   // The first contact makes the JSON longer.
-  await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id, at: new Date('2026-05-01T09:00:00Z') }]))
+  await backend.platform.db
+    .transaction()
+    .execute((tx) => writeContacts(tx, [{ id, at: new Date('2026-05-01T09:00:00Z') }]))
   expect((await shown({ q: 'rows-a' }))[0]!.talos.last_contact_at).toBe('2026-05-01T09:00:00.000Z')
-  await backend.platform.db.updateTable('server').set({ status: 'deleted', removed_at: new Date() }).where('name', 'like', 'rows-%').execute()
+  await backend.platform.db
+    .updateTable('server')
+    .set({ status: 'deleted', removed_at: new Date() })
+    .where('name', 'like', 'rows-%')
+    .execute()
 })
 
 test('every new contact time is shown in the lists and on the server', async () => {
   for (const at of ['2026-05-02T10:00:00.000Z', '2026-05-02T11:11:11.111Z']) {
-    await backend.platform.db.transaction().execute((tx) => writeContacts(tx, [{ id: ids[1]!, at: new Date(at) }]))
+    await backend.platform.db
+      .transaction()
+      .execute((tx) => writeContacts(tx, [{ id: ids[1]!, at: new Date(at) }]))
     for (const query of [{}, { sort: '-contact', q: 'listed-1' }])
-      for (const { answer } of [await list(query), await rows(query)]) expect(answer!.items.find((s) => s.id === ids[1])!.talos.last_contact_at).toBe(at)
-    expect((await call(serverGet, { params: { id: ids[1]! } })).answer!.talos.last_contact_at).toBe(at)
+      for (const { answer } of [await list(query), await rows(query)])
+        expect(answer!.items.find((s) => s.id === ids[1])!.talos.last_contact_at).toBe(at)
+    expect((await call(serverGet, { params: { id: ids[1]! } })).answer!.talos.last_contact_at).toBe(
+      at,
+    )
   }
   expect((await list({ sort: '-contact' })).answer!.items[0]!.id).toBe(ids[1])
 })
@@ -163,11 +211,17 @@ test('a list contains the committed changes of all processes, in whatever order 
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
   const there = async () =>
-    (await other.app.inject({ url: `${serverList.path}?q=rack`, headers: { authorization: `Bearer ${accessToken}` } }))
+    (
+      await other.app.inject({
+        url: `${serverList.path}?q=rack`,
+        headers: { authorization: `Bearer ${accessToken}` },
+      })
+    )
       .json<{ items: { name: string }[] }>()
       .items.map((s) => s.name)
   expect(await there()).toEqual([])
-  const write = (name: string, id: string) => (tx: typeof backend.platform.db) => tx.updateTable('server').set({ name }).where('id', '=', id).execute()
+  const write = (name: string, id: string) => (tx: typeof backend.platform.db) =>
+    tx.updateTable('server').set({ name }).where('id', '=', id).execute()
   const early = await backend.platform.db.startTransaction().execute()
   await write('rack-early', ids[2]!)(early)
   await write('rack-late', ids[3]!)(backend.platform.db)
@@ -182,16 +236,28 @@ test('a list contains the committed changes of all processes, in whatever order 
 test('lists and single servers that are asked for while a process is still reading the servers wait for all of them', async () => {
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
-  const send = Reflect.get(Client.prototype, 'query') as (this: Client, ...args: unknown[]) => unknown
+  const send = Reflect.get(Client.prototype, 'query') as (
+    this: Client,
+    ...args: unknown[]
+  ) => unknown
   const released = Promise.withResolvers<void>()
-  const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(this: Client, ...args: unknown[]): void {
+  const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(
+    this: Client,
+    ...args: unknown[]
+  ): void {
     const result = send.apply(this, args)
     const text = (args[0] as { text?: string }).text ?? ''
     return (text.includes('server.id > ') ? released.promise.then(() => result) : result) as void
   })
   onTestFinished(() => query.mockRestore())
-  const read = async (path: string) => (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } })).body
-  const asked = [`${serverList.path}?per_page=3`, `${serverList.path}/${ids[2]!}`, `${serverList.path}?q=listed-`].map(read)
+  const read = async (path: string) =>
+    (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } }))
+      .body
+  const asked = [
+    `${serverList.path}?per_page=3`,
+    `${serverList.path}/${ids[2]!}`,
+    `${serverList.path}?q=listed-`,
+  ].map(read)
   released.resolve()
   const [page, one, found] = await Promise.all(asked)
   expect(JSON.parse(page!)).toEqual((await list({ per_page: 3 })).answer)
@@ -202,5 +268,7 @@ test('lists and single servers that are asked for while a process is still readi
 test('a server is kept in memory without its hardware, and with no other time than its creation', async () => {
   const { row } = digested((await byId(backend.platform.db, ids[0]!))!, new Date())
   expect(row).not.toHaveProperty('hardware')
-  expect(Object.entries(row).flatMap(([column, value]) => (value instanceof Date ? [column] : []))).toEqual(['created_at'])
+  expect(
+    Object.entries(row).flatMap(([column, value]) => (value instanceof Date ? [column] : [])),
+  ).toEqual(['created_at'])
 })

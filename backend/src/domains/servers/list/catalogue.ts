@@ -1,6 +1,8 @@
 /**
- * Keeps every server in memory as its JSON, so that a list is only joined from texts. Before each use the catalogue reads the database's current snapshot, with
- * one short query for all waiting requests, and the changes since the previous snapshot. So every process sees what any process has committed.
+ * Keeps every server in memory as its JSON, so that a list is only joined from texts. Before each
+ * use the catalogue reads the database's current snapshot, with one short query for all waiting
+ * requests, and the changes since the previous snapshot. So every process sees what any process has
+ * committed.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { comparing, filtersOf, passing } from '#contract/list.ts'
@@ -18,7 +20,10 @@ type ListQuery = Input<typeof serverList>['query']
 /** Number of servers per read at the start; other requests are answered between the reads. */
 const portion = 40
 const lowestId = '00000000-0000-0000-0000-000000000000'
-/** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
+/**
+ * Limits of the caches of pages and of search results. Pages are cached because most requests are
+ * equal and joining a page costs as much as sending it.
+ */
 const mostPageBytes = 8 * 1024 ** 2
 const mostRemembered = 64
 
@@ -29,7 +34,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   /** The index contains the servers with lower numbers. */
   let indexed = 0
   let seen: string | undefined
-  /** All servers by sort order. They are sorted again after a change, which is quick if little has changed. */
+  /**
+   * All servers by sort order. They are sorted again after a change, which is quick if little has
+   * changed.
+   */
   const orders = new Map<string, { entries: Kept[]; slots: Uint32Array; isSorted: boolean }>()
   /** The servers that pass filters, by filters. */
   const filtered = new Map<string, Bits>()
@@ -85,7 +93,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     }
   }
   let indexing: Promise<void> | undefined
-  /** Adds the servers that the index lacks, in small portions. It takes half as long as reading all servers, so nobody waits for it. */
+  /**
+   * Adds the servers that the index lacks, in small portions. It takes half as long as reading all
+   * servers, so nobody waits for it.
+   */
   const indexAll = async (): Promise<void> => {
     while (indexed < bySlot.length) {
       for (const { slot, text } of bySlot.slice(indexed, indexed + portion)) index.set(slot, text)
@@ -108,7 +119,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
 
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
-  /** One query at a time. Concurrent callers share the next one, because the running one may have missed their write. */
+  /**
+   * One query at a time. Concurrent callers share the next one, because the running one may have
+   * missed their write.
+   */
   const refresh = (): Promise<void> => {
     if (!running) {
       // The requests that have arrived together share a query.
@@ -126,38 +140,56 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     return next
   }
 
-  /** The numbers of all servers in order, side by side in memory, because each page walks over them. */
+  /**
+   * The numbers of all servers in order, side by side in memory, because each page walks over them.
+   */
   const ordered = (sort: ListQuery['sort'] = serverList.list.order): Uint32Array => {
-    const order = orders.get(sort) ?? { entries: [...kept.values()], slots: new Uint32Array(), isSorted: false }
+    const order = orders.get(sort) ?? {
+      entries: [...kept.values()],
+      slots: new Uint32Array(),
+      isSorted: false,
+    }
     orders.set(sort, order)
     if (!order.isSorted) {
-      order.entries.sort(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
+      order.entries.sort(
+        comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]),
+      )
       order.slots = Uint32Array.from(order.entries, ({ slot }) => slot)
       order.isSorted = true
     }
     return order.slots
   }
 
-  /** The servers that pass the query's filters. Removed servers pass only if the query asks for them. */
+  /**
+   * The servers that pass the query's filters. Removed servers pass only if the query asks for
+   * them.
+   */
   const passed = (query: ListQuery): Bits => {
     const key = JSON.stringify(filtersOf(serverList.list).map(([name]) => query[name]))
     const known = filtered.get(key)
     if (known) return known
     const passes = passing(serverList.list, filterReaders(clock.now()), query)
     const found = new Uint32Array(Math.ceil(bySlot.length / 32))
-    for (const entry of bySlot) if ((query.status !== undefined || entry.row.status !== 'deleted') && passes(entry)) add(found, entry.slot)
+    for (const entry of bySlot)
+      if ((query.status !== undefined || entry.row.status !== 'deleted') && passes(entry))
+        add(found, entry.slot)
     if (filtered.size >= mostRemembered) filtered.clear()
-    // With the filter `reachable` the result isn't cached, because the passage of time alone makes a silent server unreachable.
+    // With the filter `reachable` the result isn't cached, because the passage of time alone makes
+    // a silent server unreachable.
     if (query.reachable === undefined) filtered.set(key, found)
     return found
   }
-  /** The servers whose text contains one of the needles. Reads the texts that the index lacks: a few milliseconds for ten thousand. */
+  /**
+   * The servers whose text contains one of the needles. Reads the texts that the index lacks: a few
+   * milliseconds for ten thousand.
+   */
   const matching = (needles: readonly string[]): Bits => {
     const found = index.find(needles, (slot) => bySlot[slot]!.text)
     if (indexed === bySlot.length) return found
     const all = new Uint32Array(Math.max(found.length, Math.ceil(bySlot.length / 32)))
     all.set(found)
-    for (const { slot, text } of bySlot.slice(indexed)) if (needles.some((needle) => text.includes(needle))) add(all, slot)
+    for (const { slot, text } of bySlot.slice(indexed))
+      if (needles.some((needle) => text.includes(needle))) add(all, slot)
     return all
   }
   const pageOf = (query: ListQuery): ServerPage => {
@@ -168,8 +200,13 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     const entries: Kept[] = []
     const total = countOf(found)
     const slots = ordered(query.sort)
-    // Ends with the last server of the page: the others need not be looked at, because they are counted already.
-    for (let i = 0, before = (page - 1) * per_page, left = Math.min(per_page, total - before); left > 0 && i < slots.length; i++) {
+    // Ends with the last server of the page: the others need not be looked at, because they are
+    // counted already.
+    for (
+      let i = 0, before = (page - 1) * per_page, left = Math.min(per_page, total - before);
+      left > 0 && i < slots.length;
+      i++
+    ) {
       const slot = slots[i]!
       if (!has(found, slot) || before-- > 0) continue
       entries.push(bySlot[slot]!)
@@ -185,7 +222,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       const known = pages.get(key)
       if (known) return known
       const made = pageOf(query)
-      // With the filter `reachable` the page isn't cached, because the passage of time alone makes a silent server unreachable.
+      // With the filter `reachable` the page isn't cached, because the passage of time alone makes
+      // a silent server unreachable.
       if (query.reachable !== undefined) return made
       if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
       pages.set(key, made)
@@ -202,12 +240,21 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       await refresh()
       return kept.values()
     },
-    /** Grows with every change of a server and with a server's first contact, but not with further contacts. */
+    /**
+     * Grows with every change of a server and with a server's first contact, but not with further
+     * contacts.
+     */
     revision: (): number => revision,
     /** The server with an address, if it isn't removed. */
     async atAddress(address: string): Promise<store.ListedRow | undefined> {
       await refresh()
-      const found = kept.values().find(({ row, facts }) => row.status !== 'deleted' && (row.address === address || facts.addresses.includes(address)))
+      const found = kept
+        .values()
+        .find(
+          ({ row, facts }) =>
+            row.status !== 'deleted' &&
+            (row.address === address || facts.addresses.includes(address)),
+        )
       return found?.row
     },
     /** The servers as of the last refresh, without a new query. */

@@ -1,6 +1,7 @@
 /**
- * A server as the catalogue keeps it in memory: its JSON as text, and what lists are sorted, filtered and searched by. The hardware itself isn't kept,
- * because as objects it takes several times the memory of the JSON.
+ * A server as the catalogue keeps it in memory: its JSON as text, and what lists are sorted,
+ * filtered and searched by. The hardware itself isn't kept, because as objects it takes several
+ * times the memory of the JSON.
  */
 import { hash } from 'node:crypto'
 import { capacityOf, unitsOf } from '#contract/capacity.ts'
@@ -9,7 +10,10 @@ import { type Entry, present } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 import { matchOf, type Searchable, searchable } from './search.ts'
 
-/** A server's JSON. Both texts lack the closing brace, because in search results another field follows. */
+/**
+ * A server's JSON. Both texts lack the closing brace, because in search results another field
+ * follows.
+ */
 interface Texts {
   readonly whole: string
   /** Only the fields that lists show (`fields=list`). */
@@ -24,18 +28,32 @@ export interface Kept extends Entry, Searchable, Texts {
 export type ServerPage = ReturnType<typeof joined>
 
 const listedFields = Object.keys(ListedServer.shape)
-const pick = (from: object, fields: readonly string[]): object => Object.fromEntries(Object.entries(from).filter(([field]) => fields.includes(field)))
+const pick = (from: object, fields: readonly string[]): object =>
+  Object.fromEntries(Object.entries(from).filter(([field]) => fields.includes(field)))
 const shownOfTalos = Object.keys(ListedServer.shape.talos.shape)
 const shownOfIdentity = Object.keys(ListedServer.shape.identity.shape)
 
 function textsOf(server: Server): Texts {
-  const listed = { ...pick(server, listedFields), talos: pick(server.talos, shownOfTalos), identity: pick(server.identity, shownOfIdentity) }
+  const listed = {
+    ...pick(server, listedFields),
+    talos: pick(server.talos, shownOfTalos),
+    identity: pick(server.identity, shownOfIdentity),
+  }
   return { whole: JSON.stringify(server).slice(0, -1), listed: JSON.stringify(listed).slice(0, -1) }
 }
 
-/** What the catalogue keeps of a server, made from the server's row and the time of the last contact. */
+/**
+ * What the catalogue keeps of a server, made from the server's row and the time of the last
+ * contact.
+ */
 export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slot'> {
-  const { hardware, hardware_at: _read, identity_since: _known, updated_at: _changed, ...row } = full
+  const {
+    hardware,
+    hardware_at: _read,
+    identity_since: _known,
+    updated_at: _changed,
+    ...row
+  } = full
   const server = present(full, contact)
   const capacity = hardware && capacityOf(hardware)
   return {
@@ -44,7 +62,9 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
     facts: {
       hasHardware: hardware !== null,
       addresses: server.nodeAddresses,
-      linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)),
+      linkAddresses: (hardware?.links ?? []).flatMap((l) =>
+        l.addresses.map((a) => a.split('/', 1)[0]!),
+      ),
       capacity,
       computeUnits: capacity && unitsOf(capacity),
       isEligible: server.ineligible === null,
@@ -57,19 +77,39 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
 /** Notes the time of a contact, which is far more frequent than any other change of a server. */
 export function noteContact(entry: Kept, contact: Date): void {
   const { talos, ...server } = serverOf(entry)
-  Object.assign(entry, { contact, ...textsOf({ ...server, talos: { ...talos, last_contact_at: contact.toISOString() } }) })
+  Object.assign(entry, {
+    contact,
+    ...textsOf({ ...server, talos: { ...talos, last_contact_at: contact.toISOString() } }),
+  })
 }
 
-/** Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same tag. `needles`: the search terms; each server then contains the value that matched. */
+/**
+ * Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same
+ * tag. `needles`: the search terms; each server then contains the value that matched.
+ */
 export function joined(
   entries: readonly Kept[],
-  { needles, fields, page, per_page, total }: { needles: readonly string[]; fields: 'list' | undefined; page: number; per_page: number; total: number },
+  {
+    needles,
+    fields,
+    page,
+    per_page,
+    total,
+  }: {
+    needles: readonly string[]
+    fields: 'list' | undefined
+    page: number
+    per_page: number
+    total: number
+  },
 ) {
   const items = entries.map((entry) => {
     const matched = matchOf(entry, needles)
     return `${fields === 'list' ? entry.listed : entry.whole}${matched ? `,"matched":${JSON.stringify(matched)}` : ''}}`
   })
-  const bytes = Buffer.from(`{"items":[${items.join(',')}],"page":${page},"per_page":${per_page},"total":${total}}`)
+  const bytes = Buffer.from(
+    `{"items":[${items.join(',')}],"page":${page},"per_page":${per_page},"total":${total}}`,
+  )
   return { bytes, etag: `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 

@@ -7,40 +7,93 @@ import { digested } from './kept.ts'
 
 const since = new Date(0)
 const entry = (name: string, row: Partial<ServerRow>): Entry => {
-  const times = { identity_since: since, created_at: since, updated_at: since, unreachable_since: null, node_since: null, drift_since: null }
-  return digested({ name, address: '10.0.0.1', hardware: null, unmet: [], patch_links: [], ...times, ...row } as Partial<ServerRow> as ServerRow, null)
+  const times = {
+    identity_since: since,
+    created_at: since,
+    updated_at: since,
+    unreachable_since: null,
+    node_since: null,
+    drift_since: null,
+  }
+  return digested(
+    {
+      name,
+      address: '10.0.0.1',
+      hardware: null,
+      unmet: [],
+      patch_links: [],
+      ...times,
+      ...row,
+    } as Partial<ServerRow> as ServerRow,
+    null,
+  )
 }
-const ordered = (sort: SortKey<typeof serverList.list>, entries: Entry[], direction: '' | '-' = '') =>
-  entries.toSorted(comparing<typeof serverList.list, Entry>(serverList.list, sortReaders, `${direction}${sort}`, [sortReaders.name])).map((e) => e.row.name)
+const ordered = (
+  sort: SortKey<typeof serverList.list>,
+  entries: Entry[],
+  direction: '' | '-' = '',
+) =>
+  entries
+    .toSorted(
+      comparing<typeof serverList.list, Entry>(
+        serverList.list,
+        sortReaders,
+        `${direction}${sort}`,
+        [sortReaders.name],
+      ),
+    )
+    .map((e) => e.row.name)
 
 test('versions and addresses are ordered as numbers', () => {
-  const versions = [entry('c', { talos_version: 'v1.13.0' }), entry('a', { talos_version: null }), entry('b', { talos_version: 'v1.9.10' })]
+  const versions = [
+    entry('c', { talos_version: 'v1.13.0' }),
+    entry('a', { talos_version: null }),
+    entry('b', { talos_version: 'v1.9.10' }),
+  ]
   expect([ordered('talos_version', versions), ordered('talos_version', versions, '-')]).toEqual([
     ['b', 'c', 'a'],
     ['c', 'b', 'a'],
   ])
-  expect(ordered('address', [entry('v6', { address: '::1' }), entry('ten', { address: '10.0.0.10' }), entry('nine', { address: '10.0.0.9' })])).toEqual([
-    'nine',
-    'ten',
-    'v6',
-  ])
+  expect(
+    ordered('address', [
+      entry('v6', { address: '::1' }),
+      entry('ten', { address: '10.0.0.10' }),
+      entry('nine', { address: '10.0.0.9' }),
+    ]),
+  ).toEqual(['nine', 'ten', 'v6'])
 })
 
 test('unknown hardware and an empty manufacturer come last', () => {
   const cores = (n: number) => ({
-    hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [], links: [], interfaces: [], addresses: [], routes: [] },
+    hardware: {
+      processors: [{ id: '0', cpu_cores: n }],
+      memory: [],
+      disks: [],
+      links: [],
+      interfaces: [],
+      addresses: [],
+      routes: [],
+    },
   })
   const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
   expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([
     ['small', 'large', 'unknown'],
     ['large', 'small', 'unknown'],
   ])
-  expect(ordered('maker', [entry('none', { manufacturer: '' }), entry('dell', { manufacturer: 'Dell' })], '-')).toEqual(['dell', 'none'])
+  expect(
+    ordered(
+      'maker',
+      [entry('none', { manufacturer: '' }), entry('dell', { manufacturer: 'Dell' })],
+      '-',
+    ),
+  ).toEqual(['dell', 'none'])
 })
 
 test('servers are sorted and filtered by the stage of Talos', () => {
   const servers = [entry('b', { stage: 'running' }), entry('a', { stage: 'installing' })]
   expect(ordered('stage', servers)).toEqual(['a', 'b'])
-  const passes = passing<typeof serverList.list, Entry>(serverList.list, filterReaders(0), { stage: 'running' })
+  const passes = passing<typeof serverList.list, Entry>(serverList.list, filterReaders(0), {
+    stage: 'running',
+  })
   expect(servers.filter(passes).map((e) => e.row.name)).toEqual(['b'])
 })

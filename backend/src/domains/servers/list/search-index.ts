@@ -1,12 +1,14 @@
 /**
- * Finds the servers whose text contains another text. For every sequence of one to three characters the index knows the servers that contain the sequence. So a
- * search for up to three characters reads no text. For a longer search, only the texts with all of its sequences are read.
+ * Finds the servers whose text contains another text. For every sequence of one to three characters
+ * the index knows the servers that contain the sequence. So a search for up to three characters
+ * reads no text. For a longer search, only the texts with all of its sequences are read.
  */
 
 /** A set of servers: one bit for each server's number. */
 export type Bits = Uint32Array
 
-export const has = (bits: Bits, slot: number): boolean => (bits[slot >>> 5]! & (1 << (slot & 31))) !== 0
+export const has = (bits: Bits, slot: number): boolean =>
+  (bits[slot >>> 5]! & (1 << (slot & 31))) !== 0
 /** The number of servers in a set. */
 export function countOf(bits: Bits): number {
   let count = 0
@@ -30,17 +32,27 @@ export const add = (bits: Bits, slot: number): void => void (bits[slot >>> 5]! |
 const longest = 3
 /** A sequence of more servers than this is kept as a set, of less as a list. */
 const mostListed = 64
-/** Characters are numbered: 0 for the end of a line, 1 to 95 for printable ASCII, and one number for all other characters together. */
+/**
+ * Characters are numbered: 0 for the end of a line, 1 to 95 for printable ASCII, and one number for
+ * all other characters together.
+ */
 const other = 96
 const base = other + 1
-const numberOf = (code: number): number => (code > 31 && code < 127 ? code - 31 : code === 10 ? 0 : other)
+const numberOf = (code: number): number =>
+  code > 31 && code < 127 ? code - 31 : code === 10 ? 0 : other
 
 export function searchIndex() {
   let words = 0
-  /** By all characters of a sequence but the last: its row in `places`. The first row is for those that no text contains. */
+  /**
+   * By all characters of a sequence but the last: its row in `places`. The first row is for those
+   * that no text contains.
+   */
   const rows = new Uint16Array(base ** (longest - 1))
   let rowCount = 1
-  /** Rows with a place in `found` for each last character of a sequence. Texts contain few of the million sequences, so a row is added when it is needed. */
+  /**
+   * Rows with a place in `found` for each last character of a sequence. Texts contain few of the
+   * million sequences, so a row is added when it is needed.
+   */
   let places = new Uint32Array(64 * base)
   /** The servers of each sequence. The first place is for sequences that no text contains. */
   const found: (number[] | Bits)[] = [[]]
@@ -66,7 +78,8 @@ export function searchIndex() {
   const insert = (start: number, last: number, slot: number): void => {
     const place = placeOf(start, last) || addPlace(start, last)
     const slots = found[place]!
-    if (!Array.isArray(slots)) add(slot >>> 5 < slots.length ? slots : (found[place] = setOf(slots)), slot)
+    if (!Array.isArray(slots))
+      add(slot >>> 5 < slots.length ? slots : (found[place] = setOf(slots)), slot)
     else if (slots.at(-1) !== slot && slots.push(slot) > mostListed) found[place] = setOf(slots)
   }
   const remove = (start: number, last: number, slot: number): void => {
@@ -75,7 +88,11 @@ export function searchIndex() {
     if (Array.isArray(slots)) found[place] = slots.filter((one) => one !== slot)
     else slots[slot >>> 5]! &= ~(1 << (slot & 31))
   }
-  const eachSequence = (text: string, slot: number, act: (start: number, last: number, slot: number) => void): void => {
+  const eachSequence = (
+    text: string,
+    slot: number,
+    act: (start: number, last: number, slot: number) => void,
+  ): void => {
     for (let i = 0, first = 0, second = 0; i < text.length; i++) {
       const third = numberOf(text.charCodeAt(i))
       if (third !== 0) act(0, third, slot)
@@ -91,7 +108,8 @@ export function searchIndex() {
     let all: Bits | undefined
     for (let end = width; end <= text.length; end++) {
       let start = 0
-      for (let i = end - width; i < end - 1; i++) start = start * base + numberOf(text.charCodeAt(i))
+      for (let i = end - width; i < end - 1; i++)
+        start = start * base + numberOf(text.charCodeAt(i))
       const slots = found[placeOf(start, numberOf(text.charCodeAt(end - 1)))]!
       const bits = all && !Array.isArray(slots) ? slots : setOf(slots)
       all = all ? both(all, bits) : bits
@@ -106,7 +124,10 @@ export function searchIndex() {
       eachSequence(before, slot, remove)
       eachSequence(text, slot, insert)
     },
-    /** The servers that contain one of the texts. Where the index isn't certain, reads the texts of those that may. */
+    /**
+     * The servers that contain one of the texts. Where the index isn't certain, reads the texts of
+     * those that may.
+     */
     find(needles: readonly string[], textOf: (slot: number) => string): Bits {
       const all = new Uint32Array(words)
       for (const needle of needles) {
@@ -115,7 +136,10 @@ export function searchIndex() {
         for (let i = 0; i < may.length; i++) {
           const word = may[i]!
           if (isCertain) all[i]! |= word
-          else for (let rest = word; rest !== 0; rest &= rest - 1) if (textOf(i * 32 + 31 - Math.clz32(rest & -rest)).includes(needle)) all[i]! |= rest & -rest
+          else
+            for (let rest = word; rest !== 0; rest &= rest - 1)
+              if (textOf(i * 32 + 31 - Math.clz32(rest & -rest)).includes(needle))
+                all[i]! |= rest & -rest
         }
       }
       return all

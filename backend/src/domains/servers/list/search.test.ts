@@ -16,33 +16,63 @@ const row = {
     processors: [{ id: 'cpu0', product_name: 'AMD EPYC  9354P 32-Core Processor' }],
     memory: [],
     disks: [
-      { id: 'nvme0n1', model: 'SAMSUNG MZQL21T9HCJR-00A07', wwid: 'eui.36344630524001020025384500000a41' },
+      {
+        id: 'nvme0n1',
+        model: 'SAMSUNG MZQL21T9HCJR-00A07',
+        wwid: 'eui.36344630524001020025384500000a41',
+      },
       { id: 'sda', model: 'ST18000NM000J', wwid: 'naa.5000c500a1b2c3d4' },
     ],
-    interfaces: [{ id: 'enp1s0', hardware_addr: 'b8:ce:f6:aa:7a:46', vendor: 'Mellanox Technologies', product: 'MT2892' }],
-    links: [{ name: 'bond0', up: true, physical: false, hardware_addr: 'b8:ce:f6:aa:7a:47', addresses: [] }],
+    interfaces: [
+      {
+        id: 'enp1s0',
+        hardware_addr: 'b8:ce:f6:aa:7a:46',
+        vendor: 'Mellanox Technologies',
+        product: 'MT2892',
+      },
+    ],
+    links: [
+      {
+        name: 'bond0',
+        up: true,
+        physical: false,
+        hardware_addr: 'b8:ce:f6:aa:7a:47',
+        addresses: [],
+      },
+    ],
     routes: [],
   },
 }
 const found = (q: string) => {
   const needles = needlesOf(q)
-  return needles.some((needle) => searchable(row).text.includes(needle)) ? (matchOf(searchable(row), needles) ?? 'its name') : null
+  return needles.some((needle) => searchable(row).text.includes(needle))
+    ? (matchOf(searchable(row), needles) ?? 'its name')
+    : null
 }
 
-test.each(['b8:ce:f6:aa:7a:46', 'B8-CE-F6-AA-7A-46', 'b8ce.f6aa.7a46', 'b8cef6aa7a46', 'B8CEF6-AA7A46', 'f6:aa:7a:46', 'b8cef6aa7a4', ' b8:ce:f6:aa '])(
-  'a MAC address written %s finds its server',
-  (q) => {
-    expect(found(q)).toEqual({ what: 'mac', value: 'b8:ce:f6:aa:7a:46' })
-  },
-)
+test.each([
+  'b8:ce:f6:aa:7a:46',
+  'B8-CE-F6-AA-7A-46',
+  'b8ce.f6aa.7a46',
+  'b8cef6aa7a46',
+  'B8CEF6-AA7A46',
+  'f6:aa:7a:46',
+  'b8cef6aa7a4',
+  ' b8:ce:f6:aa ',
+])('a MAC address written %s finds its server', (q) => {
+  expect(found(q)).toEqual({ what: 'mac', value: 'b8:ce:f6:aa:7a:46' })
+})
 
 test('a server is found by the MAC address of its bond', () => {
   expect(found('b8cef6aa7a47')).toEqual({ what: 'mac', value: 'b8:ce:f6:aa:7a:47' })
 })
 
-test.each(['b8:ce:f6:aa:7a:48', 'b:8ce:f6', 'c:ef:6a', 'b8-cef6-aa', '8cef6aa7a46b'])('the MAC address %s, unknown or wrongly grouped, finds nothing', (q) => {
-  expect(found(q)).toBeNull()
-})
+test.each(['b8:ce:f6:aa:7a:48', 'b:8ce:f6', 'c:ef:6a', 'b8-cef6-aa', '8cef6aa7a46b'])(
+  'the MAC address %s, unknown or wrongly grouped, finds nothing',
+  (q) => {
+    expect(found(q)).toBeNull()
+  },
+)
 
 test.each([
   ['naa.5000c500a1b2c3d4', 'naa.5000c500a1b2c3d4'],
@@ -69,6 +99,8 @@ test("a search result names the field that matched, unless the server's name mat
 })
 
 test('the time that a search takes grows linearly with the length of its text', () => {
-  const tookMs = processorMs(() => ['a', ':', '0x', 'b8:', ' '].forEach((part) => needlesOf(part.repeat(100_000))))
+  const tookMs = processorMs(() =>
+    ['a', ':', '0x', 'b8:', ' '].forEach((part) => needlesOf(part.repeat(100_000))),
+  )
   expect(tookMs).toBeLessThan(500)
 })

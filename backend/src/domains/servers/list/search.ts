@@ -1,12 +1,23 @@
 /**
- * Search for servers by name, ids, addresses and identifiers of parts. MAC addresses and WWIDs have many notations (on a
- * label, on a switch, in udev); all notations are found.
+ * Search for servers by name, ids, addresses and identifiers of parts. MAC addresses and WWIDs have
+ * many notations (on a label, on a switch, in udev); all notations are found.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { SearchedPart, Server } from '#contract/servers/servers.ts'
 import type { ServerRow } from '../store.ts'
 
-type Searched = Pick<ServerRow, 'name' | 'id' | 'uuid' | 'serial' | 'address' | 'cluster_name' | 'manufacturer' | 'product' | 'hardware'>
+type Searched = Pick<
+  ServerRow,
+  | 'name'
+  | 'id'
+  | 'uuid'
+  | 'serial'
+  | 'address'
+  | 'cluster_name'
+  | 'manufacturer'
+  | 'product'
+  | 'hardware'
+>
 
 /** The searchable values of a server, compact, because every server's are kept in memory. */
 export interface Searchable {
@@ -38,7 +49,11 @@ export function searchable(row: Searched): Searchable {
   const add = (part: SearchedPart | null, value: string | null | undefined) => {
     const text = oneSpaced(value ?? '')
     const line = text.toLowerCase()
-    if (text === '' || lines.some((l, i) => parts[i] === part && l === line && (exact[i] ?? l) === text)) return
+    if (
+      text === '' ||
+      lines.some((l, i) => parts[i] === part && l === line && (exact[i] ?? l) === text)
+    )
+      return
     lines.push(line)
     parts.push(part)
     exact.push(line === text ? null : text)
@@ -64,14 +79,18 @@ export function searchable(row: Searched): Searchable {
 const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
 
 /**
- * Normalises a MAC address, or at least its first half, to `aa:bb:cc:dd:ee:ff`. Accepts this form, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
- * `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null for other text.
+ * Normalises a MAC address, or at least its first half, to `aa:bb:cc:dd:ee:ff`. Accepts this form,
+ * `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco), `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null
+ * for other text.
  */
 function macOf(text: string): string | null {
   const parts = text.split(/[:.-]/)
   const hex = parts.join('')
   if (hex.length < 6 || hex.length > 12 || !/^[0-9a-f]+$/.test(hex)) return null
-  const isEven = parts.every((p, i) => p.length === parts[0]!.length || (i === parts.length - 1 && p.length < parts[0]!.length))
+  const isEven = parts.every(
+    (p, i) =>
+      p.length === parts[0]!.length || (i === parts.length - 1 && p.length < parts[0]!.length),
+  )
   const isNotation = parts.length === 1 || (isEven && [2, 4, 6].includes(parts[0]!.length))
   return isNotation ? colons(hex) : null
 }
@@ -89,8 +108,14 @@ export function needlesOf(q: string): string[] {
   return [...new Set([text, ...(mac === null ? [] : [mac]), ...(wwid.length < 6 ? [] : [wwid])])]
 }
 
-/** The first matching value in the machine's own notation; undefined if the name matched or nothing did. */
-export function matchOf({ text, parts, exact }: Searchable, needles: readonly string[]): Server['matched'] {
+/**
+ * The first matching value in the machine's own notation; undefined if the name matched or nothing
+ * did.
+ */
+export function matchOf(
+  { text, parts, exact }: Searchable,
+  needles: readonly string[],
+): Server['matched'] {
   let at = Infinity
   for (const needle of needles) {
     const found = text.indexOf(needle)
@@ -105,5 +130,7 @@ export function matchOf({ text, parts, exact }: Searchable, needles: readonly st
     start = end + 1
   }
   const part = parts[line]
-  return part ? { what: part, value: exact[line] ?? text.slice(start, end < 0 ? undefined : end) } : undefined
+  return part
+    ? { what: part, value: exact[line] ?? text.slice(start, end < 0 ? undefined : end) }
+    : undefined
 }

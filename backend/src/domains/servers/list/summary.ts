@@ -1,4 +1,7 @@
-/** Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left out of the sums. */
+/**
+ * Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left
+ * out of the sums.
+ */
 import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
@@ -13,7 +16,10 @@ export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
 }
 
 export interface Summary extends Pick<Overview, 'servers'> {
-  /** Servers that need attention: unreachable, then NotReady, then drifted; within each group servers of clusters first, then by time, latest first. */
+  /**
+   * Servers that need attention: unreachable, then NotReady, then drifted; within each group
+   * servers of clusters first, then by time, latest first.
+   */
   readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
 }
@@ -27,17 +33,51 @@ type Ailing = Attention & { readonly kind: keyof typeof urgency }
 
 function ailingOf(entries: readonly Entry[], now: number): Attention[] {
   const found = entries.flatMap(({ row }): { isUsed: boolean; item: Ailing }[] => {
-    const trouble = troubleOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row), kubernetes: nodeOf(row) }, now)
+    const trouble = troubleOf(
+      {
+        status: row.status,
+        operation_id: row.operation_id,
+        talos: contactOf(row),
+        kubernetes: nodeOf(row),
+      },
+      now,
+    )
     const about = { id: row.id, name: row.name }
     const isUsed = row.cluster_id !== null
-    if (trouble) return [{ isUsed, item: { ...about, kind: attentionKinds[trouble.kind], since: trouble.since, reason: trouble.reason } }]
+    if (trouble)
+      return [
+        {
+          isUsed,
+          item: {
+            ...about,
+            kind: attentionKinds[trouble.kind],
+            since: trouble.since,
+            reason: trouble.reason,
+          },
+        },
+      ]
     // The server runs; only its changed configuration needs a decision.
     if (row.drift_since === null) return []
-    return [{ isUsed, item: { ...about, kind: 'server_drifted' as const, since: row.drift_since.toISOString(), reason: driftSentence } }]
+    return [
+      {
+        isUsed,
+        item: {
+          ...about,
+          kind: 'server_drifted' as const,
+          since: row.drift_since.toISOString(),
+          reason: driftSentence,
+        },
+      },
+    ]
   })
   const rank = ({ isUsed, item }: (typeof found)[number]) => urgency[item.kind] + (isUsed ? 0 : 1)
   return found
-    .toSorted((a, b) => rank(a) - rank(b) || (b.item.since ?? '').localeCompare(a.item.since ?? '') || a.item.name.localeCompare(b.item.name))
+    .toSorted(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        (b.item.since ?? '').localeCompare(a.item.since ?? '') ||
+        a.item.name.localeCompare(b.item.name),
+    )
     .map((f) => f.item)
 }
 
@@ -46,13 +86,24 @@ const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 /** @param now in ms, because servers that are away during an operation don't need attention yet */
 export function summarize(all: Iterable<Entry>, now: number): Summary {
   const entries = [...all]
-  const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 }
+  const servers = {
+    total: 0,
+    maintenance: 0,
+    ready: 0,
+    reachable: 0,
+    unreachable: 0,
+    away: 0,
+    unconfirmed: 0,
+  }
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
   for (const { row, facts } of entries) {
     if (row.status === 'deleted') continue
     servers.total++
     servers[row.status]++
-    const contact = contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now)
+    const contact = contactStateOf(
+      { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
+      now,
+    )
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
     if (row.identity_state !== 'confirmed') servers.unconfirmed++
 
@@ -66,7 +117,11 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       unknown_servers: 0,
     }
     const { capacity, computeUnits: units } = facts
-    const isKnown = capacity !== null && units !== null && capacity.cores !== null && capacity.memory_bytes !== null
+    const isKnown =
+      capacity !== null &&
+      units !== null &&
+      capacity.cores !== null &&
+      capacity.memory_bytes !== null
     const add = (to: ReturnType<typeof nothing>, amount: number) => {
       to.total += amount
       to[row.cluster_id ? 'in_clusters' : 'free'] += amount
@@ -78,7 +133,11 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       add(sums.memory_bytes, capacity.memory_bytes!)
       add(sums.disk_bytes, capacity.disk_bytes ?? 0)
     }
-    byDatacenter.set(row.datacenter_id, { ...sums, servers: sums.servers + 1, unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1) })
+    byDatacenter.set(row.datacenter_id, {
+      ...sums,
+      servers: sums.servers + 1,
+      unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1),
+    })
   }
   return { servers, ailing: ailingOf(entries, now), capacity: [...byDatacenter.values()] }
 }

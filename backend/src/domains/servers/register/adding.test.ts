@@ -24,7 +24,15 @@ const found = (): Found => ({
   identity: { uuid: randomUUID(), serial: 'S1', manufacturer: 'Maker', product: 'Product' },
   pin: { sha256: '', fingerprint: 'f' },
   reading: {
-    status: { stage: 'maintenance', ready: true, unmet: [], version: 'v1.13.9', schematic: undefined, hostname: '', systemDisk: undefined },
+    status: {
+      stage: 'maintenance',
+      ready: true,
+      unmet: [],
+      version: 'v1.13.9',
+      schematic: undefined,
+      hostname: '',
+      systemDisk: undefined,
+    },
     inventory,
     secureBoot: false,
   },
@@ -38,11 +46,21 @@ async function runOnce({ platform }: Backend, probe: Fleet['probe']): Promise<vo
   const fleet = { probe, remember } as Fleet
   const operations = makeOperations(platform)
   const registration = registering({ ...platform, fleet })
-  const reconcile = adding({ ...platform, fleet, operations, registration, datacenters: { find: async () => null }, atAddress: async () => undefined })
+  const reconcile = adding({
+    ...platform,
+    fleet,
+    operations,
+    registration,
+    datacenters: { find: async () => null },
+    atAddress: async () => undefined,
+  })
   const [taken] = await platform.engine.claim([{ queue: addingQueue, places: 1 }])
   await reconcile(jobOf(taken!, new AbortController().signal, platform))
   // Only servers that are stored are remembered.
-  const stored = remembered.length === 0 ? [] : await platform.db.selectFrom('server').select('id').where('id', 'in', remembered).execute()
+  const stored =
+    remembered.length === 0
+      ? []
+      : await platform.db.selectFrom('server').select('id').where('id', 'in', remembered).execute()
   expect(stored).toHaveLength(remembered.length)
 }
 
@@ -50,7 +68,9 @@ test('the number of statements of a registration and of its events does not depe
   const backend = await startBackend({ environment: { STEELYARD_DIAL_NETWORKS: '10.0.0.0/8' } })
   const operator = await backend.signIn({ role: 'operator' })
   const statementsOf = async (first: number, count: number): Promise<string[]> => {
-    await operator.call(serverAdd, { body: { addresses: Array.from({ length: count }, (_, i) => addressOf(first + i)) } })
+    await operator.call(serverAdd, {
+      body: { addresses: Array.from({ length: count }, (_, i) => addressOf(first + i)) },
+    })
     await backend.publish()
     const texts = await statementsDuring(async () => {
       await runOnce(backend, async () => found())
@@ -71,7 +91,9 @@ test('the number of statements of a registration and of its events does not depe
 test('a run begins no more probes after ten seconds, so that a cancel takes effect, and the next run goes on', async () => {
   const backend = await startBackend({ environment: { STEELYARD_DIAL_NETWORKS: '10.0.0.0/8' } })
   const operator = await backend.signIn({ role: 'operator' })
-  await operator.call(serverAdd, { body: { addresses: Array.from({ length: 600 }, (_, i) => addressOf(i)) } })
+  await operator.call(serverAdd, {
+    body: { addresses: Array.from({ length: 600 }, (_, i) => addressOf(i)) },
+  })
   let probes = 0
   const slow = async () => {
     if (++probes === 128) backend.clock.advance(10_000)

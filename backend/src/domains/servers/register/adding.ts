@@ -1,6 +1,7 @@
 /**
- * Adds servers by address: one operation with a step per address. Each address is probed, and machines in maintenance mode are
- * registered for confirmation. After a crash the remaining steps continue.
+ * Adds servers by address: one operation with a step per address. Each address is probed, and
+ * machines in maintenance mode are registered for confirmation. After a crash the remaining steps
+ * continue.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { counted } from '#contract/words.ts'
@@ -16,15 +17,25 @@ import type { ListedRow } from '../store.ts'
 import { probeDeadlineMs, type Registering, type Registration } from './register.ts'
 
 export const addingQueue = 'server-add'
-/** Number of addresses that are probed, or wait to be dialled or written, at once. The budget limits how many of them are dialled. */
+/**
+ * Number of addresses that are probed, or wait to be dialled or written, at once. The budget limits
+ * how many of them are dialled.
+ */
 const atOnce = 128
-/** After this time a run begins no more probes, and the next run goes on, so that a cancel takes effect. */
+/**
+ * After this time a run begins no more probes, and the next run goes on, so that a cancel takes
+ * effect.
+ */
 const runMs = 10_000
-/** An operation with at most this many steps shows which of them have begun, and each result at once. */
+/**
+ * An operation with at most this many steps shows which of them have begun, and each result at
+ * once.
+ */
 const shortSteps = 64
 /**
- * A longer operation writes its results at most this often. A write has some thirty statements with those of its events, however many results it has.
- * Ten results at a time made 27,000 statements for ten thousand servers.
+ * A longer operation writes its results at most this often. A write has some thirty statements with
+ * those of its events, however many results it has. Ten results at a time made 27,000 statements
+ * for ten thousand servers.
  */
 const writeEveryMs = 500
 
@@ -38,24 +49,36 @@ interface AddingParts {
   readonly atAddress: (address: string) => Promise<ListedRow | undefined>
 }
 
-export const stepOf = (address: string) => ({ key: `probe/${address}`, title: operationTable.serverAdd.steps.probe({ address }) })
+export const stepOf = (address: string) => ({
+  key: `probe/${address}`,
+  title: operationTable.serverAdd.steps.probe({ address }),
+})
 const addressOf = (key: string): string => key.slice('probe/'.length)
-const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
+const isOpen = (step: Operation['steps'][number]): boolean =>
+  step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
 /** The result of a probe: a machine, or how the step ends without one. */
 interface Probed {
   readonly key: string
   readonly machine?: Found & { readonly address: string }
-  readonly known?: { readonly status: 'skipped' | 'failed'; readonly reason: string; readonly node_id?: string }
+  readonly known?: {
+    readonly status: 'skipped' | 'failed'
+    readonly reason: string
+    readonly node_id?: string
+  }
 }
 /** The machines that were registered together, by address. */
 type Ended = ReadonlyMap<string, Registration>
 
 /**
- * Returns a function that collects values while `act` runs and passes all of them to its next call. Under load, calls get larger instead of more frequent.
- * `everyMs`: how much later than the previous call a call begins at the earliest. An abort of the signal ends this wait.
+ * Returns a function that collects values while `act` runs and passes all of them to its next call.
+ * Under load, calls get larger instead of more frequent. `everyMs`: how much later than the
+ * previous call a call begins at the earliest. An abort of the signal ends this wait.
  */
-function gathered<T, R>(act: (all: readonly T[]) => Promise<R>, { everyMs, signal }: { everyMs: number; signal: AbortSignal }): (one: T) => Promise<R> {
+function gathered<T, R>(
+  act: (all: readonly T[]) => Promise<R>,
+  { everyMs, signal }: { everyMs: number; signal: AbortSignal },
+): (one: T) => Promise<R> {
   let waiting: T[] = []
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<R> | undefined
@@ -83,27 +106,56 @@ function gathered<T, R>(act: (all: readonly T[]) => Promise<R>, { everyMs, signa
 /** The operation's id and arguments. */
 type Addition = { readonly id: string } & ArgumentsOf<'serverAdd'>
 
-export function adding({ db, fleet, operations, datacenters, registration, atAddress }: AddingParts) {
+export function adding({
+  db,
+  fleet,
+  operations,
+  datacenters,
+  registration,
+  atAddress,
+}: AddingParts) {
   /**
-   * A configured machine reveals nothing without its cluster's credentials. If the address is that of a reachable server in a cluster, the machine
-   * must be that server, so the step is skipped and not failed.
+   * A configured machine reveals nothing without its cluster's credentials. If the address is that
+   * of a reachable server in a cluster, the machine must be that server, so the step is skipped and
+   * not failed.
    */
   const listedAlready = async (address: string) => {
     const server = await atAddress(address)
     if (!server?.cluster_id || server.reachable !== true) return null
-    return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
+    return {
+      status: 'skipped',
+      reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`,
+      node_id: server.id,
+    } as const
   }
 
-  /** The id of the requested datacenter; null if none was requested or the datacenter was removed before a retry. */
+  /**
+   * The id of the requested datacenter; null if none was requested or the datacenter was removed
+   * before a retry.
+   */
   const datacenterIn = async (tx: Tx, { datacenter_id }: Addition) => ({
-    datacenterId: datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null),
+    datacenterId:
+      datacenter_id === null ? null : ((await datacenters.find(tx, datacenter_id))?.id ?? null),
   })
 
   const resultOf = ({ kind, server, sentence }: Registration) =>
-    ({ status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id }) as const
+    ({
+      status: kind === 'alarm' ? 'failed' : 'done',
+      reason: sentence,
+      node_id: server.id,
+    }) as const
 
-  /** Probes the address and writes the result. `end` writes the results of several probes together, and answers which machines it has registered. */
-  const probe = async ({ signal }: Job, key: string, addition: Addition, write: Fence['write'], end: (result: Probed) => Promise<Ended>): Promise<void> => {
+  /**
+   * Probes the address and writes the result. `end` writes the results of several probes together,
+   * and answers which machines it has registered.
+   */
+  const probe = async (
+    { signal }: Job,
+    key: string,
+    addition: Addition,
+    write: Fence['write'],
+    end: (result: Probed) => Promise<Ended>,
+  ): Promise<void> => {
     const { id, scan } = addition
     const address = addressOf(key)
     let found: Found
@@ -115,9 +167,16 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
         const known = await listedAlready(address)
         if (known) return void (await end({ key, known }))
       }
-      const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
+      const isSilent =
+        error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
-      await end({ key, known: { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` } })
+      await end({
+        key,
+        known: {
+          status: isSilent && scan ? 'skipped' : 'failed',
+          reason: `${isSilent ? 'No answer: ' : ''}${reason}`,
+        },
+      })
       return
     }
     const made = (await end({ key, machine: { ...found, address } })).get(address)
@@ -125,7 +184,12 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     for (let isDone = false; !isDone;) {
       const candidate = await registration.candidate(address, found, signal)
       isDone = await write(async (tx) => {
-        const registered = await registration.register(tx, system, candidate, await datacenterIn(tx, addition))
+        const registered = await registration.register(
+          tx,
+          system,
+          candidate,
+          await datacenterIn(tx, addition),
+        )
         if (registered) await operations.step(tx, id, key, resultOf(registered))
         return registered !== null
       })
@@ -133,10 +197,19 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
   }
 
   /** Writes the results of probes: registers the new machines and ends their steps. */
-  const writeAll = (probed: readonly Probed[], addition: Addition, write: Fence['write']): Promise<Ended> =>
+  const writeAll = (
+    probed: readonly Probed[],
+    addition: Addition,
+    write: Fence['write'],
+  ): Promise<Ended> =>
     write(async (tx) => {
       const machines = probed.flatMap(({ machine }) => machine ?? [])
-      const made = await registration.registerNew(tx, system, machines, await datacenterIn(tx, addition))
+      const made = await registration.registerNew(
+        tx,
+        system,
+        machines,
+        await datacenterIn(tx, addition),
+      )
       const changes = probed.flatMap(({ key, known }) => {
         const registered = made.get(addressOf(key))
         return known ? { key, ...known } : registered ? { key, ...resultOf(registered) } : []
@@ -146,7 +219,12 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     })
 
   /** Probes addresses for `runMs`, and waits for the begun probes. */
-  const probeAll = async (job: Job, keys: readonly string[], addition: Addition, isShort: boolean): Promise<void> => {
+  const probeAll = async (
+    job: Job,
+    keys: readonly string[],
+    addition: Addition,
+    isShort: boolean,
+  ): Promise<void> => {
     const write = oneByOne(job.fence)
     // In long lists only the results of steps are written, not their starts.
     if (isShort) {
@@ -176,7 +254,12 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
     const listed = steps.filter((s) => s.status === 'skipped' && s.node_id !== null).length
     const [found, silent, failed] = [number('done'), number('skipped') - listed, number('failed')]
     const known = listed > 0 && `${listed} listed already`
-    const summary = [`${counted(found, 'server')} found`, known, silent > 0 && `no answer from ${silent}`, failed > 0 && `${failed} failed`]
+    const summary = [
+      `${counted(found, 'server')} found`,
+      known,
+      silent > 0 && `no answer from ${silent}`,
+      failed > 0 && `${failed} failed`,
+    ]
       .filter(Boolean)
       .join(', ')
     await job.fence.write(async (tx) => {
@@ -186,7 +269,10 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
         operationId,
         open.map(({ key }) => ({ key, status: 'skipped', reason: 'Cancelled' })),
       )
-      await operations.set(tx, operationId, { status: isCancelled ? 'cancelled' : failed > 0 ? 'failed' : 'done', reason: summary })
+      await operations.set(tx, operationId, {
+        status: isCancelled ? 'cancelled' : failed > 0 ? 'failed' : 'done',
+        reason: summary,
+      })
     })
   }
 

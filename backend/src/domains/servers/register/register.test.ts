@@ -11,8 +11,18 @@ test('a machine whose old address may not be dialled counts as moved, without a 
   const backend = await startBackend()
   const uuid = randomUUID()
   await buildServer(backend, { uuid, serial: 'S1', address: '192.0.2.1' })
-  const fleet = makeFleet({ policy: dialPolicy({ networks: [], own: () => [], simulate: false }), budget: budget() })
-  const found = { identity: { uuid, serial: 'S1', manufacturer: '', product: '' }, pin: { sha256: '', fingerprint: 'f' } } as Found
-  const { elsewhere } = await registering({ ...backend.platform, fleet }).candidate('192.0.2.2', found, new AbortController().signal)
+  const fleet = makeFleet({
+    policy: dialPolicy({ networks: [], own: () => [], simulate: false }),
+    budget: budget(),
+  })
+  const found = {
+    identity: { uuid, serial: 'S1', manufacturer: '', product: '' },
+    pin: { sha256: '', fingerprint: 'f' },
+  } as Found
+  const { elsewhere } = await registering({ ...backend.platform, fleet }).candidate(
+    '192.0.2.2',
+    found,
+    new AbortController().signal,
+  )
   expect(elsewhere).toEqual({ address: '192.0.2.1', answers: false })
 })

@@ -1,4 +1,7 @@
-/** Registers the machine at an address in one transaction: as a new server, or with a note or alarm at a known server. */
+/**
+ * Registers the machine at an address in one transaction: as a new server, or with a note or alarm
+ * at a known server.
+ */
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -26,8 +29,8 @@ interface Machine extends Found {
 /** The machine that answers at an address. */
 export interface Candidate extends Machine {
   /**
-   * `address`: another address, at which this hardware is stored, or null.
-   * `answers`: whether a machine still answers at the stored address. If so, two machines share one UUID.
+   * `address`: another address, at which this hardware is stored, or null. `answers`: whether a
+   * machine still answers at the stored address. If so, two machines share one UUID.
    */
   readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
 }
@@ -35,23 +38,40 @@ export interface Candidate extends Machine {
 interface RegisterOptions {
   readonly datacenterId: string | null
   /**
-   * Name of the join token with which the machine announced itself. The machine has reported the one-time host name that was assigned to its address;
-   * a user couldn't check more than that remotely. So the token confirms a new machine, and one that was added but not confirmed yet. A machine that
-   * came back from a cluster, or that contradicted its record, still waits for a user.
+   * Name of the join token with which the machine announced itself. The machine has reported the
+   * one-time host name that was assigned to its address; a user couldn't check more than that
+   * remotely. So the token confirms a new machine, and one that was added but not confirmed yet. A
+   * machine that came back from a cluster, or that contradicted its record, still waits for a user.
    */
   readonly token?: string
 }
 
 /** Limit of a probe of a silent address, in ms. */
 export const probeDeadlineMs = 5_000
-/** Maximum number of attempts to find a free name. With 10,000 of five million names in use, a second attempt is rarely needed. */
+/**
+ * Maximum number of attempts to find a free name. With 10,000 of five million names in use, a
+ * second attempt is rarely needed.
+ */
 const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
 export type Registering = ReturnType<typeof registering>
 
-export function registering({ db, clock, random, record, tell, fleet }: Platform & { fleet: Fleet }) {
-  const note = async (tx: Tx, caller: Caller, row: store.ServerRow, action: AuditAction, change: store.ServerChange): Promise<store.ServerRow> => {
+export function registering({
+  db,
+  clock,
+  random,
+  record,
+  tell,
+  fleet,
+}: Platform & { fleet: Fleet }) {
+  const note = async (
+    tx: Tx,
+    caller: Caller,
+    row: store.ServerRow,
+    action: AuditAction,
+    change: store.ServerChange,
+  ): Promise<store.ServerRow> => {
     const after = await store.update(tx, row.id, change, new Date(clock.now()))
     await record(tx, caller, {
       action,
@@ -63,8 +83,16 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     return after
   }
 
-  /** Inserts new servers, each with a random name, and returns their rows. A machine whose UUID or name was taken meanwhile is left out. */
-  const insertNew = async (tx: Tx, caller: Caller, machines: readonly Machine[], { datacenterId, token }: RegisterOptions): Promise<store.ServerRow[]> => {
+  /**
+   * Inserts new servers, each with a random name, and returns their rows. A machine whose UUID or
+   * name was taken meanwhile is left out.
+   */
+  const insertNew = async (
+    tx: Tx,
+    caller: Caller,
+    machines: readonly Machine[],
+    { datacenterId, token }: RegisterOptions,
+  ): Promise<store.ServerRow[]> => {
     const at = new Date(clock.now())
     const removed = await store.removedWith(
       tx,
@@ -76,7 +104,8 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
         const before = removed.find((r) => r.uuid === identity.uuid && r.serial === identity.serial)
         const notes = [
           token !== undefined && announced(token),
-          before && `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}`,
+          before &&
+            `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}`,
         ]
         return {
           name: newName(random),
@@ -112,12 +141,22 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
   }
 
   const registered = (server: store.ServerRow): Registration => {
-    const what = [server.manufacturer, server.product].filter(Boolean).join(' ') || `UUID ${server.uuid}`
-    return { kind: 'new', server, sentence: `Registered as ${server.name}: ${what}${server.identity_note ? `. ${server.identity_note}` : ''}` }
+    const what =
+      [server.manufacturer, server.product].filter(Boolean).join(' ') || `UUID ${server.uuid}`
+    return {
+      kind: 'new',
+      server,
+      sentence: `Registered as ${server.name}: ${what}${server.identity_note ? `. ${server.identity_note}` : ''}`,
+    }
   }
 
   /** Undefined if a concurrent call has registered the same machine. */
-  const makeNew = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | undefined> => {
+  const makeNew = async (
+    tx: Tx,
+    caller: Caller,
+    found: Candidate,
+    options: RegisterOptions,
+  ): Promise<Registration | undefined> => {
     for (let tries = 0; tries < mostNames; tries++) {
       const [made] = await insertNew(tx, caller, [found], options)
       if (made) return registered(made)
@@ -128,9 +167,15 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
 
   /**
    * Registers the machine found at an address. The caller must not have locked server rows.
-   * @returns null if the hardware is known at another address that hasn't been probed: call `candidate`, which probes it, and then `register` again
+   * @returns null if the hardware is known at another address that hasn't been probed: call
+   * `candidate`, which probes it, and then `register` again
    */
-  const register = async (tx: Tx, caller: Caller, found: Candidate, options: RegisterOptions): Promise<Registration | null> => {
+  const register = async (
+    tx: Tx,
+    caller: Caller,
+    found: Candidate,
+    options: RegisterOptions,
+  ): Promise<Registration | null> => {
     const { datacenterId, token } = options
     const at = new Date(clock.now())
     const { identity, reading } = found
@@ -144,28 +189,55 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
         return (await makeNew(tx, caller, found, options)) ?? register(tx, caller, found, options)
       }
       case 'known': {
-        // The machine's certificate may differ at another address, so only readings from the known address are stored.
+        // The machine's certificate may differ at another address, so only readings from the known
+        // address are stored.
         if (recognised.server.address !== found.address) return recognised
         const known = recognised.server
-        const wanted = { ...seen, ...(datacenterId && known.datacenter_id === null && known.cluster_id === null && { datacenter_id: datacenterId }) }
-        // Whether the token confirms the server: it was added by address, isn't confirmed yet, and has no note that needs a user's decision.
+        const wanted = {
+          ...seen,
+          ...(datacenterId &&
+            known.datacenter_id === null &&
+            known.cluster_id === null && { datacenter_id: datacenterId }),
+        }
+        // Whether the token confirms the server: it was added by address, isn't confirmed yet, and
+        // has no note that needs a user's decision.
         const trusted =
-          token !== undefined && known.identity_state === 'unconfirmed' && known.identity_note === null
-            ? ({ identity_state: 'confirmed', identity_since: at, identity_note: announced(token) } as const)
+          token !== undefined &&
+          known.identity_state === 'unconfirmed' &&
+          known.identity_note === null
+            ? ({
+                identity_state: 'confirmed',
+                identity_since: at,
+                identity_note: announced(token),
+              } as const)
             : null
-        const server = trusted ? await note(tx, caller, known, 'server.confirmed', { ...wanted, ...trusted }) : await store.update(tx, known.id, wanted, at)
+        const server = trusted
+          ? await note(tx, caller, known, 'server.confirmed', { ...wanted, ...trusted })
+          : await store.update(tx, known.id, wanted, at)
         await store.writeContacts(tx, [{ id: server.id, at }])
-        if (!trusted) await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id: server.id }, version: server.version })
+        if (!trusted)
+          await tell(tx, caller, {
+            name: 'server.updated',
+            object: { kind: 'server', id: server.id },
+            version: server.version,
+          })
         return { ...recognised, server }
       }
       case 'moved': {
-        const server = await note(tx, caller, recognised.server, 'server.moved', { ...seen, address: found.address, identity_note: recognised.sentence })
+        const server = await note(tx, caller, recognised.server, 'server.moved', {
+          ...seen,
+          address: found.address,
+          identity_note: recognised.sentence,
+        })
         await store.writeContacts(tx, [{ id: server.id, at }])
         return { ...recognised, server }
       }
       default: {
         const { server } = recognised
-        const isKnown = server.identity_state === 'changed' && server.seen_uuid === identity.uuid && server.seen_serial === identity.serial
+        const isKnown =
+          server.identity_state === 'changed' &&
+          server.seen_uuid === identity.uuid &&
+          server.seen_serial === identity.serial
         if (isKnown) return recognised
         const change = {
           identity_state: 'changed',
@@ -174,7 +246,10 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
           seen_uuid: identity.uuid,
           seen_serial: identity.serial,
         } as const
-        return { ...recognised, server: await note(tx, caller, server, 'server.identity_alarm', change) }
+        return {
+          ...recognised,
+          server: await note(tx, caller, server, 'server.identity_alarm', change),
+        }
       }
     }
   }
@@ -183,35 +258,60 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     register,
 
     /**
-     * Registers the new machines with a few statements for all of them, and returns them by address. Leaves out machines with a known UUID or address, and
-     * machines that share one with an earlier machine: these have to be registered with `register`.
+     * Registers the new machines with a few statements for all of them, and returns them by
+     * address. Leaves out machines with a known UUID or address, and machines that share one with
+     * an earlier machine: these have to be registered with `register`.
      */
-    async registerNew(tx: Tx, caller: Caller, machines: readonly Machine[], options: RegisterOptions): Promise<ReadonlyMap<string, Registration>> {
+    async registerNew(
+      tx: Tx,
+      caller: Caller,
+      machines: readonly Machine[],
+      options: RegisterOptions,
+    ): Promise<ReadonlyMap<string, Registration>> {
       const uuids = machines.map((m) => m.identity.uuid)
       const addresses = machines.map((m) => m.address)
       const known = await store.knownAmong(tx, uuids, addresses)
       const taken = new Set(known.flatMap(({ uuid, address }) => [uuid, address]))
       const isNew = ({ identity: { uuid }, address }: Machine, i: number) =>
-        !taken.has(uuid) && !taken.has(address) && uuids.indexOf(uuid) === i && addresses.indexOf(address) === i
+        !taken.has(uuid) &&
+        !taken.has(address) &&
+        uuids.indexOf(uuid) === i &&
+        addresses.indexOf(address) === i
       const fresh = machines.filter(isNew)
       const made = fresh.length === 0 ? [] : await insertNew(tx, caller, fresh, options)
       return new Map(made.map((row) => [row.address, registered(row)]))
     },
 
-    /** The machine at an address. If its hardware is known at another address, that address is probed too: two boards may have the same UUID. */
+    /**
+     * The machine at an address. If its hardware is known at another address, that address is
+     * probed too: two boards may have the same UUID.
+     */
     async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
       const { uuid, serial } = found.identity
       const known = await store.liveByUuid(db, uuid)
       if (!known || known.address === address || (known.serial !== null && known.serial !== serial))
         return { ...found, address, elsewhere: { address: null, answers: false } }
-      const at = (answers: boolean): Candidate => ({ ...found, address, elsewhere: { address: known.address, answers } })
+      const at = (answers: boolean): Candidate => ({
+        ...found,
+        address,
+        elsewhere: { address: known.address, answers },
+      })
       try {
         const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
-        return at(await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options))
+        return at(
+          await fleet
+            .connection(known)
+            .maintenance(
+              (_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint),
+              options,
+            ),
+        )
       } catch (error) {
-        // No answer, another machine, or an address that may not be dialled: the hardware isn't at both addresses.
+        // No answer, another machine, or an address that may not be dialled: the hardware isn't at
+        // both addresses.
         const isRefused = error instanceof Problem && error.code === 'dial_refused'
-        if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return at(false)
+        if (error instanceof TalosError || error instanceof OtherHardware || isRefused)
+          return at(false)
         throw error
       }
     },
@@ -219,7 +319,9 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     /** The server of a cluster with this UUID and address, or null. */
     async memberAt(on: Db | Tx, uuid: string, address: string) {
       const row = await store.liveByUuid(on, uuid)
-      return row?.cluster_name && row.address === address ? { id: row.id, name: row.name, cluster_name: row.cluster_name } : null
+      return row?.cluster_name && row.address === address
+        ? { id: row.id, name: row.name, cluster_name: row.cluster_name }
+        : null
     },
   }
 }

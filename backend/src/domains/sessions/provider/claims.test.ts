@@ -27,15 +27,20 @@ test.each([
 
 test('a star in the map is the role of everybody without a higher one', () => {
   const open = new Map<string, Role>([...map, ['*', 'viewer']])
-  expect([roleOf({}, 'groups', open), roleOf({ groups: ['ops'] }, 'groups', open)]).toEqual(['viewer', 'operator'])
+  expect([roleOf({}, 'groups', open), roleOf({ groups: ['ops'] }, 'groups', open)]).toEqual([
+    'viewer',
+    'operator',
+  ])
 })
 
 test('an email is normalised like one that was typed, and anything else counts as missing', () => {
   expect(emailOf({ email: ' Grace@Example.com ' })).toBe('grace@example.com')
-  for (const email of [undefined, null, 5, '', 'grace', 'a\u202eb@example.com', ['a@example.com']]) expect(emailOf({ email })).toBeNull()
+  for (const email of [undefined, null, 5, '', 'grace', 'a\u202eb@example.com', ['a@example.com']])
+    expect(emailOf({ email })).toBeNull()
 })
 
 test('a name with invisible characters is replaced by the part of the email before the @', () => {
   expect(nameOf({ name: 'Grace' }, 'grace@example.com')).toBe('Grace')
-  for (const name of [undefined, '', 'a\u202eb', 5]) expect(nameOf({ name }, 'grace@example.com')).toBe('grace')
+  for (const name of [undefined, '', 'a\u202eb', 5])
+    expect(nameOf({ name }, 'grace@example.com')).toBe('grace')
 })

@@ -1,7 +1,8 @@
 /**
- * The calls to the OpenID Connect provider: code flow with PKCE (OpenID Connect Core 1.0, RFC 7636). The library checks issuer, audience, nonce, times and
- * signature. It is loaded at its first use, because most installations have no provider. Responses are limited in size and time, and their texts are not
- * trusted.
+ * The calls to the OpenID Connect provider: code flow with PKCE (OpenID Connect Core 1.0, RFC
+ * 7636). The library checks issuer, audience, nonce, times and signature. It is loaded at its first
+ * use, because most installations have no provider. Responses are limited in size and time, and
+ * their texts are not trusted.
  */
 import type { ClientAuth, Configuration, CustomFetchOptions, ServerMetadata } from 'openid-client'
 import { Problem } from '#contract/errors.ts'
@@ -34,8 +35,13 @@ async function limitedFetch(url: string, options: CustomFetchOptions): Promise<R
   if (response.body === null) return response
   const collected = collector(mostBytes)
   // Leaving the loop closes the connection.
-  for await (const part of response.body) if (!collected.take(part as Uint8Array)) throw new TypeError('The response is too long')
-  return new Response(collected.bytes(), { status: response.status, statusText: response.statusText, headers: response.headers })
+  for await (const part of response.body)
+    if (!collected.take(part as Uint8Array)) throw new TypeError('The response is too long')
+  return new Response(collected.bytes(), {
+    status: response.status,
+    statusText: response.statusText,
+    headers: response.headers,
+  })
 }
 
 /** One sign-in at the provider: the random values that its answer must agree with. */
@@ -47,9 +53,19 @@ export interface Flow {
   readonly isProof: boolean
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
-/** Codes of responses that can't be read, and of no response. Other codes are about what the provider says. */
-const unreachable = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR'])
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+/**
+ * Codes of responses that can't be read, and of no response. Other codes are about what the
+ * provider says.
+ */
+const unreachable = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+])
 
 /** The innermost cause of an error of the library: an object with what was compared. */
 function detailsOf(error: unknown): Readonly<Record<string, unknown>> {
@@ -59,14 +75,23 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** The message of the innermost error, such as that of the connection. */
-const causeOf = ({ message, cause }: Error): string => (cause instanceof Error ? causeOf(cause) : message)
+const causeOf = ({ message, cause }: Error): string =>
+  cause instanceof Error ? causeOf(cause) : message
 
 const wrongTimes = 'its times are wrong: check the clocks'
 
-/** A sentence for the reason of the library; undefined for a refusal that has no sentence of its own. */
+/**
+ * A sentence for the reason of the library; undefined for a refusal that has no sentence of its
+ * own.
+ */
 function reasonOf(error: unknown, isProof: boolean): string | undefined {
   const { attribute, claim, claims, parameters } = detailsOf(error)
-  if (attribute === 'issuer' || claim === 'iss' || (parameters instanceof URLSearchParams && parameters.has('iss'))) return 'it names another issuer'
+  if (
+    attribute === 'issuer' ||
+    claim === 'iss' ||
+    (parameters instanceof URLSearchParams && parameters.has('iss'))
+  )
+    return 'it names another issuer'
   if (claim === 'nonce') return 'its nonce is not the one that Steelyard sent'
   if (claim === 'aud') return 'it is for another client'
   if (isProof && typeof claims === 'object' && claims !== null && !('auth_time' in claims))
@@ -75,31 +100,63 @@ function reasonOf(error: unknown, isProof: boolean): string | undefined {
   return undefined
 }
 
-export function providerClient(provider: ProviderConfig, { clock, log, redirectUri }: Pick<Platform, 'clock' | 'log'> & { redirectUri: string }) {
+export function providerClient(
+  provider: ProviderConfig,
+  { clock, log, redirectUri }: Pick<Platform, 'clock' | 'log'> & { redirectUri: string },
+) {
   const { name, issuer, clientId, clientSecret, scopes, roleClaim, roles, allowPlain } = provider
   let known: { at: number; configuration: Promise<Configuration> } | undefined
 
-  const refused = (reason: string) => new Problem('provider_refused', `The answer of ${name} is not valid: ${reason}`)
+  const refused = (reason: string) =>
+    new Problem('provider_refused', `The answer of ${name} is not valid: ${reason}`)
 
-  /** Converts an error of the library to a Problem. @throws Problem provider_unreachable, provider_refused */
+  /**
+   * Converts an error of the library to a Problem. @throws Problem provider_unreachable,
+   * provider_refused
+   */
   const fail = (error: unknown, isProof = false): never => {
     if (error instanceof Problem) throw error
     const code = codeOf(error)
-    log.warn('provider.failed', { code, address: issuer.origin, error, ...(error instanceof Error && { reason: causeOf(error) }) })
+    log.warn('provider.failed', {
+      code,
+      address: issuer.origin,
+      error,
+      ...(error instanceof Error && { reason: causeOf(error) }),
+    })
     // The library throws the TypeError of `fetch` for a connection that fails.
     if (unreachable.has(code) || error instanceof TypeError)
-      throw new Problem('provider_unreachable', `${name} does not answer, or its answer cannot be read. Try again later.`)
-    const said = error instanceof Error && 'error' in error && typeof error.error === 'string' ? ` (${printable(error.error, 60)})` : ''
+      throw new Problem(
+        'provider_unreachable',
+        `${name} does not answer, or its answer cannot be read. Try again later.`,
+      )
+    const said =
+      error instanceof Error && 'error' in error && typeof error.error === 'string'
+        ? ` (${printable(error.error, 60)})`
+        : ''
     const reason = reasonOf(error, isProof)
-    throw reason === undefined ? new Problem('provider_refused', `${name} refused the sign-in${said}`) : refused(reason)
+    throw reason === undefined
+      ? new Problem('provider_refused', `${name} refused the sign-in${said}`)
+      : refused(reason)
   }
 
   const discover = async (): Promise<Configuration> => {
-    const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, customFetch, discovery, enableNonRepudiationChecks, None } = await library()
-    // `client_secret_basic` is the default of clients and of providers without a list (OpenID Connect Discovery 1.0, section 3).
+    const {
+      allowInsecureRequests,
+      ClientSecretBasic,
+      ClientSecretPost,
+      customFetch,
+      discovery,
+      enableNonRepudiationChecks,
+      None,
+    } = await library()
+    // `client_secret_basic` is the default of clients and of providers without a list (OpenID
+    // Connect Discovery 1.0, section 3).
     const way = ({ token_endpoint_auth_methods_supported: ways }: ServerMetadata) =>
-      (!ways || ways.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost)(clientSecret)
-    const authentication: ClientAuth = clientSecret === undefined ? None() : (as, ...rest) => way(as)(as, ...rest)
+      (!ways || ways.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost)(
+        clientSecret,
+      )
+    const authentication: ClientAuth =
+      clientSecret === undefined ? None() : (as, ...rest) => way(as)(as, ...rest)
     return discovery(issuer, clientId, undefined, authentication, {
       timeout: timeoutSeconds,
       [customFetch]: limitedFetch,
@@ -109,7 +166,8 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
   }
 
   const configuration = async (): Promise<Configuration> => {
-    if (!known || clock.monotonic() - known.at > keptMs) known = { at: clock.monotonic(), configuration: discover() }
+    if (!known || clock.monotonic() - known.at > keptMs)
+      known = { at: clock.monotonic(), configuration: discover() }
     const mine = known
     try {
       return await mine.configuration
@@ -121,10 +179,15 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
   }
 
   return {
-    /** Resolves if the provider answers with metadata of its own. @throws Problem provider_unreachable, provider_refused */
+    /**
+     * Resolves if the provider answers with metadata of its own. @throws Problem
+     * provider_unreachable, provider_refused
+     */
     ready: async (): Promise<void> => void (await configuration()),
 
-    /** The address to which the browser goes. @throws Problem provider_unreachable, provider_refused */
+    /**
+     * The address to which the browser goes. @throws Problem provider_unreachable, provider_refused
+     */
     async begin({ state, nonce, verifier, isProof }: Flow): Promise<string> {
       const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library()
       return buildAuthorizationUrl(await configuration(), {
@@ -143,11 +206,15 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
      * @param parameters the query with which the provider sent the browser back
      * @throws Problem provider_unreachable, provider_refused
      */
-    async finish(parameters: Readonly<Record<string, string | undefined>>, { state, nonce, verifier, isProof }: Flow): Promise<Identity> {
+    async finish(
+      parameters: Readonly<Record<string, string | undefined>>,
+      { state, nonce, verifier, isProof }: Flow,
+    ): Promise<Identity> {
       const { authorizationCodeGrant, fetchUserInfo } = await library()
       const config = await configuration()
       const url = new URL(redirectUri)
-      for (const [key, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(key, value)
+      for (const [key, value] of Object.entries(parameters))
+        if (value !== undefined) url.searchParams.set(key, value)
       try {
         const tokens = await authorizationCodeGrant(config, url, {
           expectedState: state,
@@ -163,7 +230,10 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
         if (own.iat * 1000 > Date.now() + aheadMs) throw refused(wrongTimes)
         const lacks = emailOf(own) === null || (roles !== undefined && !hasGroups(own, roleClaim))
         // Some providers put such claims only into the response of this call.
-        const more = lacks && config.serverMetadata().userinfo_endpoint !== undefined ? await fetchUserInfo(config, tokens.access_token, own.sub) : {}
+        const more =
+          lacks && config.serverMetadata().userinfo_endpoint !== undefined
+            ? await fetchUserInfo(config, tokens.access_token, own.sub)
+            : {}
         return { issuer: own.iss, subject: own.sub, claims: mergedClaims(own, more) }
       } catch (error) {
         return fail(error, isProof)

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { authorizePasskeyBegin, passkeyAdd, passkeyBegin, passkeyRemove, passkeyRename, passkeysAt, passkeysOf } from '#contract/people/passkeys.ts'
+import {
+  authorizePasskeyBegin,
+  passkeyAdd,
+  passkeyBegin,
+  passkeyRemove,
+  passkeyRename,
+  passkeysAt,
+  passkeysOf,
+} from '#contract/people/passkeys.ts'
 import { profileGet, sessionProve, sessionProvePasskey } from '#contract/people/profile.ts'
 import { authorizePasskey } from '#contract/people/sign-in.ts'
 import { authorize, sessionList } from '#contract/sessions.ts'
@@ -17,14 +25,22 @@ const anAdmin = () => backend.signIn()
 async function withPasskey(user: SignedIn, name = 'Laptop') {
   const device = authenticator(origin)
   const { challenge_id, options } = (await user.call(passkeyBegin)).answer!
-  const added = await user.call(passkeyAdd, { body: { challenge_id, name, credential: device.create(options) } })
+  const added = await user.call(passkeyAdd, {
+    body: { challenge_id, name, credential: device.create(options) },
+  })
   expect(added.status).toBe(201)
   return { device, ...added.answer! }
 }
 
-async function signIn(device: ReturnType<typeof authenticator>, wrong: Wrong = {}, on: Backend = backend) {
+async function signIn(
+  device: ReturnType<typeof authenticator>,
+  wrong: Wrong = {},
+  on: Backend = backend,
+) {
   const { challenge_id, options } = (await on.call(authorizePasskeyBegin)).answer!
-  return on.call(authorizePasskey, { body: { challenge_id, credential: device.get(options, wrong) } })
+  return on.call(authorizePasskey, {
+    body: { challenge_id, credential: device.get(options, wrong) },
+  })
 }
 
 test('a passkey signs in without email and password, and its use is shown', async () => {
@@ -33,9 +49,18 @@ test('a passkey signs in without email and password, and its use is shown', asyn
   expect(recovery_codes).toHaveLength(10)
   expect(passkey).toMatchObject({ name: 'Laptop', last_used_at: null })
   const signed = await signIn(device)
-  expect(signed).toMatchObject({ status: 200, answer: { userData: { id: user.userId, email: user.email } } })
-  expect((await user.call(profileGet)).answer!.passkeys).toMatchObject([{ id: passkey.id, last_used_at: expect.any(String) as string }])
-  expect((await user.call(sessionList, { query: { sort: '-created_at' } })).answer!.items.map((s) => s.method).toSorted()).toEqual(['passkey', 'password'])
+  expect(signed).toMatchObject({
+    status: 200,
+    answer: { userData: { id: user.userId, email: user.email } },
+  })
+  expect((await user.call(profileGet)).answer!.passkeys).toMatchObject([
+    { id: passkey.id, last_used_at: expect.any(String) as string },
+  ])
+  expect(
+    (await user.call(sessionList, { query: { sort: '-created_at' } }))
+      .answer!.items.map((s) => s.method)
+      .toSorted(),
+  ).toEqual(['passkey', 'password'])
   // The second passkey brings no new recovery codes.
   expect((await withPasskey(user, 'Phone')).recovery_codes).toBeNull()
 })
@@ -45,8 +70,14 @@ test('with a passkey, the password alone does not sign in', async () => {
   const { recovery_codes } = await withPasskey(user)
   const { email, password } = user
   const refused = await backend.call(authorize, { body: { email, password } })
-  expect(refused.problem).toMatchObject({ code: 'second_factor_needed', error: 'Sign in with your passkey, or enter a recovery code.' })
-  expect((await backend.call(authorize, { body: { email, password, code: recovery_codes![0]! } })).status).toBe(200)
+  expect(refused.problem).toMatchObject({
+    code: 'second_factor_needed',
+    error: 'Sign in with your passkey, or enter a recovery code.',
+  })
+  expect(
+    (await backend.call(authorize, { body: { email, password, code: recovery_codes![0]! } }))
+      .status,
+  ).toBe(200)
 })
 
 test('a challenge is answered once, within five minutes, and only for what it was made', async () => {
@@ -54,20 +85,43 @@ test('a challenge is answered once, within five minutes, and only for what it wa
   const { device } = await withPasskey(user)
   const { challenge_id, options } = (await backend.call(authorizePasskeyBegin)).answer!
   const body = { challenge_id, credential: device.get(options) }
-  const both = await Promise.all([backend.call(authorizePasskey, { body }), backend.call(authorizePasskey, { body })])
+  const both = await Promise.all([
+    backend.call(authorizePasskey, { body }),
+    backend.call(authorizePasskey, { body }),
+  ])
   expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])
   expect((await backend.call(authorizePasskey, { body })).problem?.code).toBe('challenge_over')
 
   const proof = (await user.call(sessionProvePasskey)).answer!
   const credential = device.get(proof.options)
-  expect((await backend.call(authorizePasskey, { body: { challenge_id: proof.challenge_id, credential } })).problem?.code).toBe('challenge_over')
+  expect(
+    (
+      await backend.call(authorizePasskey, {
+        body: { challenge_id: proof.challenge_id, credential },
+      })
+    ).problem?.code,
+  ).toBe('challenge_over')
   const other = await backend.signIn()
-  expect((await other.call(sessionProve, { body: { passkey: { challenge_id: proof.challenge_id, credential } } })).problem?.code).toBe('challenge_over')
-  expect((await user.call(sessionProve, { body: { passkey: { challenge_id: proof.challenge_id, credential } } })).status).toBe(200)
+  expect(
+    (
+      await other.call(sessionProve, {
+        body: { passkey: { challenge_id: proof.challenge_id, credential } },
+      })
+    ).problem?.code,
+  ).toBe('challenge_over')
+  expect(
+    (
+      await user.call(sessionProve, {
+        body: { passkey: { challenge_id: proof.challenge_id, credential } },
+      })
+    ).status,
+  ).toBe(200)
 
   const late = (await backend.call(authorizePasskeyBegin)).answer!
   backend.clock.advance(5 * 60_000)
-  const answered = await backend.call(authorizePasskey, { body: { challenge_id: late.challenge_id, credential: device.get(late.options) } })
+  const answered = await backend.call(authorizePasskey, {
+    body: { challenge_id: late.challenge_id, credential: device.get(late.options) },
+  })
   expect(answered.problem?.code).toBe('challenge_over')
 })
 
@@ -97,21 +151,41 @@ test('an unknown passkey, a changed signature and a text that is no answer are r
   const credential = device.get(options) as { response: { signature: string } }
   const signature = Buffer.from(credential.response.signature, 'base64url')
   signature[signature.length - 1]! ^= 1
-  const changed = { ...credential, response: { ...credential.response, signature: signature.toString('base64url') } }
-  expect((await backend.call(authorizePasskey, { body: { challenge_id, credential: changed } })).status).toBe(401)
+  const changed = {
+    ...credential,
+    response: { ...credential.response, signature: signature.toString('base64url') },
+  }
+  expect(
+    (await backend.call(authorizePasskey, { body: { challenge_id, credential: changed } })).status,
+  ).toBe(401)
 
   const next = (await backend.call(authorizePasskeyBegin)).answer!
-  for (const nonsense of [{}, { id: 'x' }, { ...credential, response: null }, { ...credential, id: '../..' }])
-    expect((await backend.call(authorizePasskey, { body: { challenge_id: next.challenge_id, credential: nonsense } })).status).toBe(422)
+  for (const nonsense of [
+    {},
+    { id: 'x' },
+    { ...credential, response: null },
+    { ...credential, id: '../..' },
+  ])
+    expect(
+      (
+        await backend.call(authorizePasskey, {
+          body: { challenge_id: next.challenge_id, credential: nonsense },
+        })
+      ).status,
+    ).toBe(422)
   await backend.publish()
-  const refusals = (await (await anAdmin()).call(auditList, { query: { action: 'session.refused' } })).answer!
+  const refusals = (
+    await (await anAdmin()).call(auditList, { query: { action: 'session.refused' } })
+  ).answer!
   expect(refusals.total).toBeGreaterThanOrEqual(2)
 })
 
 test('a disabled user can not sign in with a passkey', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const { device } = await withPasskey(user)
-  await (await anAdmin()).call(userUpdate, { params: { id: user.userId }, body: { disabled: true } })
+  await (
+    await anAdmin()
+  ).call(userUpdate, { params: { id: user.userId }, body: { disabled: true } })
   expect((await signIn(device)).problem?.code).toBe('invalid_credentials')
 })
 
@@ -121,7 +195,9 @@ test('a passkey can be renamed and removed by its user only; the last one takes 
   const params = { id: passkey.id }
   expect((await other.call(passkeyRename, { params, body: { name: 'Mine' } })).status).toBe(404)
   expect((await other.call(passkeyRemove, { params })).status).toBe(404)
-  expect((await user.call(passkeyRename, { params, body: { name: 'Work laptop' } })).answer).toMatchObject({ name: 'Work laptop' })
+  expect(
+    (await user.call(passkeyRename, { params, body: { name: 'Work laptop' } })).answer,
+  ).toMatchObject({ name: 'Work laptop' })
   expect((await user.call(passkeyRemove, { params })).status).toBe(204)
   expect((await signIn(device)).status).toBe(401)
   expect((await user.call(profileGet)).answer).toMatchObject({ passkeys: [], recovery_codes: 0 })
@@ -132,15 +208,32 @@ test('the same device is not added twice, and a passkey made for another page is
   const user = await backend.signIn()
   const device = authenticator(origin)
   const first = (await user.call(passkeyBegin)).answer!
-  await user.call(passkeyAdd, { body: { challenge_id: first.challenge_id, name: 'One', credential: device.create(first.options) } })
+  await user.call(passkeyAdd, {
+    body: {
+      challenge_id: first.challenge_id,
+      name: 'One',
+      credential: device.create(first.options),
+    },
+  })
   const second = (await user.call(passkeyBegin)).answer!
   expect(second.options['excludeCredentials']).toHaveLength(1)
-  const twice = await user.call(passkeyAdd, { body: { challenge_id: second.challenge_id, name: 'Two', credential: device.create(second.options) } })
+  const twice = await user.call(passkeyAdd, {
+    body: {
+      challenge_id: second.challenge_id,
+      name: 'Two',
+      credential: device.create(second.options),
+    },
+  })
   expect(twice.status).toBe(409)
   const third = (await user.call(passkeyBegin)).answer!
   const foreign = authenticator('https://evil.example').create(third.options)
-  const refused = await user.call(passkeyAdd, { body: { challenge_id: third.challenge_id, name: 'Three', credential: foreign } })
-  expect(refused.problem).toMatchObject({ code: 'invalid', fields: { credential: expect.any(String) as string } })
+  const refused = await user.call(passkeyAdd, {
+    body: { challenge_id: third.challenge_id, name: 'Three', credential: foreign },
+  })
+  expect(refused.problem).toMatchObject({
+    code: 'invalid',
+    fields: { credential: expect.any(String) as string },
+  })
 })
 
 test('beginning sign-ins is rate-limited for each source', async () => {
@@ -154,13 +247,22 @@ test('beginning sign-ins is rate-limited for each source', async () => {
 test('passkeys need a host name and HTTPS, except on localhost', async () => {
   expect(passkeysAt('https://steelyard.example.com:8443')).toEqual({ ok: true })
   expect(passkeysAt('http://localhost:8080')).toEqual({ ok: true })
-  for (const address of ['http://127.0.0.1:8080', 'https://10.0.0.4', 'https://[fd00::1]']) expect(passkeysAt(address)).toMatchObject({ ok: false })
-  expect(passkeysAt('http://steelyard.example.com')).toEqual({ ok: false, reason: 'Browsers offer passkeys only over HTTPS' })
+  for (const address of ['http://127.0.0.1:8080', 'https://10.0.0.4', 'https://[fd00::1]'])
+    expect(passkeysAt(address)).toMatchObject({ ok: false })
+  expect(passkeysAt('http://steelyard.example.com')).toEqual({
+    ok: false,
+    reason: 'Browsers offer passkeys only over HTTPS',
+  })
   expect(passkeysOf('example.com', 'https://steelyard.example.com')).toEqual({ ok: true })
-  expect(passkeysOf('steelyard.example.com', 'https://other.example.com')).toMatchObject({ ok: false })
+  expect(passkeysOf('steelyard.example.com', 'https://other.example.com')).toMatchObject({
+    ok: false,
+  })
   const plain = await startBackend()
   const user = await plain.signIn()
   const refused = await user.call(passkeyBegin)
-  expect([refused.status, refused.problem?.error]).toEqual([409, expect.stringContaining('127.0.0.1 is an IP address')])
+  expect([refused.status, refused.problem?.error]).toEqual([
+    409,
+    expect.stringContaining('127.0.0.1 is an IP address'),
+  ])
   expect((await plain.call(authorizePasskeyBegin)).status).toBe(409)
 })

@@ -1,6 +1,7 @@
 /**
- * Passkeys (WebAuthn Level 3): adding one to an account, and checking the answer to a challenge. A passkey must verify its user (fingerprint, PIN), so it is
- * both factors at once. The library is loaded at its first use, because few processes need it.
+ * Passkeys (WebAuthn Level 3): adding one to an account, and checking the answer to a challenge. A
+ * passkey must verify its user (fingerprint, PIN), so it is both factors at once. The library is
+ * loaded at its first use, because few processes need it.
  */
 import type { AuthenticatorTransport } from '@simplewebauthn/server'
 import * as z from 'zod/mini'
@@ -24,13 +25,16 @@ import * as store from './store.ts'
 export type Passkeys = ReturnType<typeof passkeys>
 
 const library = async () => {
-  // The library uses @peculiar/x509, which needs it. In the compiled program nothing else may have loaded it yet.
+  // The library uses @peculiar/x509, which needs it. In the compiled program nothing else may have
+  // loaded it yet.
   await import('reflect-metadata')
   return import('@simplewebauthn/server')
 }
 
 const longest = 4096
-const base64url = z.string().check(z.minLength(1), z.maxLength(longest), z.regex(/^[A-Za-z0-9_-]+$/))
+const base64url = z
+  .string()
+  .check(z.minLength(1), z.maxLength(longest), z.regex(/^[A-Za-z0-9_-]+$/))
 const common = { id: base64url, rawId: base64url, type: z.literal('public-key') }
 /** RegistrationResponseJSON, without what is not used. */
 const Registration = z.object({
@@ -44,7 +48,12 @@ const Registration = z.object({
 /** AuthenticationResponseJSON, without what is not used. */
 const Authentication = z.object({
   ...common,
-  response: z.object({ clientDataJSON: base64url, authenticatorData: base64url, signature: base64url, userHandle: z.optional(z.nullable(base64url)) }),
+  response: z.object({
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: z.optional(z.nullable(base64url)),
+  }),
 })
 
 const present = ({ id, name, created_at, last_used_at, backed_up }: store.PasskeyRow): Passkey => ({
@@ -55,9 +64,14 @@ const present = ({ id, name, created_at, last_used_at, backed_up }: store.Passke
   backed_up,
 })
 
-const over = () => new Problem('challenge_over', 'The request for a passkey was answered already, or took too long. Try again.')
+const over = () =>
+  new Problem(
+    'challenge_over',
+    'The request for a passkey was answered already, or took too long. Try again.',
+  )
 /** The user handle of a person: the bytes of the id, which is random. */
-const handleOf = (personId: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(personId.replaceAll('-', ''), 'hex'))
+const handleOf = (personId: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.from(personId.replaceAll('-', ''), 'hex'))
 
 interface PasskeyParts extends Pick<Platform, 'db' | 'clock' | 'config' | 'log'> {
   readonly challenges: Challenges
@@ -76,15 +90,22 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     { sessionId, allowed }: { sessionId?: string; allowed?: readonly store.PasskeyRow[] } = {},
   ): Promise<PasskeyChallenge> => {
     demandPossible()
-    const challenge_id = await challenges.begin(kind, challengeMinutes, { session_id: sessionId ?? null })
+    const challenge_id = await challenges.begin(kind, challengeMinutes, {
+      session_id: sessionId ?? null,
+    })
     const { generateAuthenticationOptions } = await library()
     const options = await generateAuthenticationOptions({
       rpID,
-      challenge: new Uint8Array(Buffer.from(await challenges.derive('passkey', challenge_id), 'base64url')),
+      challenge: new Uint8Array(
+        Buffer.from(await challenges.derive('passkey', challenge_id), 'base64url'),
+      ),
       timeout: challengeMinutes * 60_000,
       userVerification: 'required',
       ...(allowed && {
-        allowCredentials: allowed.map(({ credential_id: id, transports }) => ({ id, transports: transports as AuthenticatorTransport[] })),
+        allowCredentials: allowed.map(({ credential_id: id, transports }) => ({
+          id,
+          transports: transports as AuthenticatorTransport[],
+        })),
       }),
     })
     return { challenge_id, options: { ...options } }
@@ -92,11 +113,18 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
 
   return {
     /** Whether passkeys work, and the host name to which they are bound. */
-    installation: { rp_id: possible.ok ? rpID : null, reason: possible.ok ? null : possible.reason },
+    installation: {
+      rp_id: possible.ok ? rpID : null,
+      reason: possible.ok ? null : possible.reason,
+    },
 
-    of: async (personId: string): Promise<Passkey[]> => (await store.passkeys(db, personId)).map(present),
+    of: async (personId: string): Promise<Passkey[]> =>
+      (await store.passkeys(db, personId)).map(present),
 
-    /** A challenge for any passkey of this installation. @throws Problem conflict if passkeys don't work here */
+    /**
+     * A challenge for any passkey of this installation. @throws Problem conflict if passkeys don't
+     * work here
+     */
     beginSignIn: (): Promise<PasskeyChallenge> => begin('passkey_sign_in'),
 
     /** A challenge for one of the caller's passkeys. @throws Problem conflict */
@@ -107,21 +135,34 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     },
 
     /**
-     * Checks the answer to a challenge, which is used up. Returns the person of the passkey; undefined if the passkey is unknown or its answer isn't valid.
-     * @param caller the session that asked for the challenge; without it, the challenge is one for a sign-in
+     * Checks the answer to a challenge, which is used up. Returns the person of the passkey;
+     * undefined if the passkey is unknown or its answer isn't valid.
+     * @param caller the session that asked for the challenge; without it, the challenge is one for
+     * a sign-in
      * @throws Problem challenge_over, invalid
      */
-    async check({ challenge_id, credential }: PasskeyAnswer, caller?: UserCaller): Promise<string | undefined> {
+    async check(
+      { challenge_id, credential }: PasskeyAnswer,
+      caller?: UserCaller,
+    ): Promise<string | undefined> {
       demandPossible()
       const read = z.safeParse(Authentication, credential)
-      if (!read.success) throw new Problem('invalid', "This is not a passkey's answer", { credential: "This is not a passkey's answer" })
-      const challenge = await challenges.spend(caller ? 'passkey_proof' : 'passkey_sign_in', challenge_id, { sessionId: caller?.sessionId ?? null })
+      if (!read.success)
+        throw new Problem('invalid', "This is not a passkey's answer", {
+          credential: "This is not a passkey's answer",
+        })
+      const challenge = await challenges.spend(
+        caller ? 'passkey_proof' : 'passkey_sign_in',
+        challenge_id,
+        { sessionId: caller?.sessionId ?? null },
+      )
       if (!challenge) throw over()
       const { response, ...rest } = read.data
       const row = await store.passkeyOf(db, rest.id)
       if (!row || (caller && row.person_id !== caller.userId)) return undefined
       const { userHandle, ...signed } = response
-      if (userHandle && !Buffer.from(userHandle, 'base64url').equals(handleOf(row.person_id))) return undefined
+      if (userHandle && !Buffer.from(userHandle, 'base64url').equals(handleOf(row.person_id)))
+        return undefined
       const { verifyAuthenticationResponse } = await library()
       try {
         const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -137,10 +178,15 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
             transports: row.transports,
           },
         })
-        const next = { counter: authenticationInfo.newCounter, backed_up: authenticationInfo.credentialBackedUp, at: new Date(clock.now()) }
+        const next = {
+          counter: authenticationInfo.newCounter,
+          backed_up: authenticationInfo.credentialBackedUp,
+          at: new Date(clock.now()),
+        }
         return verified && (await store.usePasskey(db, row, next)) ? row.person_id : undefined
       } catch (error) {
-        // The library throws for everything that an answer may have wrong, such as another origin or a counter that went back, which a copied device shows.
+        // The library throws for everything that an answer may have wrong, such as another origin
+        // or a counter that went back, which a copied device shows.
         log.info('passkey.refused', { user_id: row.person_id, error })
         return undefined
       }
@@ -150,8 +196,14 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     async beginNew(caller: UserCaller): Promise<PasskeyChallenge> {
       demandPossible()
       const known = await store.passkeys(db, caller.userId)
-      if (known.length >= mostPasskeys) throw new Problem('conflict', `An account has at most ${mostPasskeys} passkeys: remove one first`)
-      const challenge_id = await challenges.begin('passkey_new', challengeMinutes, { session_id: caller.sessionId })
+      if (known.length >= mostPasskeys)
+        throw new Problem(
+          'conflict',
+          `An account has at most ${mostPasskeys} passkeys: remove one first`,
+        )
+      const challenge_id = await challenges.begin('passkey_new', challengeMinutes, {
+        session_id: caller.sessionId,
+      })
       const { generateRegistrationOptions } = await library()
       const options = await generateRegistrationOptions({
         rpName: 'Steelyard',
@@ -159,11 +211,17 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
         userID: handleOf(caller.userId),
         userName: caller.email,
         userDisplayName: caller.email,
-        challenge: new Uint8Array(Buffer.from(await challenges.derive('passkey', challenge_id), 'base64url')),
+        challenge: new Uint8Array(
+          Buffer.from(await challenges.derive('passkey', challenge_id), 'base64url'),
+        ),
         timeout: challengeMinutes * 60_000,
-        // The make of the device is of no interest, and asking for it would make browsers ask for consent.
+        // The make of the device is of no interest, and asking for it would make browsers ask for
+        // consent.
         attestationType: 'none',
-        excludeCredentials: known.map(({ credential_id: id, transports }) => ({ id, transports: transports as AuthenticatorTransport[] })),
+        excludeCredentials: known.map(({ credential_id: id, transports }) => ({
+          id,
+          transports: transports as AuthenticatorTransport[],
+        })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       })
       return { challenge_id, options: { ...options } }
@@ -178,7 +236,8 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
       const refuse = (reason: string) => new Problem('invalid', reason, { credential: reason })
       const read = z.safeParse(Registration, credential)
       if (!read.success) throw refuse('This is not a new passkey')
-      if (!(await challenges.spend('passkey_new', challenge_id, { sessionId: caller.sessionId }))) throw over()
+      if (!(await challenges.spend('passkey_new', challenge_id, { sessionId: caller.sessionId })))
+        throw over()
       const { verifyRegistrationResponse } = await library()
       const expectedChallenge = await challenges.derive('passkey', challenge_id)
       const { response, ...rest } = read.data
@@ -209,7 +268,10 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
           created_at: new Date(clock.now()),
         })
         if (!row) throw new Problem('conflict', 'This passkey is known already')
-        return { passkey: present(row), recovery_codes: await secondFactors.added(tx, caller, 'passkey', name) }
+        return {
+          passkey: present(row),
+          recovery_codes: await secondFactors.added(tx, caller, 'passkey', name),
+        }
       })
     },
 
@@ -225,7 +287,8 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     remove: (caller: UserCaller, id: string): Promise<void> =>
       inTransaction(db, async (tx) => {
         const { role } = await store.lockPerson(tx, caller.userId)
-        if ((await store.removePasskeys(tx, caller.userId, id)) === 0) throw new Problem('not_found', 'There is no such passkey')
+        if ((await store.removePasskeys(tx, caller.userId, id)) === 0)
+          throw new Problem('not_found', 'There is no such passkey')
         await secondFactors.removed(tx, caller, role, 'passkey')
       }),
   }

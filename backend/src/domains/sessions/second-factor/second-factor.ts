@@ -1,8 +1,16 @@
-/** The second factor of an account: setting up and removing authenticator apps, recovery codes, and the check of a code at sign-in. */
+/**
+ * The second factor of an account: setting up and removing authenticator apps, recovery codes, and
+ * the check of a code at sign-in.
+ */
 import { createHmac, hkdfSync, randomBytes, randomInt } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
-import { recoveryCodes as numberOfCodes, type totpBegin, type totpConfirm, totpSetupMinutes } from '#contract/people/second-factor.ts'
+import {
+  recoveryCodes as numberOfCodes,
+  type totpBegin,
+  type totpConfirm,
+  totpSetupMinutes,
+} from '#contract/people/second-factor.ts'
 import type { Role } from '#contract/permissions.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller, UserCaller } from '../../../http/caller.ts'
@@ -19,16 +27,21 @@ export class WrongCode extends Error {
   override readonly name = 'WrongCode'
 }
 
-/** Without characters that look alike. 24 of them have 118 bits; with 112 or more, a hash without stretching protects them (OWASP ASVS 5.0, 6.5.2). */
+/**
+ * Without characters that look alike. 24 of them have 118 bits; with 112 or more, a hash without
+ * stretching protects them (OWASP ASVS 5.0, 6.5.2).
+ */
 const alphabet = '23456789abcdefghjkmnpqrstuvwxyz'
 const recoveryLength = 24
-const newRecoveryCode = (): string => Array.from({ length: recoveryLength }, () => alphabet[randomInt(alphabet.length)]!).join('')
+const newRecoveryCode = (): string =>
+  Array.from({ length: recoveryLength }, () => alphabet[randomInt(alphabet.length)]!).join('')
 const shown = (code: string): string => code.match(/.{4}/g)!.join('-')
 
 /** What is added or removed, for the audit log. */
 type Factor = 'totp' | 'passkey'
 
-export const hasFactor = ({ totp_since, passkeys }: Factors): boolean => totp_since !== null || passkeys > 0
+export const hasFactor = ({ totp_since, passkeys }: Factors): boolean =>
+  totp_since !== null || passkeys > 0
 
 interface SecondFactorParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'vault' | 'config'> {
   readonly open: OpenSessions
@@ -36,20 +49,46 @@ interface SecondFactorParts extends Pick<Platform, 'db' | 'clock' | 'record' | '
   readonly installationKey: () => Promise<Uint8Array>
 }
 
-export function secondFactors({ db, clock, record, vault, config, open, installationKey }: SecondFactorParts) {
-  const place = (personId: string) => ({ table: 'totp', column: `secret|${personId}`, owner: 'installation' })
+export function secondFactors({
+  db,
+  clock,
+  record,
+  vault,
+  config,
+  open,
+  installationKey,
+}: SecondFactorParts) {
+  const place = (personId: string) => ({
+    table: 'totp',
+    column: `secret|${personId}`,
+    owner: 'installation',
+  })
   const now = () => new Date(clock.now())
   const issuer = `Steelyard ${new URL(config.publicUrl).hostname}`
 
   // A keyed hash: with the database alone, nobody can try codes.
-  const key = async () => new Uint8Array(hkdfSync('sha256', await installationKey(), new Uint8Array(), 'recovery codes', 32))
+  const key = async () =>
+    new Uint8Array(
+      hkdfSync('sha256', await installationKey(), new Uint8Array(), 'recovery codes', 32),
+    )
   const hashOf = async (personId: string, code: string): Promise<Buffer> =>
     createHmac('sha256', await key())
       .update(JSON.stringify([personId, code]))
       .digest()
 
-  type Action = 'second_factor_added' | 'second_factor_removed' | 'second_factor_reset' | 'recovery_codes_renewed' | 'recovery_code_used'
-  const recordOf = (tx: Tx, caller: Caller, person: { id: string; email: string }, action: Action, after?: object) =>
+  type Action =
+    | 'second_factor_added'
+    | 'second_factor_removed'
+    | 'second_factor_reset'
+    | 'recovery_codes_renewed'
+    | 'recovery_code_used'
+  const recordOf = (
+    tx: Tx,
+    caller: Caller,
+    person: { id: string; email: string },
+    action: Action,
+    after?: object,
+  ) =>
     record(tx, caller, {
       action: `user.${action}`,
       target: { kind: 'user', id: person.id, name: person.email },
@@ -59,30 +98,63 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
 
   const newCodes = async (tx: Tx, personId: string): Promise<string[]> => {
     const codes = Array.from({ length: numberOfCodes }, newRecoveryCode)
-    await store.putRecoveryCodes(tx, personId, await Promise.all(codes.map((code) => hashOf(personId, code))))
+    await store.putRecoveryCodes(
+      tx,
+      personId,
+      await Promise.all(codes.map((code) => hashOf(personId, code))),
+    )
     return codes.map(shown)
   }
 
-  /** Called in the transaction that added a factor. Returns new recovery codes if the account had none. */
-  const added = async (tx: Tx, caller: UserCaller, factor: Factor, name?: string): Promise<string[] | null> => {
+  /**
+   * Called in the transaction that added a factor. Returns new recovery codes if the account had
+   * none.
+   */
+  const added = async (
+    tx: Tx,
+    caller: UserCaller,
+    factor: Factor,
+    name?: string,
+  ): Promise<string[] | null> => {
     const { recovery_codes } = await store.factors(tx, caller.userId)
     await open.secondFactorAdded(tx, caller)
-    await recordOf(tx, caller, { id: caller.userId, email: caller.email }, 'second_factor_added', { factor, ...(name !== undefined && { name }) })
+    await recordOf(tx, caller, { id: caller.userId, email: caller.email }, 'second_factor_added', {
+      factor,
+      ...(name !== undefined && { name }),
+    })
     return recovery_codes > 0 ? null : newCodes(tx, caller.userId)
   }
 
-  /** Called in the transaction that removed a factor. @throws Problem conflict if it was the last one and the role requires one */
+  /**
+   * Called in the transaction that removed a factor. @throws Problem conflict if it was the last
+   * one and the role requires one
+   */
   const removed = async (tx: Tx, caller: UserCaller, role: Role, factor: Factor): Promise<void> => {
     if (!hasFactor(await store.factors(tx, caller.userId))) {
-      if (config.secondFactorRoles.includes(role)) throw new Problem('conflict', 'Your role requires a second factor: add another one first')
+      if (config.secondFactorRoles.includes(role))
+        throw new Problem('conflict', 'Your role requires a second factor: add another one first')
       await store.removeRecoveryCodes(tx, caller.userId)
       await open.secondFactorGone(tx, caller.userId)
     }
-    await recordOf(tx, caller, { id: caller.userId, email: caller.email }, 'second_factor_removed', { factor })
+    await recordOf(
+      tx,
+      caller,
+      { id: caller.userId, email: caller.email },
+      'second_factor_removed',
+      { factor },
+    )
   }
 
-  /** The time step of a code of an app; undefined if the app doesn't show the code at about this time. */
-  const stepIn = async (tx: Tx, personId: string, sealed: Uint8Array, code: string): Promise<number | undefined> => {
+  /**
+   * The time step of a code of an app; undefined if the app doesn't show the code at about this
+   * time.
+   */
+  const stepIn = async (
+    tx: Tx,
+    personId: string,
+    sealed: Uint8Array,
+    code: string,
+  ): Promise<number | undefined> => {
     const secret = await vault.open(tx, { ...place(personId), sealed })
     try {
       return stepOf(secret, code, clock.now())
@@ -100,14 +172,23 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
      * Uses up a code of the app, or a recovery code, in the transaction of a sign-in.
      * @throws WrongCode for any other text, and for a code that was used before
      */
-    async spend(tx: Tx, caller: Caller, person: { id: string; email: string }, code: string): Promise<void> {
+    async spend(
+      tx: Tx,
+      caller: Caller,
+      person: { id: string; email: string },
+      code: string,
+    ): Promise<void> {
       const totp = await store.totp(tx, person.id)
-      const step = totp?.secret_sealed ? await stepIn(tx, person.id, totp.secret_sealed, code) : undefined
+      const step = totp?.secret_sealed
+        ? await stepIn(tx, person.id, totp.secret_sealed, code)
+        : undefined
       if (step !== undefined) {
-        if (!(await store.spendStep(tx, person.id, step))) throw new WrongCode('The code was used before')
+        if (!(await store.spendStep(tx, person.id, step)))
+          throw new WrongCode('The code was used before')
         return
       }
-      if (!(await store.spendRecoveryCode(tx, person.id, await hashOf(person.id, code)))) throw new WrongCode('There is no such code')
+      if (!(await store.spendRecoveryCode(tx, person.id, await hashOf(person.id, code))))
+        throw new WrongCode('There is no such code')
       const { recovery_codes: left } = await store.factors(tx, person.id)
       await recordOf(tx, caller, person, 'recovery_code_used', { left })
     },
@@ -121,7 +202,11 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
         await store.putPending(tx, { person_id: caller.userId, pending_sealed, pending_until })
       })
       const uri = uriOf(secret, { issuer, account: caller.email })
-      return { secret: new URL(uri).searchParams.get('secret')!, uri, expires_at: pending_until.toISOString() }
+      return {
+        secret: new URL(uri).searchParams.get('secret')!,
+        uri,
+        expires_at: pending_until.toISOString(),
+      }
     },
 
     /** @throws Problem challenge_over; invalid for a wrong code, which may be tried again */
@@ -130,9 +215,13 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
         await store.lockPerson(tx, caller.userId)
         const totp = await store.totp(tx, caller.userId)
         if (!totp?.pending_sealed || !totp.pending_until || totp.pending_until <= now())
-          throw new Problem('challenge_over', 'The setup of the authenticator app took too long, or is finished. Start again.')
+          throw new Problem(
+            'challenge_over',
+            'The setup of the authenticator app took too long, or is finished. Start again.',
+          )
         const step = await stepIn(tx, caller.userId, totp.pending_sealed, code)
-        const reason = 'This is not the code that the app shows now. Check the clock of the device with the app.'
+        const reason =
+          'This is not the code that the app shows now. Check the clock of the device with the app.'
         if (step === undefined) throw new Problem('invalid', reason, { code: reason })
         await store.confirmPending(tx, caller.userId, { step, at: now() })
         return { recovery_codes: await added(tx, caller, 'totp') }
@@ -142,7 +231,8 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
     removeTotp: (caller: UserCaller): Promise<void> =>
       inTransaction(db, async (tx) => {
         const { role } = await store.lockPerson(tx, caller.userId)
-        if (!(await store.removeTotp(tx, caller.userId))) throw new Problem('not_found', 'No authenticator app is set up')
+        if (!(await store.removeTotp(tx, caller.userId)))
+          throw new Problem('not_found', 'No authenticator app is set up')
         await removed(tx, caller, role, 'totp')
       }),
 
@@ -150,9 +240,15 @@ export function secondFactors({ db, clock, record, vault, config, open, installa
     renewCodes: (caller: UserCaller): Promise<{ recovery_codes: string[] }> =>
       inTransaction(db, async (tx) => {
         await store.lockPerson(tx, caller.userId)
-        if (!hasFactor(await store.factors(tx, caller.userId))) throw new Problem('conflict', 'Add an authenticator app or a passkey first')
+        if (!hasFactor(await store.factors(tx, caller.userId)))
+          throw new Problem('conflict', 'Add an authenticator app or a passkey first')
         const recovery_codes = await newCodes(tx, caller.userId)
-        await recordOf(tx, caller, { id: caller.userId, email: caller.email }, 'recovery_codes_renewed')
+        await recordOf(
+          tx,
+          caller,
+          { id: caller.userId, email: caller.email },
+          'recovery_codes_renewed',
+        )
         return { recovery_codes }
       }),
 

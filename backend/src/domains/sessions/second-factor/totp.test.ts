@@ -34,22 +34,40 @@ test.each([
 test('a code is accepted during its step and the steps beside it', () => {
   const at = 1_700_000_010_000
   const step = stepAt(at)
-  for (const off of [-1, 0, 1]) expect(stepOf(secret, codeAt(secret, step + off), at)).toBe(step + off)
+  for (const off of [-1, 0, 1])
+    expect(stepOf(secret, codeAt(secret, step + off), at)).toBe(step + off)
   for (const off of [-2, 2]) expect(stepOf(secret, codeAt(secret, step + off), at)).toBeUndefined()
 })
 
 test('texts that are not a code are refused', () => {
-  for (const text of ['', '12345', '1234567', 'abcdef', '１２３４５６', '-12345']) expect(stepOf(secret, text, 59_000)).toBeUndefined()
+  for (const text of ['', '12345', '1234567', 'abcdef', '１２３４５６', '-12345'])
+    expect(stepOf(secret, text, 59_000)).toBeUndefined()
 })
 
 test('base32 is that of RFC 4648, section 10, without padding', () => {
-  const texts = { '': '', f: 'MY', fo: 'MZXQ', foo: 'MZXW6', foob: 'MZXW6YQ', fooba: 'MZXW6YTB', foobar: 'MZXW6YTBOI' }
-  for (const [text, encoded] of Object.entries(texts)) expect(base32(Buffer.from(text))).toBe(encoded)
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => base32(bytes).length === Math.ceil((bytes.length * 8) / 5)))
+  const texts = {
+    '': '',
+    f: 'MY',
+    fo: 'MZXQ',
+    foo: 'MZXW6',
+    foob: 'MZXW6YQ',
+    fooba: 'MZXW6YTB',
+    foobar: 'MZXW6YTBOI',
+  }
+  for (const [text, encoded] of Object.entries(texts))
+    expect(base32(Buffer.from(text))).toBe(encoded)
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 40 }),
+      (bytes) => base32(bytes).length === Math.ceil((bytes.length * 8) / 5),
+    ),
+  )
 })
 
 test('the URI escapes issuer and account', () => {
-  const uri = new URL(uriOf(secret, { issuer: 'Steelyard at example.com', account: 'a+b&c@example.com' }))
+  const uri = new URL(
+    uriOf(secret, { issuer: 'Steelyard at example.com', account: 'a+b&c@example.com' }),
+  )
   expect(uri.protocol).toBe('otpauth:')
   expect(decodeURIComponent(uri.pathname)).toContain('Steelyard at example.com:a+b&c@example.com')
   expect(Object.fromEntries(uri.searchParams)).toEqual({

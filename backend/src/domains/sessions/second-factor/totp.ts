@@ -1,13 +1,17 @@
 /**
- * Codes of authenticator apps: TOTP (RFC 6238) with SHA-1, 6 digits and 30 s, because apps ignore other parameters. Pure functions.
- * A dozen lines of HMAC need no library; the test uses the vectors of the RFC.
+ * Codes of authenticator apps: TOTP (RFC 6238) with SHA-1, 6 digits and 30 s, because apps ignore
+ * other parameters. Pure functions. A dozen lines of HMAC need no library; the test uses the
+ * vectors of the RFC.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { totp } from '#contract/people/second-factor.ts'
 
 /** Bits of a secret: as many as the hash has (RFC 4226, section 4, R6). */
 export const secretBytes = 20
-/** Steps before and after the current one whose codes are accepted, because clocks differ and typing takes time (RFC 6238, section 5.2). */
+/**
+ * Steps before and after the current one whose codes are accepted, because clocks differ and typing
+ * takes time (RFC 6238, section 5.2).
+ */
 const tolerance = 1
 
 export const stepAt = (ms: number): number => Math.floor(ms / 1000 / totp.periodSeconds)
@@ -21,7 +25,10 @@ export function codeAt(secret: Uint8Array, step: number): string {
   return String(number % 10 ** totp.digits).padStart(totp.digits, '0')
 }
 
-/** The time step to which a code belongs; undefined if it is not a code of this secret at about this time. Always compares all accepted steps. */
+/**
+ * The time step to which a code belongs; undefined if it is not a code of this secret at about this
+ * time. Always compares all accepted steps.
+ */
 export function stepOf(secret: Uint8Array, code: string, ms: number): number | undefined {
   const given = Buffer.from(code)
   const now = stepAt(ms)
@@ -46,10 +53,22 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + alphabet[(value << (5 - bits)) & 31]
 }
 
-/** The URI that apps read from a QR code (github.com/google/google-authenticator/wiki/Key-Uri-Format). */
-export function uriOf(secret: Uint8Array, { issuer, account }: { issuer: string; account: string }): string {
+/**
+ * The URI that apps read from a QR code
+ * (github.com/google/google-authenticator/wiki/Key-Uri-Format).
+ */
+export function uriOf(
+  secret: Uint8Array,
+  { issuer, account }: { issuer: string; account: string },
+): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
-  const parameters = { secret: base32(secret), issuer, algorithm: 'SHA1', digits: String(totp.digits), period: String(totp.periodSeconds) }
+  const parameters = {
+    secret: base32(secret),
+    issuer,
+    algorithm: 'SHA1',
+    digits: String(totp.digits),
+    period: String(totp.periodSeconds),
+  }
   return `otpauth://totp/${label}?${Object.entries(parameters)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&')}`

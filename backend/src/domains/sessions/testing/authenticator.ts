@@ -1,4 +1,7 @@
-/** Devices of users, in software: an authenticator app, and an authenticator for passkeys (WebAuthn Level 3) with ES256. */
+/**
+ * Devices of users, in software: an authenticator app, and an authenticator for passkeys (WebAuthn
+ * Level 3) with ES256.
+ */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { codeAt, stepAt } from '../second-factor/totp.ts'
 
@@ -6,7 +9,9 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** The code that an app with this secret (base32) shows at a time. `later`: number of periods. */
 export function codeOf(secret: string, ms: number, later = 0): string {
-  const bits = Array.from(secret, (letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const bits = Array.from(secret, (letter) =>
+    alphabet.indexOf(letter).toString(2).padStart(5, '0'),
+  ).join('')
   const bytes = Uint8Array.from(bits.match(/.{8}/g)!, (byte) => parseInt(byte, 2))
   return codeAt(bytes, stepAt(ms) + later)
 }
@@ -21,15 +26,22 @@ function cbor(value: Cbor): Buffer {
     return Buffer.from([(major << 5) | 25, n >> 8, n & 255])
   }
   if (typeof value === 'number') return value >= 0 ? head(0, value) : head(1, -1 - value)
-  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (typeof value === 'string')
+    return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
   if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value])
-  return Buffer.concat([head(5, value.size), ...[...value].flatMap(([key, one]) => [cbor(key), cbor(one)])])
+  return Buffer.concat([
+    head(5, value.size),
+    ...[...value].flatMap(([key, one]) => [cbor(key), cbor(one)]),
+  ])
 }
 
 const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 const flags = { present: 0x01, verified: 0x04, attested: 0x40 } as const
 
-/** The options of a challenge that an authenticator reads. A type and no interface, so that it is a record, as the API declares the options. */
+/**
+ * The options of a challenge that an authenticator reads. A type and no interface, so that it is a
+ * record, as the API declares the options.
+ */
 type Options = {
   readonly challenge: string
   readonly rpId?: string
@@ -56,14 +68,26 @@ export function authenticator(origin: string) {
   let counter = 0
 
   const clientData = (type: string, challenge: string, wrong: Wrong): Buffer =>
-    Buffer.from(JSON.stringify({ type, challenge: wrong.challenge ?? challenge, origin: wrong.origin ?? origin, crossOrigin: false }))
+    Buffer.from(
+      JSON.stringify({
+        type,
+        challenge: wrong.challenge ?? challenge,
+        origin: wrong.origin ?? origin,
+        crossOrigin: false,
+      }),
+    )
   const authData = (rpId: string, more: number, attested: Uint8Array, wrong: Wrong): Buffer => {
     const count = Buffer.alloc(4)
     count.writeUInt32BE(wrong.counter ?? ++counter)
     const set = flags.present | (wrong.unverified ? 0 : flags.verified) | more
     return Buffer.concat([sha256(wrong.rpId ?? rpId), Buffer.from([set]), count, attested])
   }
-  const common = { id: id.toString('base64url'), rawId: id.toString('base64url'), type: 'public-key', clientExtensionResults: {} }
+  const common = {
+    id: id.toString('base64url'),
+    rawId: id.toString('base64url'),
+    type: 'public-key',
+    clientExtensionResults: {},
+  }
 
   return {
     /** Makes the passkey: RegistrationResponseJSON. */
@@ -81,7 +105,12 @@ export function authenticator(origin: string) {
         [-2, Buffer.from(x!, 'base64url')],
         [-3, Buffer.from(y!, 'base64url')],
       ])
-      const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, cbor(cose)])
+      const attested = Buffer.concat([
+        Buffer.alloc(16),
+        Buffer.from([0, id.length]),
+        id,
+        cbor(cose),
+      ])
       const attestation = new Map<string, Cbor>([
         ['fmt', 'none'],
         ['attStmt', new Map()],
@@ -103,7 +132,9 @@ export function authenticator(origin: string) {
       const response = {
         clientDataJSON: client.toString('base64url'),
         authenticatorData: data.toString('base64url'),
-        signature: sign('sha256', Buffer.concat([data, sha256(client)]), key!).toString('base64url'),
+        signature: sign('sha256', Buffer.concat([data, sha256(client)]), key!).toString(
+          'base64url',
+        ),
         userHandle: wrong.userHandle ?? userHandle,
       }
       return { ...common, response }
@@ -111,6 +142,7 @@ export function authenticator(origin: string) {
 
     /** Whether the challenge names this passkey, or none. */
     isAllowed: ({ allowCredentials }: Readonly<Record<string, unknown>>): boolean =>
-      !Array.isArray(allowCredentials) || (allowCredentials as { id: string }[]).some((one) => one.id === common.id),
+      !Array.isArray(allowCredentials) ||
+      (allowCredentials as { id: string }[]).some((one) => one.id === common.id),
   }
 }

@@ -1,4 +1,7 @@
-/** OpenID Connect providers for tests: a real one (oidc-provider, certified), and one that answers whatever a test wants. */
+/**
+ * OpenID Connect providers for tests: a real one (oidc-provider, certified), and one that answers
+ * whatever a test wants.
+ */
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -45,17 +48,30 @@ export async function realProvider(accounts: Record<string, Account>, publicUrl:
         id_token_signed_response_alg: 'ES256',
       },
     ],
-    jwks: { keys: [{ ...(await exportJWK(newKey().privateKey)), use: 'sig', alg: 'ES256', kid: 'one' }] },
+    jwks: {
+      keys: [{ ...(await exportJWK(newKey().privateKey)), use: 'sig', alg: 'ES256', kid: 'one' }],
+    },
     cookies: { keys: [randomUUID()] },
     scopes: ['openid', 'email', 'profile', 'groups'],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
+    claims: {
+      openid: ['sub'],
+      email: ['email', 'email_verified'],
+      profile: ['name'],
+      groups: ['groups'],
+    },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...accounts[id] }) }),
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, ...accounts[id] }),
+    }),
     // Nobody is asked for consent.
     async loadExistingGrant(context) {
-      const grant = new context.oidc.provider.Grant({ clientId, accountId: context.oidc.session!.accountId! })
+      const grant = new context.oidc.provider.Grant({
+        clientId,
+        accountId: context.oidc.session!.accountId!,
+      })
       grant.addOIDCScope('openid email profile groups')
       await grant.save()
       return grant
@@ -67,7 +83,10 @@ export async function realProvider(accounts: Record<string, Account>, publicUrl:
       void answer(request, response)
       return
     }
-    const result = next === undefined ? { error: 'access_denied', error_description: 'The user has cancelled' } : { login: { accountId: next } }
+    const result =
+      next === undefined
+        ? { error: 'access_denied', error_description: 'The user has cancelled' }
+        : { login: { accountId: next } }
     void provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   }
 
@@ -75,21 +94,31 @@ export async function realProvider(accounts: Record<string, Account>, publicUrl:
     issuer,
     /** Who signs in when a browser comes; undefined: nobody, the user cancels. */
     signsIn: (account: string | undefined): void => void (next = account),
-    /** Does what a browser does at the provider: signs in as an account, or cancels. Returns the query with which the browser comes back. */
+    /**
+     * Does what a browser does at the provider: signs in as an account, or cancels. Returns the
+     * query with which the browser comes back.
+     */
     async visit(url: string, account: string | undefined): Promise<Record<string, string>> {
       next = account
       const jar = new Map<string, string>()
       let at = url
       for (let hops = 0; hops < 10; hops++) {
-        const response = await fetch(at, { redirect: 'manual', headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') } })
+        const response = await fetch(at, {
+          redirect: 'manual',
+          headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+        })
         for (const cookie of response.headers.getSetCookie()) {
           const [name, value] = cookie.split(';', 1)[0]!.split(/=(.*)/s) as [string, string]
           jar.set(name, value)
         }
         const to = response.headers.get('location')
-        if (to === null) throw new Error(`The provider answered ${response.status}: ${(await response.text()).slice(0, 500)}`)
+        if (to === null)
+          throw new Error(
+            `The provider answered ${response.status}: ${(await response.text()).slice(0, 500)}`,
+          )
         at = new URL(to, issuer).href
-        if (at.startsWith(`${publicUrl}${providerReturnPath}`)) return Object.fromEntries(new URL(at).searchParams)
+        if (at.startsWith(`${publicUrl}${providerReturnPath}`))
+          return Object.fromEntries(new URL(at).searchParams)
       }
       throw new Error('The provider redirects in circles')
     },
@@ -114,7 +143,10 @@ export interface Lies {
   metadata?: string
 }
 
-/** A provider whose answers a test chooses. Its `finish` makes the answer that the browser would bring. */
+/**
+ * A provider whose answers a test chooses. Its `finish` makes the answer that the browser would
+ * bring.
+ */
 export async function lyingProvider() {
   const key = newKey()
   const foreign = newKey()
@@ -135,7 +167,15 @@ export async function lyingProvider() {
     authorization_response_iss_parameter_supported: true,
   })
   const idToken = () =>
-    new SignJWT({ email: 'liar@example.com', email_verified: true, nonce, sub: 'liar', iss: issuer, aud: clientId, ...lies.claims })
+    new SignJWT({
+      email: 'liar@example.com',
+      email_verified: true,
+      nonce,
+      sub: 'liar',
+      iss: issuer,
+      aud: clientId,
+      ...lies.claims,
+    })
       .setProtectedHeader({ alg: 'ES256', kid: 'one' })
       .setIssuedAt(lies.issuedAt)
       .setExpirationTime('5 minutes')
@@ -148,7 +188,10 @@ export async function lyingProvider() {
     const path = new URL(request.url!, 'http://x').pathname
     void (async () => {
       if (path === '/.well-known/openid-configuration') return send(lies.metadata ?? metadata())
-      if (path === '/jwks') return send({ keys: [{ ...(await exportJWK(key.publicKey)), use: 'sig', alg: 'ES256', kid: 'one' }] })
+      if (path === '/jwks')
+        return send({
+          keys: [{ ...(await exportJWK(key.publicKey)), use: 'sig', alg: 'ES256', kid: 'one' }],
+        })
       if (path === '/userinfo') return send({ sub: 'liar', ...lies.userInfo })
       if (path === '/token') {
         let form = ''
@@ -175,7 +218,10 @@ export async function lyingProvider() {
         server.close(() => resolve())
       }),
     /** The answer to a sign-in that was begun with this address. */
-    answerTo(url: string, more: Record<string, string> = {}): { state: string; code: string; iss: string } & Record<string, string> {
+    answerTo(
+      url: string,
+      more: Record<string, string> = {},
+    ): { state: string; code: string; iss: string } & Record<string, string> {
       const asked = new URL(url).searchParams
       nonce = asked.get('nonce')!
       return { state: asked.get('state')!, code: 'a code', iss: issuer, ...more }

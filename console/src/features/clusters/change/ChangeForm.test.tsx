@@ -13,7 +13,11 @@ interface Called {
   name: string
   asked: { params?: unknown; body?: unknown }
 }
-const api = vi.hoisted(() => ({ calls: [] as Called[], answer: (_name: string): unknown => undefined, went: [] as string[] }))
+const api = vi.hoisted(() => ({
+  calls: [] as Called[],
+  answer: (_name: string): unknown => undefined,
+  went: [] as string[],
+}))
 vi.mock('../../../api/client.ts', () => ({
   CallError: class extends Error {},
   call: async (operation: Operation, asked: Called['asked']) => {
@@ -21,17 +25,42 @@ vi.mock('../../../api/client.ts', () => ({
     return api.answer(operation.name)
   },
 }))
-vi.mock('../../../api/session.ts', () => ({ allowed: () => ({ ok: true }), heldScopes: () => null }))
-vi.mock('../../../lib/router.ts', () => ({ navigate: async (to: string) => void api.went.push(to) }))
+vi.mock('../../../api/session.ts', () => ({
+  allowed: () => ({ ok: true }),
+  heldScopes: () => null,
+}))
+vi.mock('../../../lib/router.ts', () => ({
+  navigate: async (to: string) => void api.went.push(to),
+}))
 
-const cluster = { id: 'c1', name: 'web', status: 'ready', maintenance_window: null, servers: [] } as unknown as Cluster
+const cluster = {
+  id: 'c1',
+  name: 'web',
+  status: 'ready',
+  maintenance_window: null,
+  servers: [],
+} as unknown as Cluster
 const plan: ClusterPlan = {
   kind: 'defragment',
   checks: [{ check: 'etcd', ok: true, message: 'All members of etcd are healthy' }],
   warnings: ['A member does not answer while it is defragmented'],
   groups: [
-    { node_id: 'n2', name: 'cp-2', drains: true, reboots: 'yes', steps: [{ key: 'defragment/n2', title: 'Defragment etcd on cp-2' }], took_s: 42 },
-    { node_id: null, name: null, drains: false, reboots: 'no', steps: [{ key: 'disarm', title: 'Clear the alarms about missing space' }], took_s: null },
+    {
+      node_id: 'n2',
+      name: 'cp-2',
+      drains: true,
+      reboots: 'yes',
+      steps: [{ key: 'defragment/n2', title: 'Defragment etcd on cp-2' }],
+      took_s: 42,
+    },
+    {
+      node_id: null,
+      name: null,
+      drains: false,
+      reboots: 'no',
+      steps: [{ key: 'disarm', title: 'Clear the alarms about missing space' }],
+      took_s: null,
+    },
   ],
   disks: [],
   differences: [{ node_id: 'n2', name: 'cp-2', diff: ' a: 1\n-b: 2\n+b: 3\n' }],
@@ -59,7 +88,12 @@ afterEach(() => {
 test('a form without fields shows its plan at once: groups in order, restarts, durations, differences and checks', async () => {
   show()
   const list = await screen.findByRole('list', { name: 'What happens, in order' })
-  expect(api.calls).toEqual([{ name: 'clusterPlan', asked: { params: { id: 'c1' }, body: { change: { kind: 'defragment' } } } }])
+  expect(api.calls).toEqual([
+    {
+      name: 'clusterPlan',
+      asked: { params: { id: 'c1' }, body: { change: { kind: 'defragment' } } },
+    },
+  ])
   const [first] = within(list).getAllByRole('listitem')
   expect(first!.textContent).toContain('cp-2')
   expect(first!.textContent).toContain('Drained')

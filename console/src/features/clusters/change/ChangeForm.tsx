@@ -1,5 +1,9 @@
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
-import { clusterPlan, type ClusterChangeInput, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import {
+  clusterPlan,
+  type ClusterChangeInput,
+  type ClusterPlan,
+} from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
@@ -32,10 +36,23 @@ interface ChangeFormProps<Values> {
 
 /** The API's error paths begin with `change.`; the form's fields are those of the change. */
 const ofChange = (refused: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(refused).map(([path, sentence]) => [path.replace(/^change\./, ''), sentence]))
+  Object.fromEntries(
+    Object.entries(refused).map(([path, sentence]) => [path.replace(/^change\./, ''), sentence]),
+  )
 
-/** A change of a cluster: its form, its plan, and its start. A change can be started only while the plan of exactly this change is shown. */
-export function ChangeForm<Values extends object>({ cluster, kind, initial, read, command, bare = false, children }: ChangeFormProps<Values>) {
+/**
+ * A change of a cluster: its form, its plan, and its start. A change can be started only while the
+ * plan of exactly this change is shown.
+ */
+export function ChangeForm<Values extends object>({
+  cluster,
+  kind,
+  initial,
+  read,
+  command,
+  bare = false,
+  children,
+}: ChangeFormProps<Values>) {
   const { label, text } = kindOf(kind)
   const [last, setLast] = useState<{ change: ClusterChangeInput; plan: ClusterPlan } | null>(null)
   const result = useRef<HTMLDivElement>(null)
@@ -51,7 +68,10 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
     if (bare && allowed(clusterPlan).ok) submitAtOnce()
   }, [bare])
   // A plan is valid only for the values that it was made for.
-  const shown = last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.change) ? last : null
+  const shown =
+    last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.change)
+      ? last
+      : null
   useEffect(() => {
     if (shown !== null) result.current?.focus()
   }, [shown])
@@ -63,13 +83,23 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
           {children?.(form)}
           <Problem text={form.problem} />
           <div className="row wrap">
-            <Button type="submit" kind={shown === null ? 'primary' : 'plain'} busy={form.busy} busyText="Planning" can={allowed(clusterPlan)}>
+            <Button
+              type="submit"
+              kind={shown === null ? 'primary' : 'plain'}
+              busy={form.busy}
+              busyText="Planning"
+              can={allowed(clusterPlan)}
+            >
               {shown === null ? 'Show the plan' : 'Plan again'}
             </Button>
             <AsCommand
               complete={form.read.ok}
               {...(form.read.ok && { cli: command(form.read.body) })}
-              api={curlOf(clusterPlan, { id: cluster.id }, { change: form.read.ok ? form.read.body : {} })}
+              api={curlOf(
+                clusterPlan,
+                { id: cluster.id },
+                { change: form.read.ok ? form.read.body : {} },
+              )}
             />
           </div>
         </Form>
@@ -89,7 +119,14 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
           </Panel>
         ) : (
           <PlanView cluster={cluster} plan={shown.plan}>
-            <StartChange key={shown.plan.seen} cluster={cluster} label={label} change={shown.change} plan={shown.plan} onStale={() => setLast(null)} />
+            <StartChange
+              key={shown.plan.seen}
+              cluster={cluster}
+              label={label}
+              change={shown.change}
+              plan={shown.plan}
+              onStale={() => setLast(null)}
+            />
           </PlanView>
         )}
       </div>

@@ -9,10 +9,15 @@ import { clusterOne } from '../cluster-queries.ts'
 import { type ChangeFormProps, isShownKind, kindOf } from './change-kinds.ts'
 
 /** The form of one kind of change of a running cluster, with the plan of the change. */
-export function ChangePage({ id, kind, ...given }: { id: string; kind: string } & Omit<ChangeFormProps, 'cluster'>) {
+export function ChangePage({
+  id,
+  kind,
+  ...given
+}: { id: string; kind: string } & Omit<ChangeFormProps, 'cluster'>) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
-  if (error instanceof CallError && error.status === 404) return <ClusterNotFound title={error.message} />
+  if (error instanceof CallError && error.status === 404)
+    return <ClusterNotFound title={error.message} />
   if (!isShownKind(kind))
     return (
       <NotFound

@@ -45,16 +45,24 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
   }
   const form = useForm({
     initial,
-    read: ({ minutes, ...rest }) => readBy(MaintenanceWindow, { ...rest, minutes: Number(minutes) }),
+    read: ({ minutes, ...rest }) =>
+      readBy(MaintenanceWindow, { ...rest, minutes: Number(minutes) }),
     send: (window) => call(clusterWindowSet, { params: { id: cluster.id }, body: { window } }),
     done: async () => {
       await refreshClusters()
       close()
     },
-    at: (refused) => Object.fromEntries(Object.entries(refused).map(([path, sentence]) => [path.replace(/^window\./, ''), sentence])),
+    at: (refused) =>
+      Object.fromEntries(
+        Object.entries(refused).map(([path, sentence]) => [
+          path.replace(/^window\./, ''),
+          sentence,
+        ]),
+      ),
   })
   const { days } = form.values
-  const set = (day: Weekday, on: boolean) => form.set({ days: weekdays.filter((d) => (d === day ? on : days.includes(d))) })
+  const set = (day: Weekday, on: boolean) =>
+    form.set({ days: weekdays.filter((d) => (d === day ? on : days.includes(d))) })
   return (
     <FormDialog
       form={form}
@@ -62,13 +70,30 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
       submit="Save window"
       busyText="Saving"
       can={allowed(clusterWindowSet)}
-      command={<AsCommand complete={form.read.ok} api={curlOf(clusterWindowSet, { id: cluster.id }, { window: form.read.ok ? form.read.body : null })} />}
+      command={
+        <AsCommand
+          complete={form.read.ok}
+          api={curlOf(
+            clusterWindowSet,
+            { id: cluster.id },
+            { window: form.read.ok ? form.read.body : null },
+          )}
+        />
+      }
     >
-      <p className="fs13 t2">Changes that are scheduled for the window run only while it is open. Other changes are not affected.</p>
+      <p className="fs13 t2">
+        Changes that are scheduled for the window run only while it is open. Other changes are not
+        affected.
+      </p>
       <Custom name="days" label="Days">
         <div className={css['days']} role="group" aria-label="Days">
           {weekdays.map((day) => (
-            <Checkbox key={day} checked={days.includes(day)} onChange={(on) => set(day, on)} label={dayNames[day]} />
+            <Checkbox
+              key={day}
+              checked={days.includes(day)}
+              onChange={(on) => set(day, on)}
+              label={dayNames[day]}
+            />
           ))}
         </div>
       </Custom>
@@ -76,7 +101,12 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
         <Text name="from" label="Opens at" type="time" />
         <Text name="minutes" label="Open for" inputMode="numeric" unit="min" />
       </div>
-      <Text name="time_zone" label="Time zone" hint="Such as Europe/Warsaw or UTC" autoCapitalize="none" />
+      <Text
+        name="time_zone"
+        label="Time zone"
+        hint="Such as Europe/Warsaw or UTC"
+        autoCapitalize="none"
+      />
     </FormDialog>
   )
 }

@@ -28,7 +28,10 @@ interface FreeServersProps {
   onChange: (change: (now: ChosenServers) => ChosenServers) => void
 }
 
-/** A list to choose free servers, with their roles and disks. A server that can't join shows the reason. */
+/**
+ * A list to choose free servers, with their roles and disks. A server that can't join shows the
+ * reason.
+ */
 export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProps) {
   const set = (id: string, to: Chosen | undefined) =>
     onChange((now) => {
@@ -60,7 +63,8 @@ export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProp
               onChange={() => set(s.id, firstChoice(s))}
               label={
                 <span className={css['who']}>
-                  <b>{s.name}</b> <small className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</small>
+                  <b>{s.name}</b>{' '}
+                  <small className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</small>
                 </span>
               }
             />

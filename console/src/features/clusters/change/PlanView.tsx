@@ -16,11 +16,27 @@ import { partsOf, sameTexts } from './plan.ts'
 
 const shownFirst = 30
 
-/** A plan: failed checks, the steps of each server in order, the changes of configurations. `children`: the start of the change. */
-export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: ClusterPlan; children: ReactNode }) {
+/**
+ * A plan: failed checks, the steps of each server in order, the changes of configurations.
+ * `children`: the start of the change.
+ */
+export function PlanView({
+  cluster,
+  plan,
+  children,
+}: {
+  cluster: Cluster
+  plan: ClusterPlan
+  children: ReactNode
+}) {
   const { checks, warnings, groups, differences, took_s } = plan
   const failed = checks.filter((c) => !c.ok)
-  const servers = [...cluster.servers, ...groups.flatMap(({ node_id, name }) => (node_id === null || name === null ? [] : [{ node_id, name }]))]
+  const servers = [
+    ...cluster.servers,
+    ...groups.flatMap(({ node_id, name }) =>
+      node_id === null || name === null ? [] : [{ node_id, name }],
+    ),
+  ]
   const linked = (text: string) => <ServerLinks text={text} servers={servers} />
   const passed = checks.length - failed.length
   return (
@@ -58,7 +74,11 @@ export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: 
       {(groups.length > 0 || failed.length === 0) && (
         <Panel
           title="What happens"
-          note={groups.length === 0 ? undefined : `${counted(groups.length, 'part')}${took_s === null ? '' : `, took ${duration(took_s * 1000)} last time`}`}
+          note={
+            groups.length === 0
+              ? undefined
+              : `${counted(groups.length, 'part')}${took_s === null ? '' : `, took ${duration(took_s * 1000)} last time`}`
+          }
           flush
         >
           <Groups groups={groups} />
@@ -67,14 +87,19 @@ export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: 
       {differences.length > 0 && (
         <Panel title="What changes in the configurations" note="secrets masked">
           <div className="stack stack3">
-            {sameTexts(differences.map(({ name, diff }) => ({ name, text: diff }))).map(({ names, text }) => (
-              <Difference key={names.join()} names={names} diff={text} />
-            ))}
+            {sameTexts(differences.map(({ name, diff }) => ({ name, text: diff }))).map(
+              ({ names, text }) => (
+                <Difference key={names.join()} names={names} diff={text} />
+              ),
+            )}
           </div>
         </Panel>
       )}
       {checks.length > 0 && (
-        <Panel title="Checks" note={failed.length === 0 ? 'all passed' : `${passed} of ${checks.length} passed`}>
+        <Panel
+          title="Checks"
+          note={failed.length === 0 ? 'all passed' : `${passed} of ${checks.length} passed`}
+        >
           <ul className={css['checks']} aria-label="Checks">
             {checks.map(({ check, ok, message }) => (
               <li key={`${check} ${message}`} className={ok ? undefined : 'c-danger'}>
@@ -94,7 +119,13 @@ export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: 
 }
 
 /** A sentence about servers, in which the name of each server leads to its page. */
-const ServerLinks = ({ text, servers }: { text: string; servers: readonly { node_id: string; name: string }[] }): ReactNode =>
+const ServerLinks = ({
+  text,
+  servers,
+}: {
+  text: string
+  servers: readonly { node_id: string; name: string }[]
+}): ReactNode =>
   partsOf(text, servers).map((part, i) =>
     typeof part === 'string' ? (
       part
@@ -108,7 +139,8 @@ const ServerLinks = ({ text, servers }: { text: string; servers: readonly { node
 function Groups({ groups }: { groups: readonly PlanGroup[] }) {
   const [all, setAll] = useState(false)
   const shown = all ? groups : groups.slice(0, shownFirst)
-  if (groups.length === 0) return <p className={`${css['more']} fs13 t2`}>There is nothing to do.</p>
+  if (groups.length === 0)
+    return <p className={`${css['more']} fs13 t2`}>There is nothing to do.</p>
   return (
     <>
       <ol className={css['groups']} aria-label="What happens, in order">
@@ -127,14 +159,26 @@ function Groups({ groups }: { groups: readonly PlanGroup[] }) {
   )
 }
 
-const Group = ({ group: { node_id, name, drains, reboots, steps, took_s } }: { group: PlanGroup }) => (
+const Group = ({
+  group: { node_id, name, drains, reboots, steps, took_s },
+}: {
+  group: PlanGroup
+}) => (
   <li>
-    <b>{node_id === null || name === null ? (name ?? 'The cluster') : <a href={paths.server(node_id)}>{name}</a>}</b>
+    <b>
+      {node_id === null || name === null ? (
+        (name ?? 'The cluster')
+      ) : (
+        <a href={paths.server(node_id)}>{name}</a>
+      )}
+    </b>
     <span className={css['badges']}>
       {drains && <Badge tone="info">Drained</Badge>}
       {reboots === 'yes' && <Badge tone="warn">Restarts</Badge>}
       {reboots === 'unknown' && <Badge tone="line">May restart</Badge>}
-      {took_s !== null && <Badge title="How long this took last time">{duration(took_s * 1000)}</Badge>}
+      {took_s !== null && (
+        <Badge title="How long this took last time">{duration(took_s * 1000)}</Badge>
+      )}
     </span>
     <ol className={css['steps']}>
       {steps.map((step) => (
@@ -145,16 +189,28 @@ const Group = ({ group: { node_id, name, drains, reboots, steps, took_s } }: { g
 )
 
 const kindOfLine = (line: string): string | undefined =>
-  line.startsWith('+') ? css['add'] : line.startsWith('-') || line.startsWith('−') ? css['remove'] : undefined
+  line.startsWith('+')
+    ? css['add']
+    : line.startsWith('-') || line.startsWith('−')
+      ? css['remove']
+      : undefined
 
 function Difference({ names, diff }: { names: readonly string[]; diff: string }) {
-  const title = names.length <= 3 ? names.join(', ') : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`
+  const title =
+    names.length <= 3
+      ? names.join(', ')
+      : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`
   return (
     <div className="stack stack2">
       <b className="fs13" title={names.join(', ')}>
         {title}
       </b>
-      <pre className={css['diff']} tabIndex={0} aria-label={`Difference of ${title}`} {...unrecorded}>
+      <pre
+        className={css['diff']}
+        tabIndex={0}
+        aria-label={`Difference of ${title}`}
+        {...unrecorded}
+      >
         {diff
           .replace(/\n$/, '')
           .split('\n')

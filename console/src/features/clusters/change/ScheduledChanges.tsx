@@ -13,7 +13,10 @@ import { operationsOf } from '../cluster-queries.ts'
 import css from '../page/ClusterPage.module.css'
 import { scheduledOf } from './plan.ts'
 
-/** The changes of a cluster that wait for their time or for the maintenance window. Renders nothing if there are none. */
+/**
+ * The changes of a cluster that wait for their time or for the maintenance window. Renders nothing
+ * if there are none.
+ */
 export default function ScheduledChanges({ cluster }: { cluster: Cluster }) {
   const { data } = useQuery(operationsOf(cluster.id))
   const now = useNow(true)

@@ -10,22 +10,29 @@ import css from './Change.module.css'
 
 type Member = Cluster['servers'][number]
 
-export const roleText = (role: Member['role']): string => (role === 'control_plane' ? 'control plane' : 'worker')
+export const roleText = (role: Member['role']): string =>
+  role === 'control_plane' ? 'control plane' : 'worker'
 
-/** The note beside the name of a server: its role, and its state if it doesn't answer or its node isn't Ready. */
+/**
+ * The note beside the name of a server: its role, and its state if it doesn't answer or its node
+ * isn't Ready.
+ */
 export function useServerNotes(cluster: Cluster): (member: Member) => string {
   const { data } = useQuery(query(serverRows, { query: { cluster: cluster.id, fields: 'list' } }))
   return ({ node_id, role }) => {
     const server = data?.items.find((s) => s.id === node_id)
     if (server === undefined) return roleText(role)
     const contact = contactSaid(server)
-    if (contact.tone === 'danger') return [`${roleText(role)}, unreachable`, contact.why].filter(Boolean).join(' ')
+    if (contact.tone === 'danger')
+      return [`${roleText(role)}, unreachable`, contact.why].filter(Boolean).join(' ')
     return nodeSaid(server).tone === 'danger' ? `${roleText(role)}, not Ready` : roleText(role)
   }
 }
 
 /** The options of a select with the servers of a cluster. */
-export function useServerOptions(cluster: Cluster): { value: string; text: string; more: string }[] {
+export function useServerOptions(
+  cluster: Cluster,
+): { value: string; text: string; more: string }[] {
   const noteOf = useServerNotes(cluster)
   return cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: noteOf(s) }))
 }
@@ -86,7 +93,9 @@ export function ServersField({ cluster, chosen, onChange, error }: ServersFieldP
           label={`Servers of ${cluster.name}`}
           rows={cluster.servers}
           chosen={(s) => chosen.includes(s.node_id)}
-          onChange={(s, on) => onChange(all.filter((id) => (id === s.node_id ? on : chosen.includes(id))))}
+          onChange={(s, on) =>
+            onChange(all.filter((id) => (id === s.node_id ? on : chosen.includes(id))))
+          }
           note={note}
         />
       </div>
@@ -96,5 +105,8 @@ export function ServersField({ cluster, chosen, onChange, error }: ServersFieldP
 }
 
 /** The servers as a change names them: none if it applies to all. */
-export const namedServers = (cluster: Cluster, chosen: readonly string[]): { node_ids?: readonly string[] } =>
+export const namedServers = (
+  cluster: Cluster,
+  chosen: readonly string[],
+): { node_ids?: readonly string[] } =>
   chosen.length === cluster.servers.length ? {} : { node_ids: chosen }

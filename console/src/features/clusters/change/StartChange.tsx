@@ -1,5 +1,9 @@
 import { useState } from 'react'
-import { clusterChange, type ClusterChangeInput, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import {
+  clusterChange,
+  type ClusterChangeInput,
+  type ClusterPlan,
+} from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
@@ -37,7 +41,10 @@ type Typed = { when: When; at: string }
 const { Choose, Text } = fieldsFor<Typed>()
 const atOnce: Typed = { when: 'now', at: '' }
 
-/** Starts a change now, at a time, or in the maintenance window, after the user has confirmed the disks that it wipes. */
+/**
+ * Starts a change now, at a time, or in the maintenance window, after the user has confirmed the
+ * disks that it wipes.
+ */
 export function StartChange({ cluster, label, change, plan, onStale }: StartProps) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const window = cluster.maintenance_window ?? null
@@ -47,7 +54,14 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
     read: ({ when, at }) => {
       const begins = startOf(when, at)
       return begins.ok
-        ? { ok: true, body: { change, seen: plan.seen, ...(begins.start !== undefined && { start: begins.start }) } }
+        ? {
+            ok: true,
+            body: {
+              change,
+              seen: plan.seen,
+              ...(begins.start !== undefined && { start: begins.start }),
+            },
+          }
         : { ok: false, fields: { at: begins.reason } }
     },
     complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
@@ -57,13 +71,19 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
       await navigate(paths.operation(operation.id))
     },
     failed: (failure) => failure instanceof CallError && failure.code === 'stale' && onStale(),
-    at: (refused) => Object.fromEntries(Object.entries(refused).map(([path, sentence]) => [path.replace(/^start\./, ''), sentence])),
+    at: (refused) =>
+      Object.fromEntries(
+        Object.entries(refused).map(([path, sentence]) => [path.replace(/^start\./, ''), sentence]),
+      ),
   })
   const { when } = form.values
   return (
     <>
       {plan.disks.length > 0 && (
-        <Panel title="Disks to be wiped" note={<Badge tone="danger">{counted(plan.disks.length, 'disk')}</Badge>}>
+        <Panel
+          title="Disks to be wiped"
+          note={<Badge tone="danger">{counted(plan.disks.length, 'disk')}</Badge>}
+        >
           <DiskChecks
             disks={plan.disks}
             ticked={ticked}
@@ -91,11 +111,19 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
                     : 'The change can be cancelled between two parts'
               }
             />
-            {when === 'at' && <Text name="at" label="Begins at" type="datetime-local" hint={`In your time zone, ${zone()}`} />}
+            {when === 'at' && (
+              <Text
+                name="at"
+                label="Begins at"
+                type="datetime-local"
+                hint={`In your time zone, ${zone()}`}
+              />
+            )}
           </div>
           {when === 'window' && (
             <p className="fs13 t2">
-              Each part begins only while the window is open. If the window closes before the end, the change continues when it opens again.
+              Each part begins only while the window is open. If the window closes before the end,
+              the change continues when it opens again.
             </p>
           )}
           <Problem text={form.problem} />
@@ -109,7 +137,10 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
             >
               {when === 'now' ? label : `Schedule: ${label}`}
             </Button>
-            <AsCommand complete={form.read.ok} api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})} />
+            <AsCommand
+              complete={form.read.ok}
+              api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})}
+            />
             {window === null && (
               <Button kind="ghost" onClick={() => void editWindow({ cluster })}>
                 Set a maintenance window

@@ -31,7 +31,8 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
       <div className="stack stack3">
         {window === null ? (
           <p className="fs13 t2">
-            None. Changes of the cluster can be scheduled for a window: the work on each server then starts only while the window is open.
+            None. Changes of the cluster can be scheduled for a window: the work on each server then
+            starts only while the window is open.
           </p>
         ) : (
           <p className="fs13">
@@ -41,7 +42,12 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
           </p>
         )}
         <div className="row wrap">
-          <ActionButton label={window === null ? 'Set a window' : 'Edit'} icon="edit" can={can} run={() => editWindow({ cluster })} />
+          <ActionButton
+            label={window === null ? 'Set a window' : 'Edit'}
+            icon="edit"
+            can={can}
+            run={() => editWindow({ cluster })}
+          />
           {window !== null && <ActionButton label="Remove" can={can} run={remove} />}
         </div>
       </div>

@@ -42,7 +42,10 @@ test('a sentence is split at the names of servers, but not inside of longer name
 test("a change begins at once, in the window, or at a valid time in the user's time zone", () => {
   expect(startOf('now', '')).toEqual({ ok: true, start: undefined })
   expect(startOf('window', '')).toEqual({ ok: true, start: { in_window: true } })
-  expect(startOf('at', '2026-11-23T02:30')).toEqual({ ok: true, start: { at: new Date(2026, 10, 23, 2, 30).toISOString() } })
+  expect(startOf('at', '2026-11-23T02:30')).toEqual({
+    ok: true,
+    start: { at: new Date(2026, 10, 23, 2, 30).toISOString() },
+  })
   expect(startOf('at', '')).toMatchObject({ ok: false })
 })
 
@@ -50,8 +53,14 @@ test('a change can begin once all checks have passed and each disk is confirmed'
   const fine = { check: 'etcd', ok: true, message: 'All members are healthy' }
   const bad = { check: 'etcd', ok: false, message: 'cp-2 is not healthy' }
   expect(canStart({ checks: [fine], disks: [] }, new Set())).toEqual({ ok: true })
-  expect(canStart({ checks: [fine, bad], disks: [] }, new Set())).toMatchObject({ ok: false, reason: 'cp-2 is not healthy' })
-  expect(canStart({ checks: [], disks: [disk] }, new Set())).toMatchObject({ ok: false, reason: 'Confirm each disk first' })
+  expect(canStart({ checks: [fine, bad], disks: [] }, new Set())).toMatchObject({
+    ok: false,
+    reason: 'cp-2 is not healthy',
+  })
+  expect(canStart({ checks: [], disks: [disk] }, new Set())).toMatchObject({
+    ok: false,
+    reason: 'Confirm each disk first',
+  })
   expect(canStart({ checks: [], disks: [disk] }, new Set([keyOf(disk)]))).toEqual({ ok: true })
   expect(canStart({ checks: [], disks: [{ ...disk, by: null }] }, new Set())).toMatchObject({
     ok: false,
@@ -61,10 +70,23 @@ test('a change can begin once all checks have passed and each disk is confirmed'
 
 test('only changes that wait for a time or the window count as scheduled', () => {
   const operation = (id: string, more: Partial<Operation>) =>
-    ({ id, status: 'pending', started_at: null, starts_at: null, in_window: false, ...more }) as Operation
+    ({
+      id,
+      status: 'pending',
+      started_at: null,
+      starts_at: null,
+      in_window: false,
+      ...more,
+    }) as Operation
   const later = operation('later', { starts_at: '2026-11-24T02:00:00Z' })
   const sooner = operation('sooner', { starts_at: '2026-11-23T02:00:00Z', in_window: true })
   const window = operation('window', { status: 'waiting', in_window: true })
-  const begun = operation('begun', { in_window: true, status: 'waiting', started_at: '2026-11-22T02:00:00Z' })
-  expect(scheduledOf([later, begun, operation('plain', {}), sooner, window]).map((o) => o.id)).toEqual(['window', 'sooner', 'later'])
+  const begun = operation('begun', {
+    in_window: true,
+    status: 'waiting',
+    started_at: '2026-11-22T02:00:00Z',
+  })
+  expect(
+    scheduledOf([later, begun, operation('plain', {}), sooner, window]).map((o) => o.id),
+  ).toEqual(['window', 'sooner', 'later'])
 })

@@ -3,4 +3,6 @@ import { dialog } from '../../../ui/overlay/dialogs.ts'
 import type EditWindow from './EditWindow.tsx'
 
 /** Sets the maintenance window of a cluster. */
-export const editWindow = dialog<ComponentProps<typeof EditWindow>>(() => import('./EditWindow.tsx'))
+export const editWindow = dialog<ComponentProps<typeof EditWindow>>(
+  () => import('./EditWindow.tsx'),
+)

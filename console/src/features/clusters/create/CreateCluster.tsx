@@ -30,7 +30,15 @@ import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
 import { later } from '../../../ui/part.tsx'
 import { chosenDisks, confirmedOf } from './choice.ts'
-import { blank, bodyOf, canReview, clusterProblems, createCommand, KeptDraft, problemsOf } from './draft.ts'
+import {
+  blank,
+  bodyOf,
+  canReview,
+  clusterProblems,
+  createCommand,
+  KeptDraft,
+  problemsOf,
+} from './draft.ts'
 import { useServersOf } from './use-servers-of.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
@@ -38,8 +46,11 @@ import type { WriteBody } from './NewPatchDialog.tsx'
 import { previewVerdict } from './preview.ts'
 import { StepCluster } from './StepCluster.tsx'
 
-// The later steps load when the user begins to fill in the first one, or at once if the URL asks for them.
-const StepServers = later(async () => ({ default: (await import('./StepServers.tsx')).StepServers }))
+// The later steps load when the user begins to fill in the first one, or at once if the URL asks
+// for them.
+const StepServers = later(async () => ({
+  default: (await import('./StepServers.tsx')).StepServers,
+}))
 const StepReview = later(async () => ({ default: (await import('./StepReview.tsx')).StepReview }))
 function loadSteps(): void {
   StepServers.load()
@@ -55,20 +66,38 @@ type StepId = (typeof steps)[number]['id']
 
 export const versionsQuery = query(versionList)
 
-/** Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a reload. */
-export function CreateCluster({ search, setSearch, writeBody }: Pick<PageProps<'/infra/clusters/create'>, 'search' | 'setSearch'> & { writeBody: WriteBody }) {
+/**
+ * Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a
+ * reload.
+ */
+export function CreateCluster({
+  search,
+  setSearch,
+  writeBody,
+}: Pick<PageProps<'/infra/clusters/create'>, 'search' | 'setSearch'> & { writeBody: WriteBody }) {
   const datacenters = useQuery(everyDatacenter)
   const versions = useQuery(versionsQuery)
   const names = useQuery(everyCluster)
   const error = datacenters.error ?? versions.error
   if (error && (!datacenters.data || !versions.data))
-    return <ErrorState boxed error={error} onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])} />
+    return (
+      <ErrorState
+        boxed
+        error={error}
+        onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])}
+      />
+    )
   if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
   return (
     <Steps
       step={steps.find((s) => s.id === search.step)?.id ?? 'cluster'}
       preselected={search.servers}
-      go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
+      go={(step) =>
+        setSearch(
+          { step: step === 'cluster' ? undefined : step, servers: undefined },
+          { push: true },
+        )
+      }
       datacenters={datacenters.data.items}
       versions={versions.data}
       taken={names.data?.items.map((c) => c.name) ?? []}
@@ -97,7 +126,9 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     initial: blank,
     read: (typed) => {
       const fields = clusterProblems(typed, taken, versions.items)
-      return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed) } : { ok: false, fields }
+      return Object.keys(fields).length === 0
+        ? { ok: true, body: bodyOf(typed) }
+        : { ok: false, fields }
     },
     complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
     // The button goes to the next step; in the last step it creates the cluster.
@@ -118,7 +149,8 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
       if (error.code === 'disk_not_confirmed') await servers.refetch()
       const { servers: ofServers, ...ofFirst } = problemsOf(error.fields)
       if (Object.keys(ofFirst).length > 0) go('cluster')
-      else if (error.code === 'server_taken' || error.code === 'not_eligible' || ofServers) go('servers')
+      else if (error.code === 'server_taken' || error.code === 'not_eligible' || ofServers)
+        go('servers')
     },
     at: problemsOf,
   })
@@ -135,7 +167,10 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
         : step
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
-  const kubernetes = draft.kubernetes === '' ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
+  const kubernetes =
+    draft.kubernetes === ''
+      ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0]
+      : draft.kubernetes
 
   // After a change of step the focus goes to the top of the form, also for screen readers.
   const last = useRef(shown)
@@ -144,16 +179,28 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     last.current = shown
   }, [shown])
 
-  /** Before creating, asks about servers without a user's patch, because users' patches often configure the network. Undefined if the user cancels. */
+  /**
+   * Before creating, asks about servers without a user's patch, because users' patches often
+   * configure the network. Undefined if the user cancels.
+   */
   async function create(send: () => Promise<Made>): Promise<Made | undefined> {
     const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
-    const patches = await Promise.all(chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))))
-    const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
+    const patches = await Promise.all(
+      chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))),
+    )
+    const without = chosen.filter(
+      (s, i) =>
+        draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only),
+    )
     if (without.length === 0) return send()
     let made: Promise<Made> | undefined
     setAsking(true)
     await confirmServersWithoutPatch({
-      servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
+      servers: without.map((s) => ({
+        id: s.id,
+        name: s.name,
+        ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }),
+      })),
       // A failure is ignored here: the form shows it.
       onConfirm: async () => {
         made = send()
@@ -172,7 +219,8 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     gcTime: 0,
     retry: false,
   })
-  const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
+  const canCreate = (): Verdict =>
+    both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
   if (!kept.ready) return <SkeletonRows rows={8} />
 
   return (
@@ -182,14 +230,21 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
         {shown !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
-            {[draft.name, datacenter?.code, kubernetes && `Kubernetes ${versionShown(kubernetes)}`, talos && `Talos ${versionShown(talos)}`]
+            {[
+              draft.name,
+              datacenter?.code,
+              kubernetes && `Kubernetes ${versionShown(kubernetes)}`,
+              talos && `Talos ${versionShown(talos)}`,
+            ]
               .filter(Boolean)
               .join(', ')}
           </span>
         )}
       </div>
       <Problem text={form.problem} />
-      {shown === 'cluster' && <StepCluster form={form} datacenters={datacenters} versions={versions} />}
+      {shown === 'cluster' && (
+        <StepCluster form={form} datacenters={datacenters} versions={versions} />
+      )}
       <Suspense fallback={<SkeletonRows rows={8} />}>
         {shown === 'servers' && (
           <StepServers
@@ -202,16 +257,29 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
             writeBody={writeBody}
           />
         )}
-        {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
+        {shown === 'review' && (
+          <StepReview
+            draft={draft}
+            preview={preview}
+            servers={servers.data ?? []}
+            ticked={ticked}
+            onTick={setTicked}
+          />
+        )}
       </Suspense>
       <div className={frame['foot']}>
-        {shown !== 'cluster' && <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />}
-        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>The draft is kept in this browser</span>
+        {shown !== 'cluster' && (
+          <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />
+        )}
+        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>
+          The draft is kept in this browser
+        </span>
         <span className="row right">
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The CLI command reads patches from files. A patch in the draft has no file, so no command is shown if the draft contains a patch.
+                // The CLI command reads patches from files. A patch in the draft has no file, so no
+                // command is shown if the draft contains a patch.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}
@@ -232,10 +300,16 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
             kind="primary"
             busy={form.busy && !isAsking}
             busyText="Loading"
-            can={shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined}
+            can={
+              shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined
+            }
             onClick={() => void form.submit()}
           >
-            {shown === 'cluster' ? 'Choose servers' : shown === 'servers' ? `Review ${counted(count, 'server')}` : 'Create cluster'}
+            {shown === 'cluster'
+              ? 'Choose servers'
+              : shown === 'servers'
+                ? `Review ${counted(count, 'server')}`
+                : 'Create cluster'}
           </Button>
         </span>
       </div>

@@ -1,4 +1,10 @@
-import { type ChosenDisks, diskHolding, diskName, type DiskToConfirm, disksToConfirm } from '#contract/servers/disks.ts'
+import {
+  type ChosenDisks,
+  diskHolding,
+  diskName,
+  type DiskToConfirm,
+  disksToConfirm,
+} from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
@@ -11,7 +17,8 @@ import css from './CreateCluster.module.css'
 const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
   <>
     <span>
-      Wipe <b>{one.device}</b> of <b>{one.server}</b>: <b className="c-danger">{diskHolding(one)}</b>
+      Wipe <b>{one.device}</b> of <b>{one.server}</b>:{' '}
+      <b className="c-danger">{diskHolding(one)}</b>
     </span>
     <span className={css['about']}>{diskName(one.disk)}</span>
   </>
@@ -26,7 +33,8 @@ interface DiskChecksProps {
 
 /** A checkbox for each disk whose wipe needs a confirmation. */
 export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
-  const set = (key: string, on: boolean) => onTick(new Set(on ? [...ticked, key] : [...ticked].filter((k) => k !== key)))
+  const set = (key: string, on: boolean) =>
+    onTick(new Set(on ? [...ticked, key] : [...ticked].filter((k) => k !== key)))
   return (
     <>
       <p className="fs13 t2">{text}</p>
@@ -40,11 +48,18 @@ export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
                   <Icon name="alert" className="c-danger" />
                   <span>
                     <DiskToWipe one={one} />
-                    <span className={css['about']}>It has no unique WWID or serial, so it can't be confirmed: choose another disk, or empty it first.</span>
+                    <span className={css['about']}>
+                      It has no unique WWID or serial, so it can't be confirmed: choose another
+                      disk, or empty it first.
+                    </span>
                   </span>
                 </>
               ) : (
-                <Checkbox checked={ticked.has(key)} onChange={(on) => set(key, on)} label={<DiskToWipe one={one} />} />
+                <Checkbox
+                  checked={ticked.has(key)}
+                  onChange={(on) => set(key, on)}
+                  label={<DiskToWipe one={one} />}
+                />
               )}
             </li>
           )
@@ -54,12 +69,25 @@ export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
   )
 }
 
-/** Asks to confirm the wipe of disks with content and of removable disks. Renders nothing if there are none. */
-export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks[] } & Pick<Parameters<typeof DiskChecks>[0], 'ticked' | 'onTick'>) {
+/**
+ * Asks to confirm the wipe of disks with content and of removable disks. Renders nothing if there
+ * are none.
+ */
+export function DisksToWipe({
+  chosen,
+  ...ticks
+}: { chosen: readonly ChosenDisks[] } & Pick<
+  Parameters<typeof DiskChecks>[0],
+  'ticked' | 'onTick'
+>) {
   const disks = disksToConfirm(chosen)
   if (disks.length === 0) return null
   return (
-    <Panel className={css['wipe']} title="Disks to be wiped" note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}>
+    <Panel
+      className={css['wipe']}
+      title="Disks to be wiped"
+      note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}
+    >
       <DiskChecks
         disks={disks}
         {...ticks}

@@ -19,7 +19,10 @@ import { onDisk } from './set-for-all.ts'
 function sizeLine({ hardware }: Server): string {
   const { memory_bytes } = hardware
   const units = unitsOf(hardware)
-  return [units === null ? 'Unknown CU' : `${units} CU`, memory_bytes === null ? 'unknown memory' : memory(memory_bytes)].join(', ')
+  return [
+    units === null ? 'Unknown CU' : `${units} CU`,
+    memory_bytes === null ? 'unknown memory' : memory(memory_bytes),
+  ].join(', ')
 }
 
 /** "64 CU, 768 GiB, 5 disks of 19.2 TB, 2 links up", for choosing a server. */
@@ -28,22 +31,43 @@ export function hardwareLine(s: Server): string {
   const size = s.hardware.disk_bytes
   const links = s.resources.interfaces.filter((i) => i.link_state === true).length
   const whole = size === null ? '' : ` of ${disk(size)}`
-  return [sizeLine(s), `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`, `${links} link${links === 1 ? '' : 's'} up`].join(', ')
+  return [
+    sizeLine(s),
+    `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`,
+    `${links} link${links === 1 ? '' : 's'} up`,
+  ].join(', ')
 }
 
 /** "a USB disk, empty": kind and content of a disk. */
-const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, Samsung PM9A3, empty", or for a disk with content "ext4, 480 GB, Samsung PM9A3": content first, so that a narrow control shows it. */
+const diskHolds = (d: DiskFacts): string =>
+  [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
+/**
+ * "480 GB, Samsung PM9A3, empty", or for a disk with content "ext4, 480 GB, Samsung PM9A3": content
+ * first, so that a narrow control shows it.
+ */
 export function diskLine(d: DiskFacts): string {
   const what = [d.size ? disk(d.size) : '', d.model]
-  return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what]).filter(Boolean).join(', ')
+  return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what])
+    .filter(Boolean)
+    .join(', ')
 }
 
 /** Column headings of selected servers on wide screens. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
 
-/** A control with its column heading, which is visible on narrow screens only and hidden from screen readers: the control has its own accessible name. */
-function Cell({ head, className, children }: { head: string; className: 'link' | 'disk' | 'work'; children: ReactNode }) {
+/**
+ * A control with its column heading, which is visible on narrow screens only and hidden from screen
+ * readers: the control has its own accessible name.
+ */
+function Cell({
+  head,
+  className,
+  children,
+}: {
+  head: string
+  className: 'link' | 'disk' | 'work'
+  children: ReactNode
+}) {
   return (
     <div className={css[className]}>
       <span className={css['cap']} aria-hidden="true">
@@ -71,7 +95,12 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
   const disks = s.resources.disks
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
   return (
-    <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name} data-server={s.id}>
+    <div
+      className={`${css['row']} ${css['chosen']}`}
+      role="group"
+      aria-label={s.name}
+      data-server={s.id}
+    >
       <Checkbox
         checked
         label={
@@ -102,7 +131,9 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
             ...s.resources.interfaces.map((i) => ({
               value: i.id,
               text: i.id,
-              ...(i.link_state === true ? i.product !== undefined && { more: i.product } : { more: 'no link', disabled: true }),
+              ...(i.link_state === true
+                ? i.product !== undefined && { more: i.product }
+                : { more: 'no link', disabled: true }),
             })),
           ]}
           onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}
@@ -137,7 +168,9 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
               stay: true,
               run: () =>
                 onSet({
-                  workloadDisks: chosen.workloadDisks.includes(d.id) ? chosen.workloadDisks.filter((x) => x !== d.id) : [...chosen.workloadDisks, d.id],
+                  workloadDisks: chosen.workloadDisks.includes(d.id)
+                    ? chosen.workloadDisks.filter((x) => x !== d.id)
+                    : [...chosen.workloadDisks, d.id],
                 }),
             }))}
         />
@@ -146,8 +179,13 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
         {lost && !lost.ok ? (
           <StatusDot tone="danger">{lost.reason}</StatusDot>
         ) : patches === undefined ? null : chosen.patch !== undefined ? (
-          <span title={`Created with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}>
-            {chosen.patch.name} <span className="t3">{patches.length === 0 ? 'new' : `new, and ${patches.length} more`}</span>
+          <span
+            title={`Created with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}
+          >
+            {chosen.patch.name}{' '}
+            <span className="t3">
+              {patches.length === 0 ? 'new' : `new, and ${patches.length} more`}
+            </span>
           </span>
         ) : patches.length === 0 ? (
           <StatusDot

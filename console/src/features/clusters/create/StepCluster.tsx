@@ -21,7 +21,8 @@ import css from './CreateCluster.module.css'
 const otherVersion = 'other'
 
 const endpointWords = {
-  first: 'The address of the first control plane. If that server fails, the API is unreachable; choose a virtual IP for more than one control plane.',
+  first:
+    'The address of the first control plane. If that server fails, the API is unreachable; choose a virtual IP for more than one control plane.',
   virtual: "An unused address of the servers' own network, which the control planes share.",
   host: 'The address of a load balancer, or a DNS name, that leads to every control plane on port 6443.',
 }
@@ -56,39 +57,74 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
     <Form form={form} className={css['form']}>
       <Panel title="Cluster">
         <div className={css['fields']}>
-          <Text name="name" label="Name" hint="Lowercase letters, digits and hyphens, up to 25" placeholder="poz-edge-01" />
+          <Text
+            name="name"
+            label="Name"
+            hint="Lowercase letters, digits and hyphens, up to 25"
+            placeholder="poz-edge-01"
+          />
           <Choose
             name="datacenterId"
             label="Datacenter"
-            hint={datacenters.length === 0 ? 'Add a datacenter first' : 'The servers of the cluster are in this datacenter'}
+            hint={
+              datacenters.length === 0
+                ? 'Add a datacenter first'
+                : 'The servers of the cluster are in this datacenter'
+            }
             placeholder="Choose a datacenter"
-            options={datacenters.map((d) => ({ value: d.id, text: `${d.code}, ${d.city_name}`, more: counted(d.servers, 'server') }))}
-            onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}
+            options={datacenters.map((d) => ({
+              value: d.id,
+              text: `${d.code}, ${d.city_name}`,
+              more: counted(d.servers, 'server'),
+            }))}
+            onValue={(datacenterId) =>
+              change({
+                datacenterId,
+                servers: datacenterId === draft.datacenterId ? draft.servers : {},
+              })
+            }
           />
-          <Custom name="talos" label="Talos" hint={supportHint('This Talos version', pair?.support)}>
+          <Custom
+            name="talos"
+            label="Talos"
+            hint={supportHint('This Talos version', pair?.support)}
+          >
             <Select
               value={pair?.talos_version ?? ''}
               options={items.map((v, i) => option(v.talos_version, i, v.support))}
               onValue={(talos) => {
                 setTyped(false)
-                change({ talos, kubernetes: items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] ?? '' })
+                change({
+                  talos,
+                  kubernetes:
+                    items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] ?? '',
+                })
               }}
             />
           </Custom>
           <Field
             label="Kubernetes"
             error={isTyped || !isKnown ? undefined : form.errorOf('kubernetes')}
-            hint={isTyped || !isKnown ? undefined : supportHint('This Kubernetes version', kubernetesSupport)}
+            hint={
+              isTyped || !isKnown
+                ? undefined
+                : supportHint('This Kubernetes version', kubernetesSupport)
+            }
           >
             <Select
               value={isTyped || !isKnown ? otherVersion : kubernetes}
               options={[
-                ...(pair?.kubernetes ?? []).map(({ version, support }, i) => option(version, i, support)),
+                ...(pair?.kubernetes ?? []).map(({ version, support }, i) =>
+                  option(version, i, support),
+                ),
                 { value: otherVersion, text: 'Another patch release' },
               ]}
               onValue={(chosen) => {
                 setTyped(chosen === otherVersion)
-                change({ kubernetes: chosen === otherVersion ? kubernetes : chosen, talos: pair?.talos_version ?? '' })
+                change({
+                  kubernetes: chosen === otherVersion ? kubernetes : chosen,
+                  talos: pair?.talos_version ?? '',
+                })
               }}
             />
           </Field>
@@ -101,7 +137,9 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
               <TextInput
                 mono
                 value={kubernetes}
-                onValue={(typed) => change({ kubernetes: typed.replace(/^v/, ''), talos: pair.talos_version })}
+                onValue={(typed) =>
+                  change({ kubernetes: typed.replace(/^v/, ''), talos: pair.talos_version })
+                }
                 autoComplete="off"
                 spellCheck={false}
               />
@@ -138,12 +176,21 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
           )}
           <Text name="podCidr" label="Pod CIDR" mono />
           <Text name="serviceCidr" label="Service CIDR" mono />
-          <Text name="vlan" label="VLAN ID" optional hint="1 to 4094; leave empty if untagged" inputMode="numeric" />
+          <Text
+            name="vlan"
+            label="VLAN ID"
+            optional
+            hint="1 to 4094; leave empty if untagged"
+            inputMode="numeric"
+          />
         </div>
       </Panel>
       <VersionNotices versions={versions} />
       {datacenters.length === 0 && (
-        <Alert tone="warn" action={<ActionButton label="Datacenters" size="small" to={paths.datacenters()} />}>
+        <Alert
+          tone="warn"
+          action={<ActionButton label="Datacenters" size="small" to={paths.datacenters()} />}
+        >
           There is no datacenter yet. Add a datacenter and its servers before you create a cluster.
         </Alert>
       )}

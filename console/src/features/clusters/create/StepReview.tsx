@@ -22,14 +22,23 @@ type StepReviewProps = {
   servers: readonly Server[]
 } & Pick<Parameters<typeof DisksToWipe>[0], 'ticked' | 'onTick'>
 
-/** The last step: the configuration of each server, problems and warnings, and the steps of the creation in order. */
+/**
+ * The last step: the configuration of each server, problems and warnings, and the steps of the
+ * creation in order.
+ */
 export function StepReview({ draft, preview, servers, ticked, onTick }: StepReviewProps) {
   const { data, error, refetch } = preview
   const [chosen, setChosen] = useState<string | null>(null)
   const { copied, copy } = useCopy()
-  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
+  if (data === undefined)
+    return error ? (
+      <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={10} />
+    )
   const current = data.servers.find((s) => s.node_id === chosen) ?? data.servers[0]
-  const roleOf = (id: string) => (draft.servers[id]?.role === 'control_plane' ? 'Control plane' : 'Worker')
+  const roleOf = (id: string) =>
+    draft.servers[id]?.role === 'control_plane' ? 'Control plane' : 'Worker'
   const { errors, warnings } = findingsOf(data)
   return (
     <div className={css['review']}>
@@ -44,11 +53,20 @@ export function StepReview({ draft, preview, servers, ticked, onTick }: StepRevi
         </Alert>
       )}
       <DisksToWipe chosen={chosenDisks(draft, servers)} ticked={ticked} onTick={onTick} />
-      <Panel className={css['picker']} title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
+      <Panel
+        className={css['picker']}
+        title="Servers"
+        note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>}
+        flush
+      >
         <ul className={css['pick']}>
           {data.servers.map((s) => (
             <li key={s.node_id}>
-              <button type="button" aria-pressed={s.node_id === current?.node_id} onClick={() => setChosen(s.node_id)}>
+              <button
+                type="button"
+                aria-pressed={s.node_id === current?.node_id}
+                onClick={() => setChosen(s.node_id)}
+              >
                 <span className="grow">
                   <b>{s.name}</b>
                   <span className="t3 fs12">{roleOf(s.node_id)}</span>
@@ -63,16 +81,32 @@ export function StepReview({ draft, preview, servers, ticked, onTick }: StepRevi
         <Panel
           title={`Full configuration of ${current.name}`}
           note="secrets masked"
-          actions={<IconButton icon={copied ? 'check' : 'copy'} label={copied ? 'Copied' : 'Copy configuration'} onClick={() => copy(current.config)} />}
+          actions={
+            <IconButton
+              icon={copied ? 'check' : 'copy'}
+              label={copied ? 'Copied' : 'Copy configuration'}
+              onClick={() => copy(current.config)}
+            />
+          }
           flush
         >
-          <YamlText className={css['config']} lineClassName={css['codeline']} text={current.config} label={`Configuration of ${current.name}`} />
+          <YamlText
+            className={css['config']}
+            lineClassName={css['codeline']}
+            text={current.config}
+            label={`Configuration of ${current.name}`}
+          />
         </Panel>
       )}
       <div className={css['side']}>
-        <Panel title="Warnings" note={warnings.length > 0 && <Badge tone="warn">{warnings.length}</Badge>}>
+        <Panel
+          title="Warnings"
+          note={warnings.length > 0 && <Badge tone="warn">{warnings.length}</Badge>}
+        >
           {warnings.length === 0 ? (
-            <p className="fs13 t2">{errors.length === 0 ? 'None. Every check passed.' : 'None besides the errors.'}</p>
+            <p className="fs13 t2">
+              {errors.length === 0 ? 'None. Every check passed.' : 'None besides the errors.'}
+            </p>
           ) : (
             <ul className={css['checks']}>
               {warnings.map((sentence) => (

@@ -16,7 +16,16 @@ import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Search } from '../../../ui/inputs/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
-import { canTake, firstFive, leaving, proposalText, taking, warningsOf, withRoles, sumOf } from './choice.ts'
+import {
+  canTake,
+  firstFive,
+  leaving,
+  proposalText,
+  taking,
+  warningsOf,
+  withRoles,
+  sumOf,
+} from './choice.ts'
 import type { Chosen, Draft } from './draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
@@ -24,17 +33,24 @@ import type NewPatchDialog from './NewPatchDialog.tsx'
 import type { WriteBody } from './NewPatchDialog.tsx'
 import { setForAll, withPatch } from './set-for-all.ts'
 
-const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(() => import('./NewPatchDialog.tsx'))
+const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(
+  () => import('./NewPatchDialog.tsx'),
+)
 
 /** Number of eligible servers shown at first; the search finds the others. */
 const atOnce = 8
 
-const matches = (s: Server, q: string) => [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) => text.toLowerCase().includes(q))
+const matches = (s: Server, q: string) =>
+  [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) =>
+    text.toLowerCase().includes(q),
+  )
 
 /** Checks the number of control planes. An empty selection is not an error. */
 function controlPlaneCheck(chosen: number): { ok: boolean | 'warn'; text: string } {
   const verdict = canHaveControlPlanes(chosen)
-  return verdict.ok ? { ok: true, text: 'Odd number of control planes' } : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
+  return verdict.ok
+    ? { ok: true, text: 'Odd number of control planes' }
+    : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
 }
 
 interface StepServersProps {
@@ -49,7 +65,15 @@ interface StepServersProps {
 }
 
 /** Selects servers with roles and disks. Ineligible servers are listed with the reason. */
-export function StepServers({ draft, change, servers, datacenter, talosVersion, refused, writeBody }: StepServersProps) {
+export function StepServers({
+  draft,
+  change,
+  servers,
+  datacenter,
+  talosVersion,
+  refused,
+  writeBody,
+}: StepServersProps) {
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
   const { data, error, refetch } = servers
@@ -62,8 +86,11 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
       others: found.filter((s) => !draft.servers[s.id] && !may(s)),
     }
   }, [data, draft.servers, q, talosVersion])
-  const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
-  // A server moves to another list when the user adds or removes it, and the focus follows the server (WCAG 2.4.3).
+  const patches = useQueries({
+    queries: chosen.map((s) => query(patchList, { params: { id: s.id } })),
+  })
+  // A server moves to another list when the user adds or removes it, and the focus follows the
+  // server (WCAG 2.4.3).
   const list = useRef<HTMLElement>(null)
   const moved = useRef<string | null>(null)
   useLayoutEffect(() => {
@@ -71,12 +98,27 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
     list.current?.querySelector<HTMLElement>(`[data-server="${moved.current}"] input`)?.focus()
     moved.current = null
   })
-  const patchOf = new Map(chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]))
+  const patchOf = new Map(
+    chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]),
+  )
 
-  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
-  if (data.length === 0) return <Empty boxed title={`No servers in ${datacenter}`} text="Add servers to this datacenter, or choose another one." />
+  if (data === undefined)
+    return error ? (
+      <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={8} />
+    )
+  if (data.length === 0)
+    return (
+      <Empty
+        boxed
+        title={`No servers in ${datacenter}`}
+        text="Add servers to this datacenter, or choose another one."
+      />
+    )
 
-  const take = (list: readonly Server[]) => change((now) => ({ servers: taking(list, now.servers, data) }))
+  const take = (list: readonly Server[]) =>
+    change((now) => ({ servers: taking(list, now.servers, data) }))
   const takeOne = (s: Server) => {
     moved.current = s.id
     take([s])
@@ -85,19 +127,30 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
     moved.current = id
     change((now) => ({ servers: leaving(id, now.servers, data) }))
   }
-  const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
-  const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0 && draft.servers[s.id]!.patch === undefined)
-  // A selected server may meanwhile have joined a cluster, been removed, become unreachable, or no longer fit the chosen version.
+  const set = (id: string, patch: Partial<Chosen>) =>
+    change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
+  const without = chosen.filter(
+    (s) => patchOf.get(s.id)?.length === 0 && draft.servers[s.id]!.patch === undefined,
+  )
+  // A selected server may meanwhile have joined a cluster, been removed, become unreachable, or no
+  // longer fit the chosen version.
   const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
   const lost = chosen.filter((s) => !verdictOf(s).ok)
   const proposed = proposalText(draft.servers, data)
-  const controlPlanes = Object.values(draft.servers).filter((c) => c.role === 'control_plane').length
+  const controlPlanes = Object.values(draft.servers).filter(
+    (c) => c.role === 'control_plane',
+  ).length
 
   return (
     <div className={css['cols']}>
       <div className={css['main']}>
         <div className="toolbar">
-          <Search label="Search servers" placeholder="Name, serial or address" value={q} onValue={setQ} />
+          <Search
+            label="Search servers"
+            placeholder="Name, serial or address"
+            value={q}
+            onValue={setQ}
+          />
           <span className="fs13 t2">
             {eligible.length + chosen.length} eligible in {datacenter}, {others.length} not
           </span>
@@ -124,8 +177,14 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
                     () =>
                       void writeNewPatch({
                         writeBody,
-                        servers: chosen.map((s) => ({ id: s.id, name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch })),
-                        onSet: (patch) => change((now) => ({ servers: withPatch(now.servers, patch) })),
+                        servers: chosen.map((s) => ({
+                          id: s.id,
+                          name: s.name,
+                          patches: patchOf.get(s.id) ?? [],
+                          draft: draft.servers[s.id]!.patch,
+                        })),
+                        onSet: (patch) =>
+                          change((now) => ({ servers: withPatch(now.servers, patch) })),
                       }),
                   )
                 }
@@ -143,10 +202,20 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
                 indeterminate={chosen.length > 0 && eligible.length > 0}
                 label={
                   <>
-                    Server<span className="sr">: {eligible.length === 0 ? 'deselect all' : `select the ${Math.min(shown, eligible.length)} shown`}</span>
+                    Server
+                    <span className="sr">
+                      :{' '}
+                      {eligible.length === 0
+                        ? 'deselect all'
+                        : `select the ${Math.min(shown, eligible.length)} shown`}
+                    </span>
                   </>
                 }
-                onChange={() => (eligible.length === 0 ? change(() => ({ servers: {} })) : take(eligible.slice(0, shown)))}
+                onChange={() =>
+                  eligible.length === 0
+                    ? change(() => ({ servers: {} }))
+                    : take(eligible.slice(0, shown))
+                }
               />
               {chosen.length > 0 &&
                 rowHeads.map((head) => (
@@ -190,8 +259,14 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
                 return (
                   <div key={s.id} className={`${css['row']} ${css['refused']}`}>
                     <span className={css['off']}>{s.name}</span>
-                    <span className={`${css['about-server']} t2 fs13`}>{verdict.ok ? '' : verdict.reason}</span>
-                    <a className="right fs13" href={paths.server(s.id)} aria-label={`Open ${s.name}`}>
+                    <span className={`${css['about-server']} t2 fs13`}>
+                      {verdict.ok ? '' : verdict.reason}
+                    </span>
+                    <a
+                      className="right fs13"
+                      href={paths.server(s.id)}
+                      aria-label={`Open ${s.name}`}
+                    >
                       Open
                     </a>
                   </div>
@@ -199,7 +274,9 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
               })}
             </>
           )}
-          {chosen.length + eligible.length + others.length === 0 && <p className={css['none']}>No server matches this search.</p>}
+          {chosen.length + eligible.length + others.length === 0 && (
+            <p className={css['none']}>No server matches this search.</p>
+          )}
         </section>
       </div>
       <SumPanel
@@ -210,7 +287,12 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
           ...warningsOf(draft).map((text) => ({ ok: 'warn' as const, text })),
           ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join` })),
           ...(without.length > 0
-            ? [{ ok: 'warn' as const, text: `${counted(without.length, 'server')} without a patch. You will be asked to confirm their networking.` }]
+            ? [
+                {
+                  ok: 'warn' as const,
+                  text: `${counted(without.length, 'server')} without a patch. You will be asked to confirm their networking.`,
+                },
+              ]
             : []),
         ]}
       />
@@ -218,10 +300,19 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
   )
 }
 
-const unknown = (value: number | null, say: (n: number) => string) => (value === null ? 'Unknown' : say(value))
+const unknown = (value: number | null, say: (n: number) => string) =>
+  value === null ? 'Unknown' : say(value)
 
 /** Sums of the selection, with checks and warnings. */
-function SumPanel({ draft, servers, checks }: { draft: Draft; servers: readonly Server[]; checks: readonly { ok: boolean | 'warn'; text: string }[] }) {
+function SumPanel({
+  draft,
+  servers,
+  checks,
+}: {
+  draft: Draft
+  servers: readonly Server[]
+  checks: readonly { ok: boolean | 'warn'; text: string }[]
+}) {
   const sum = sumOf(draft, servers)
   return (
     <Panel title="This cluster" className={css['sum'] ?? ''}>
@@ -238,10 +329,15 @@ function SumPanel({ draft, servers, checks }: { draft: Draft; servers: readonly 
       />
       <ul className={css['checks']}>
         {checks.map((c) => (
-          <li key={c.text} className={c.ok === true ? 'c-ok' : c.ok === 'warn' ? 'c-warn' : 'c-danger'}>
+          <li
+            key={c.text}
+            className={c.ok === true ? 'c-ok' : c.ok === 'warn' ? 'c-warn' : 'c-danger'}
+          >
             <Icon name={c.ok === true ? 'check' : 'alert'} />
             <span className="t1">
-              <span className="sr">{c.ok === true ? 'Passed: ' : c.ok === 'warn' ? 'Warning: ' : 'Failed: '}</span>
+              <span className="sr">
+                {c.ok === true ? 'Passed: ' : c.ok === 'warn' ? 'Warning: ' : 'Failed: '}
+              </span>
               {c.text}
             </span>
           </li>

@@ -1,4 +1,7 @@
-/** The servers of a new cluster: which servers can be chosen, their roles and disks, and the sums of their hardware. */
+/**
+ * The servers of a new cluster: which servers can be chosen, their roles and disks, and the sums of
+ * their hardware.
+ */
 import { unitsOf } from '#contract/capacity.ts'
 import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import {
@@ -20,28 +23,47 @@ type Disk = Server['resources']['disks'][number]
 
 type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
 
-/** Disks on which Talos can be installed, the default first. If Talos is installed already, only the disk that contains Talos. */
+/**
+ * Disks on which Talos can be installed, the default first. If Talos is installed already, only the
+ * disk that contains Talos.
+ */
 export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
-  installed !== null ? resources.disks.filter((d) => devicePath(d.id) === installed.disk) : installable(resources.disks)
+  installed !== null
+    ? resources.disks.filter((d) => devicePath(d.id) === installed.disk)
+    : installable(resources.disks)
 
 /** The disk with an installed Talos, or the default install disk. Never removable. */
 export const firstDisk = (s: Machine): Disk | undefined =>
-  s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
+  s.talos.installed === null
+    ? (defaultInstallDisk(s.resources.disks) ?? undefined)
+    : installDisks(s)[0]
 
-/** Whether a server may join a cluster with this Talos version and, if the server is selected, with the user's choices for it. */
+/**
+ * Whether a server may join a cluster with this Talos version and, if the server is selected, with
+ * the user's choices for it.
+ */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
-  all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
+  all(
+    canJoinCluster(s, talosVersion),
+    chosen
+      ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk))
+      : yes,
+  )
 
 /** "None", "4 × 7.68 TB", or number and total size if the disks differ. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {
   const [first] = disks
   if (first === undefined) return 'None'
-  if (first.size === undefined || disks.some((d) => d.size === undefined)) return `${disks.length} disk${disks.length === 1 ? '' : 's'}`
+  if (first.size === undefined || disks.some((d) => d.size === undefined))
+    return `${disks.length} disk${disks.length === 1 ? '' : 's'}`
   if (disks.every((d) => d.size === first.size)) return `${disks.length} × ${disk(first.size)}`
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** Initial choices of a selected server: empty disks other than the install disk are workload disks. `withRoles` proposes the role. */
+/**
+ * Initial choices of a selected server: empty disks other than the install disk are workload disks.
+ * `withRoles` proposes the role.
+ */
 export function firstChoice(s: Machine): Chosen {
   const installDisk = firstDisk(s)?.id ?? ''
   return {
@@ -49,20 +71,33 @@ export function firstChoice(s: Machine): Chosen {
     roleSet: false,
     link: '',
     installDisk,
-    workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== installDisk)).map((d) => d.id),
+    workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== installDisk)).map(
+      (d) => d.id,
+    ),
   }
 }
 
-type Known = Machine & Pick<Server, 'id' | 'name'> & { hardware: Pick<Server['hardware'], 'cores' | 'memory_bytes'> }
+type Known = Machine &
+  Pick<Server, 'id' | 'name'> & { hardware: Pick<Server['hardware'], 'cores' | 'memory_bytes'> }
 
-/** Three control planes if there are at least three servers, so that etcd survives the loss of one of them; otherwise one control plane. */
+/**
+ * Three control planes if there are at least three servers, so that etcd survives the loss of one
+ * of them; otherwise one control plane.
+ */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
-/** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or whose hardware is unknown come last. */
+/**
+ * Sorts candidates for control planes: smallest first by compute units, memory and name. Servers
+ * that are too small or whose hardware is unknown come last.
+ */
 export function bySize<T extends Known>(servers: readonly T[]): T[] {
   const sizeOf = ({ hardware }: Known): readonly [boolean, number, number] => {
     const bytes = hardware.memory_bytes
-    return [bytes !== null && bytes < leastMemoryBytes.control_plane, unitsOf(hardware) ?? Infinity, bytes ?? Infinity]
+    return [
+      bytes !== null && bytes < leastMemoryBytes.control_plane,
+      unitsOf(hardware) ?? Infinity,
+      bytes ?? Infinity,
+    ]
   }
   return servers
     .map((server) => ({ server, size: sizeOf(server) }))
@@ -75,39 +110,68 @@ export function bySize<T extends Known>(servers: readonly T[]): T[] {
     )
     .map(({ server }) => server)
 }
-/** Compares two values. Unknown values (Infinity) count as equal: Infinity − Infinity would be NaN. */
+/**
+ * Compares two values. Unknown values (Infinity) count as equal: Infinity − Infinity would be NaN.
+ */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
-/** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: all selectable servers. */
+/**
+ * Proposes roles that the user hasn't set: the smallest servers are control planes, the others
+ * workers. `known`: all selectable servers.
+ */
 export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
   const entries = Object.entries(chosen)
   const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
   const set = entries.filter(([, c]) => c.roleSet && c.role === 'control_plane').length
-  const proposed = new Set(open.slice(0, Math.max(0, proposedControlPlanes(entries.length) - set)).map((s) => s.id))
-  return Object.fromEntries(entries.map(([id, c]) => [id, c.roleSet ? c : { ...c, role: proposed.has(id) ? 'control_plane' : 'worker' }]))
+  const proposed = new Set(
+    open.slice(0, Math.max(0, proposedControlPlanes(entries.length) - set)).map((s) => s.id),
+  )
+  return Object.fromEntries(
+    entries.map(([id, c]) => [
+      id,
+      c.roleSet ? c : { ...c, role: proposed.has(id) ? 'control_plane' : 'worker' },
+    ]),
+  )
 }
 
 /** Adds servers to the selection. Earlier choices stay. `known`: all selectable servers. */
-export function taking(servers: readonly Known[], chosen: Draft['servers'] = {}, known: readonly Known[] = servers): Draft['servers'] {
+export function taking(
+  servers: readonly Known[],
+  chosen: Draft['servers'] = {},
+  known: readonly Known[] = servers,
+): Draft['servers'] {
   const taken = { ...chosen }
   for (const s of servers) taken[s.id] ??= firstChoice(s)
   return withRoles(taken, known)
 }
 
 /** Removes a server from the selection. */
-export const leaving = (id: string, chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] =>
+export const leaving = (
+  id: string,
+  chosen: Draft['servers'],
+  known: readonly Known[],
+): Draft['servers'] =>
   withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
 
-/** A first proposal of five servers: the three smallest servers that could be control planes, and the first two of the other servers. */
+/**
+ * A first proposal of five servers: the three smallest servers that could be control planes, and
+ * the first two of the other servers.
+ */
 export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
   const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
   return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
 }
 
-/** A sentence that names the proposed control planes. Null if no control plane is a proposal, or all selected servers are control planes. */
+/**
+ * A sentence that names the proposed control planes. Null if no control plane is a proposal, or all
+ * selected servers are control planes.
+ */
 export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
-  const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
-  if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null
+  const proposed = known
+    .filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane')
+    .map((s) => s.name)
+  if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane'))
+    return null
   const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
   return `${what}: ${proposed.join(', ')} (the smallest of the chosen servers by compute units, then memory). You can change any role.`
 }
@@ -118,20 +182,37 @@ export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisk
     const how = draft.servers[s.id]
     return how === undefined
       ? []
-      : [{ server: s.name, disks: s.resources.disks, devices: [how.installDisk, ...how.workloadDisks].map(devicePath), kept: s.talos.installed?.disk ?? null }]
+      : [
+          {
+            server: s.name,
+            disks: s.resources.disks,
+            devices: [how.installDisk, ...how.workloadDisks].map(devicePath),
+            kept: s.talos.installed?.disk ?? null,
+          },
+        ]
   })
 
-/** Key of a disk that includes the disk's current content, so that a change of content needs a new confirmation. */
-export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
+/**
+ * Key of a disk that includes the disk's current content, so that a change of content needs a new
+ * confirmation.
+ */
+export const keyOf = ({ server, device, by }: DiskToConfirm): string =>
+  JSON.stringify([server, device, by])
 
 /** The confirmed disks among the disks that are selected now. */
-export const confirmedOf = (chosen: readonly ChosenDisks[], ticked: ReadonlySet<string>): ConfirmedDisk[] =>
-  disksToConfirm(chosen).flatMap((one) => (one.by !== null && ticked.has(keyOf(one)) ? [one.by] : []))
+export const confirmedOf = (
+  chosen: readonly ChosenDisks[],
+  ticked: ReadonlySet<string>,
+): ConfirmedDisk[] =>
+  disksToConfirm(chosen).flatMap((one) =>
+    one.by !== null && ticked.has(keyOf(one)) ? [one.by] : [],
+  )
 
 /** Sums of the selected servers; null if a value is unknown for one of them. */
 export function sumOf(draft: Draft, servers: readonly Server[]) {
   const mine = servers.filter((s) => draft.servers[s.id])
-  const add = (values: readonly (number | null)[]) => values.reduce<number | null>((sum, v) => (sum === null || v === null ? null : sum + v), 0)
+  const add = (values: readonly (number | null)[]) =>
+    values.reduce<number | null>((sum, v) => (sum === null || v === null ? null : sum + v), 0)
   const roles = Object.values(draft.servers).map((c) => c.role)
   const units = add(mine.map((s) => unitsOf(s.hardware)))
   return {
@@ -143,7 +224,11 @@ export function sumOf(draft: Draft, servers: readonly Server[]) {
     vcpu: units === null ? null : 2 * units,
     memoryBytes: add(mine.map((s) => s.hardware.memory_bytes)),
     workloadBytes: mine.reduce(
-      (sum, s) => sum + s.resources.disks.filter((d) => draft.servers[s.id]!.workloadDisks.includes(d.id)).reduce((n, d) => n + (d.size ?? 0), 0),
+      (sum, s) =>
+        sum +
+        s.resources.disks
+          .filter((d) => draft.servers[s.id]!.workloadDisks.includes(d.id))
+          .reduce((n, d) => n + (d.size ?? 0), 0),
       0,
     ),
   }
@@ -156,7 +241,9 @@ export function warningsOf(draft: Draft): string[] {
   return [
     ...(one ? [one] : []),
     ...(draft.endpointKind === 'first' && controlPlanes > 1
-      ? ["The API endpoint is the first control plane's own address: if that server fails, the API is unreachable. A virtual IP avoids this."]
+      ? [
+          "The API endpoint is the first control plane's own address: if that server fails, the API is unreachable. A virtual IP avoids this.",
+        ]
       : []),
   ]
 }

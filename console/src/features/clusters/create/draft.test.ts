@@ -19,7 +19,16 @@ import {
   withRoles,
   workloadText,
 } from './choice.ts'
-import { blank, bodyOf, canReview, clusterProblems, createCommand, type Draft, KeptDraft, problemsOf } from './draft.ts'
+import {
+  blank,
+  bodyOf,
+  canReview,
+  clusterProblems,
+  createCommand,
+  type Draft,
+  KeptDraft,
+  problemsOf,
+} from './draft.ts'
 
 const gib = 1024 ** 3
 const server = (id: string, cores = 32) => ({
@@ -59,16 +68,26 @@ test('a typed Kubernetes version must belong to a minor that the chosen Talos ve
       kubernetes_minors: ['1.31', '1.36'] as [string, string],
     },
   ]
-  const problem = (kubernetes: string) => clusterProblems({ ...filled, talos: 'v1.13.9', kubernetes }, [], versions).kubernetes
+  const problem = (kubernetes: string) =>
+    clusterProblems({ ...filled, talos: 'v1.13.9', kubernetes }, [], versions).kubernetes
   expect(['', '1.36.3', '1.35.99'].map(problem)).toEqual([undefined, undefined, undefined])
   expect(problem('1.37.0')).toBe('Talos v1.13.9 runs Kubernetes 1.31 to 1.36, not 1.37.0')
   expect(problem('1.36')).toBe('Enter a version such as 1.36.3')
 })
 
 test('five selected servers become three control planes and two workers, installed on the smallest disk that is large enough', () => {
-  expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
+  expect(Object.values(filled.servers).map((c) => c.role)).toEqual([
+    'control_plane',
+    'control_plane',
+    'control_plane',
+    'worker',
+    'worker',
+  ])
   expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
-  expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+  expect(filled.servers[ids[0]!]).toMatchObject({
+    installDisk: 'nvme0n1',
+    workloadDisks: ['nvme1n1', 'sda'],
+  })
 })
 
 test('a disk with content or a removable disk is never preselected, and must be confirmed before it is wiped', () => {
@@ -80,9 +99,15 @@ test('a disk with content or a removable disk is never preselected, and must be 
   ]
   const full = { ...s, resources: { ...s.resources, disks } }
   const draft = { ...blank, servers: taking([full]) }
-  expect(draft.servers['x']).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+  expect(draft.servers['x']).toMatchObject({
+    installDisk: 'nvme0n1',
+    workloadDisks: ['nvme1n1', 'sda'],
+  })
   expect(disksToConfirm(chosenDisks(draft, [full]))).toEqual([])
-  const chosen = { ...draft, servers: { x: { ...draft.servers['x']!, workloadDisks: ['sdb', 'sdc'] } } }
+  const chosen = {
+    ...draft,
+    servers: { x: { ...draft.servers['x']!, workloadDisks: ['sdb', 'sdc'] } },
+  }
   const asked = disksToConfirm(chosenDisks(chosen, [full]))
   expect(asked.map((d) => d.by)).toEqual([
     { serial: 'S1', content: 'ext4 "data"' },
@@ -92,13 +117,25 @@ test('a disk with content or a removable disk is never preselected, and must be 
   const one = confirmedOf(chosenDisks(chosen, [full]), new Set([keyOf(asked[0]!)]))
   expect(bodyOf(chosen, one).confirmed_disks).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
   // If the content has changed since, the disk must be confirmed again.
-  const changed = { ...full, resources: { ...full.resources, disks: disks.map((d) => (d.id === 'sdb' ? { ...d, content: 'xfs' } : d)) } }
+  const changed = {
+    ...full,
+    resources: {
+      ...full.resources,
+      disks: disks.map((d) => (d.id === 'sdb' ? { ...d, content: 'xfs' } : d)),
+    },
+  }
   expect(confirmedOf(chosenDisks(chosen, [changed]), new Set([keyOf(asked[0]!)]))).toEqual([])
 })
 
 test('a server whose only disk is a USB stick has no preselected install disk', () => {
   const s = server('x')
-  const only = { ...s, resources: { ...s.resources, disks: [{ id: 'sda', size: 30 * gib, transport: 'usb', content: 'empty' }] } }
+  const only = {
+    ...s,
+    resources: {
+      ...s.resources,
+      disks: [{ id: 'sda', size: 30 * gib, transport: 'usb', content: 'empty' }],
+    },
+  }
   expect(taking([only])['x']).toMatchObject({ installDisk: '', workloadDisks: [] })
 })
 
@@ -114,13 +151,18 @@ test('the smallest servers are proposed as control planes, and a role set by the
   expect(proposalText(all, fleet)).toBe(
     'Proposed as control planes: server-b, server-c, server-d (the smallest of the chosen servers by compute units, then memory). You can change any role.',
   )
-  // Selecting the servers one by one gives the same roles as selecting all at once. Of two servers, one is a control plane.
+  // Selecting the servers one by one gives the same roles as selecting all at once. Of two servers,
+  // one is a control plane.
   let one: Draft['servers'] = {}
   for (const s of fleet) one = taking([s], one, fleet)
   expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
   expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
-  // The user makes the largest server a control plane: the two smallest servers are proposed too. If one of them is deselected, the next smallest follows.
-  const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
+  // The user makes the largest server a control plane: the two smallest servers are proposed too.
+  // If one of them is deselected, the next smallest follows.
+  const byHand = withRoles(
+    { ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } },
+    fleet,
+  )
   expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
   expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])
   expect(firstFive([...fleet, server('f', 8)]).map((s) => s.id)).toEqual(['d', 'f', 'b', 'a', 'c'])
@@ -129,19 +171,44 @@ test('the smallest servers are proposed as control planes, and a role set by the
 test('a server with too little memory for a control plane, or with unknown hardware, is proposed last', () => {
   const tiny = { ...server('tiny', 1), hardware: { cores: 1, memory_bytes: gib } }
   const silent = { ...server('silent'), hardware: { cores: null, memory_bytes: null } }
-  expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual(['b', 'a', 'silent', 'tiny'])
+  expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual([
+    'b',
+    'a',
+    'silent',
+    'tiny',
+  ])
 })
 
 test('if Talos is installed on a disk already, only that disk can be the install disk', () => {
-  const kept = { ...server('x'), talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } } }
+  const kept = {
+    ...server('x'),
+    talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } },
+  }
   expect(installDisks(kept).map((d) => d.id)).toEqual(['nvme1n1'])
-  expect(taking([kept])['x']).toMatchObject({ installDisk: 'nvme1n1', workloadDisks: ['nvme0n1', 'sda'] })
-  const whole = { ...kept, status: 'maintenance', eligibility: [], talos: { ...kept.talos, version: 'v1.13.9' } } as unknown as Server
-  const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
+  expect(taking([kept])['x']).toMatchObject({
+    installDisk: 'nvme1n1',
+    workloadDisks: ['nvme0n1', 'sda'],
+  })
+  const whole = {
+    ...kept,
+    status: 'maintenance',
+    eligibility: [],
+    talos: { ...kept.talos, version: 'v1.13.9' },
+  } as unknown as Server
+  const chosen = {
+    role: 'worker',
+    roleSet: true,
+    link: '',
+    installDisk: 'nvme1n1',
+    workloadDisks: [],
+  } as const
   expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
   expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
-  // The install disk was chosen before Steelyard knew that Talos is installed on another disk: refused.
-  expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
+  // The install disk was chosen before Steelyard knew that Talos is installed on another disk:
+  // refused.
+  expect(
+    canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] }),
+  ).toMatchObject({
     reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
   })
   expect(canTake(whole, 'v1.12.11').ok).toBe(false)
@@ -149,14 +216,29 @@ test('if Talos is installed on a disk already, only that disk can be the install
 
 test('the request body matches the schema of the contract', () => {
   const body = bodyOf({ ...filled, endpointKind: 'virtual', endpoint: '10.0.0.10', vlan: '214' })
-  expect(z.parse(NewCluster, body)).toMatchObject({ endpoint: '10.0.0.10', virtual_ip: true, vlan_id: 214 })
+  expect(z.parse(NewCluster, body)).toMatchObject({
+    endpoint: '10.0.0.10',
+    virtual_ip: true,
+    vlan_id: 214,
+  })
   expect(bodyOf(filled)).not.toHaveProperty('endpoint')
 })
 
 test('each invalid field of the first step shows the message of the rule it breaks', () => {
   expect(clusterProblems(filled, [])).toEqual({})
   expect(
-    clusterProblems({ ...filled, name: 'Edge', datacenterId: '', vlan: '5000', podCidr: '10.244.0.1/16', endpointKind: 'host', endpoint: 'a b' }, []),
+    clusterProblems(
+      {
+        ...filled,
+        name: 'Edge',
+        datacenterId: '',
+        vlan: '5000',
+        podCidr: '10.244.0.1/16',
+        endpointKind: 'host',
+        endpoint: 'a b',
+      },
+      [],
+    ),
   ).toEqual({
     name: 'Cluster name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
     datacenterId: 'Choose a datacenter',
@@ -164,12 +246,19 @@ test('each invalid field of the first step shows the message of the rule it brea
     podCidr: 'Pod CIDR must be a network such as 10.244.0.0/16, with host bits zero',
     endpoint: 'Enter an IP address or a DNS name',
   })
-  expect(clusterProblems(filled, ['poz-edge-04']).name).toBe('Cluster name already exists. Please choose a different name.')
-  expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain('overlaps the pod CIDR')
+  expect(clusterProblems(filled, ['poz-edge-04']).name).toBe(
+    'Cluster name already exists. Please choose a different name.',
+  )
+  expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain(
+    'overlaps the pod CIDR',
+  )
 })
 
 test('an even number of control planes is refused, and a single one causes a warning', () => {
-  const only = (n: number): Draft => ({ ...filled, servers: Object.fromEntries(Object.entries(filled.servers).slice(0, n)) })
+  const only = (n: number): Draft => ({
+    ...filled,
+    servers: Object.fromEntries(Object.entries(filled.servers).slice(0, n)),
+  })
   expect(canReview(only(0))).toMatchObject({ ok: false })
   expect(canReview(only(2))).toMatchObject({ ok: false })
   expect(canReview(only(1))).toEqual({ ok: true })
@@ -179,12 +268,32 @@ test('an even number of control planes is refused, and a single one causes a war
 
 test('the total capacity is unknown if the hardware of one server is unknown', () => {
   const known = ids.map((id) => server(id))
-  expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
-  expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, hardware: { cores: null, memory_bytes: null } } : s)) as never).units).toBeNull()
+  expect(sumOf(filled, known as never)).toMatchObject({
+    servers: 5,
+    controlPlanes: 3,
+    workers: 2,
+    units: 160,
+    vcpu: 320,
+    memoryBytes: 1280 * gib,
+  })
+  expect(
+    sumOf(
+      filled,
+      known.map((s, i) =>
+        i === 0 ? { ...s, hardware: { cores: null, memory_bytes: null } } : s,
+      ) as never,
+    ).units,
+  ).toBeNull()
 })
 
 test('an error of the API is shown at the field that it names', () => {
-  expect(problemsOf({ 'servers.0.install_disk': 'The disk is too small', pod_cidr: 'It overlaps', colour: 'x' })).toEqual({
+  expect(
+    problemsOf({
+      'servers.0.install_disk': 'The disk is too small',
+      pod_cidr: 'It overlaps',
+      colour: 'x',
+    }),
+  ).toEqual({
     servers: 'The disk is too small',
     podCidr: 'It overlaps',
   })
@@ -210,7 +319,10 @@ test('the CLI command names servers by role and disks by server, and omits defau
   const draft = {
     ...blank,
     name: 'web',
-    servers: { a: { ...how, role: 'control_plane' as const }, c: { ...how, role: 'worker' as const, link: 'eth1', workloadDisks: ['sdb', 'sdc'] } },
+    servers: {
+      a: { ...how, role: 'control_plane' as const },
+      c: { ...how, role: 'worker' as const, link: 'eth1', workloadDisks: ['sdb', 'sdc'] },
+    },
   }
   expect(createCommand(draft, named, 'PL-POZ-1')).toBe(
     'steelyard cluster create web --datacenter PL-POZ-1 --control-plane server-a --worker server-c --interface server-c=eth1' +

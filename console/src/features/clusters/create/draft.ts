@@ -1,7 +1,13 @@
 /** The draft of a new cluster: its values, their validation, the request body and the command. */
 import * as z from 'zod/mini'
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
-import { canHaveControlPlanes, defaultPodCidr, defaultServiceCidr, NewCluster, type NewClusterInput } from '#contract/clusters/clusters.ts'
+import {
+  canHaveControlPlanes,
+  defaultPodCidr,
+  defaultServiceCidr,
+  NewCluster,
+  type NewClusterInput,
+} from '#contract/clusters/clusters.ts'
 import { type ConfirmedDisk, devicePath } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
@@ -52,14 +58,19 @@ export const blank: Draft = {
   servers: {},
 }
 
-/** The body of clusterCreate and clusterPreview. `confirmed`: disks with content that may be wiped. */
+/**
+ * The body of clusterCreate and clusterPreview. `confirmed`: disks with content that may be wiped.
+ */
 export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterInput {
   return {
     name: draft.name,
     datacenter_id: draft.datacenterId,
     ...(draft.talos !== '' && { talos_version: draft.talos }),
     ...(draft.kubernetes !== '' && { kubernetes_version: draft.kubernetes }),
-    ...(draft.endpointKind !== 'first' && { endpoint: draft.endpoint, virtual_ip: draft.endpointKind === 'virtual' }),
+    ...(draft.endpointKind !== 'first' && {
+      endpoint: draft.endpoint,
+      virtual_ip: draft.endpointKind === 'virtual',
+    }),
     ...(draft.vlan !== '' && { vlan_id: Number(draft.vlan) }),
     pod_cidr: draft.podCidr,
     service_cidr: draft.serviceCidr,
@@ -101,10 +112,20 @@ export function problemsOf(fields: Readonly<Record<string, string>>): Problems {
   return problems
 }
 
-const placeholder = { node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' } as const
+const placeholder = {
+  node_id: '00000000-0000-4000-8000-000000000000',
+  role: 'control_plane',
+} as const
 
-/** Validates the first step with the contract's schema. `taken`: names of existing clusters. `versions`: offered versions. */
-export function clusterProblems(draft: Draft, taken: readonly string[], versions: readonly OfferedTalos[] = []): Problems {
+/**
+ * Validates the first step with the contract's schema. `taken`: names of existing clusters.
+ * `versions`: offered versions.
+ */
+export function clusterProblems(
+  draft: Draft,
+  taken: readonly string[],
+  versions: readonly OfferedTalos[] = [],
+): Problems {
   const problems: Problems = {}
   const read = z.safeParse(NewCluster, { ...bodyOf(draft), servers: [placeholder] })
   if (!read.success) {
@@ -116,12 +137,15 @@ export function clusterProblems(draft: Draft, taken: readonly string[], versions
   if (draft.datacenterId === '') problems.datacenterId = 'Choose a datacenter'
   else delete problems.datacenterId
   const talos = versions.find((v) => v.talos_version === draft.talos) ?? versions[0]
-  const runs = talos === undefined || draft.kubernetes === '' ? yes : canRunKubernetes(talos, draft.kubernetes)
+  const runs =
+    talos === undefined || draft.kubernetes === '' ? yes : canRunKubernetes(talos, draft.kubernetes)
   if (!runs.ok) problems.kubernetes = runs.reason
   if (taken.includes(draft.name)) problems.name ??= nameSentences('Cluster').taken
-  if (draft.vlan !== '' && !/^\d+$/.test(draft.vlan)) problems.vlan = 'VLAN ID must be between 1 and 4094'
+  if (draft.vlan !== '' && !/^\d+$/.test(draft.vlan))
+    problems.vlan = 'VLAN ID must be between 1 and 4094'
   const [pods, services] = [parseCidr(draft.podCidr), parseCidr(draft.serviceCidr)]
-  if (pods && services && overlap(pods, services)) problems.serviceCidr ??= `Service CIDR overlaps the pod CIDR ${draft.podCidr}`
+  if (pods && services && overlap(pods, services))
+    problems.serviceCidr ??= `Service CIDR overlaps the pod CIDR ${draft.podCidr}`
   return problems
 }
 
@@ -131,10 +155,15 @@ export function canReview(draft: Draft): Verdict {
   if (taken.length === 0) return no('Choose at least one server')
   const verdict = canHaveControlPlanes(taken.filter((c) => c.role === 'control_plane').length)
   if (!verdict.ok) return verdict
-  return taken.some((c) => c.installDisk === '') ? no('Choose an install disk for every server') : yes
+  return taken.some((c) => c.installDisk === '')
+    ? no('Choose an install disk for every server')
+    : yes
 }
 
-/** The CLI command that creates the cluster. `servers`: all servers of the datacenter. `datacenter`: its code. Options with default values are omitted. */
+/**
+ * The CLI command that creates the cluster. `servers`: all servers of the datacenter. `datacenter`:
+ * its code. Options with default values are omitted.
+ */
 export function createCommand(
   draft: Draft,
   servers: readonly { id: string; name: string }[],
@@ -151,7 +180,9 @@ export function createCommand(
     'control-plane': named('control_plane'),
     worker: named('worker'),
     interface: chosen.flatMap((s) => (s.link === '' ? [] : [`${s.name}=${s.link}`])),
-    'install-disk': chosen.flatMap((s) => (s.installDisk === '' ? [] : [`${s.name}=/dev/${s.installDisk}`])),
+    'install-disk': chosen.flatMap((s) =>
+      s.installDisk === '' ? [] : [`${s.name}=/dev/${s.installDisk}`],
+    ),
     'workload-disk': chosen.flatMap((s) => s.workloadDisks.map((disk) => `${s.name}=/dev/${disk}`)),
     'confirm-disk': confirmed.map((d) => `${d.wwid ?? d.serial}=${d.content}`),
     'talos-version': draft.talos,

@@ -9,9 +9,14 @@ type Preview = Answer<typeof clusterPreview>
 /** Removes duplicates: a sentence may apply to several servers. */
 const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
 
-/** The errors and warnings of a preview, without the check of confirmed disks, which the page does itself. */
+/**
+ * The errors and warnings of a preview, without the check of confirmed disks, which the page does
+ * itself.
+ */
 export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>) => ({
-  errors: unique(checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message)),
+  errors: unique(
+    checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message),
+  ),
   warnings: unique([
     ...checks.filter((c) => c.ok && c.check === 'warning').map((c) => c.message),
     ...servers.flatMap((s) => s.warnings.map((w) => `${s.name}: ${w}`)),
@@ -19,8 +24,19 @@ export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'server
 })
 
 /** Whether the previewed cluster may be created, with the reason for the disabled button. */
-export function previewVerdict({ data, error }: { data: Pick<Preview, 'checks' | 'servers'> | undefined; error: unknown }): Verdict {
-  if (data === undefined) return no(error ? `The cluster could not be checked: ${reasonOf(error)}` : 'The cluster is being checked')
+export function previewVerdict({
+  data,
+  error,
+}: {
+  data: Pick<Preview, 'checks' | 'servers'> | undefined
+  error: unknown
+}): Verdict {
+  if (data === undefined)
+    return no(
+      error
+        ? `The cluster could not be checked: ${reasonOf(error)}`
+        : 'The cluster is being checked',
+    )
   const { errors } = findingsOf(data)
   if (errors.length === 0) return yes
   return no(errors.length === 1 ? errors[0]! : `${errors[0]!} (and ${errors.length - 1} more)`)

@@ -19,7 +19,11 @@ const server = (id: string, disks: readonly string[], links: readonly string[]) 
       interfaces: links.map((l) => ({ id: l, link_state: true })),
     },
   }) as unknown as Server
-const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), server('b', ['sda', 'sdb'], ['eth0']), server('c', ['nvme0n1'], ['eth0'])]
+const fleet = [
+  server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']),
+  server('b', ['sda', 'sdb'], ['eth0']),
+  server('c', ['nvme0n1'], ['eth0']),
+]
 
 const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
 
@@ -38,12 +42,15 @@ test('a choice is set for every selected server that supports it, and the label 
       picked = items.find((i) => typeof i === 'object' && 'label' in i && i.label === label)
       if (typeof picked === 'object' && 'items' in picked) items = [...picked.items]
     }
-    if (typeof picked !== 'object' || !('label' in picked) || 'items' in picked) throw new Error(`No ${path.join(' › ')}`)
+    if (typeof picked !== 'object' || !('label' in picked) || 'items' in picked)
+      throw new Error(`No ${path.join(' › ')}`)
     void picked.run?.()
     return picked.hint
   }
   expect(pick('Role', 'Worker')).toBeUndefined()
-  expect(Object.values(chosen).map((c) => [c.role, c.roleSet])).toEqual(Array.from({ length: 3 }, () => ['worker', true]))
+  expect(Object.values(chosen).map((c) => [c.role, c.roleSet])).toEqual(
+    Array.from({ length: 3 }, () => ['worker', true]),
+  )
   pick('Role', 'As proposed: the smallest servers are control planes')
   expect(Object.values(chosen).every((c) => c.role === 'control_plane' && !c.roleSet)).toBe(true)
   expect(pick('Workload interface', 'eth1')).toBe('1 of 3')
@@ -62,7 +69,11 @@ test('a choice is set for every selected server that supports it, and the label 
   const sent = () => bodyOf({ ...blank, servers: chosen }).servers.map((s) => s.patch)
   expect(sent()).toEqual([edge, edge, edge])
   // A draft stored in the browser keeps the patch.
-  expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify({ ...blank, servers: chosen }))).data?.servers['a']?.patch).toEqual(edge)
+  expect(
+    z.safeParse(KeptDraft, JSON.parse(JSON.stringify({ ...blank, servers: chosen }))).data?.servers[
+      'a'
+    ]?.patch,
+  ).toEqual(edge)
   pick('Patch', 'No new patch')
   expect(sent()).toEqual([undefined, undefined, undefined])
 })
@@ -83,6 +94,11 @@ test('the dialog names the servers whose drafted patches would be replaced', () 
     (to) => to,
     () => undefined,
   )
-  const patch = items.find((i) => typeof i === 'object' && 'items' in i && i.label === 'Patch') as { items: readonly object[] }
-  expect(patch.items[1]).toMatchObject({ label: 'No new patch', note: 'Discards the drafted patches: edge-net of 1 server' })
+  const patch = items.find((i) => typeof i === 'object' && 'items' in i && i.label === 'Patch') as {
+    items: readonly object[]
+  }
+  expect(patch.items[1]).toMatchObject({
+    label: 'No new patch',
+    note: 'Discards the drafted patches: edge-net of 1 server',
+  })
 })

@@ -21,14 +21,28 @@ const server = (id: string, datacenter: number, ineligible: string | null = null
     ineligible,
     talos: { installed: null },
     hardware: { cores: 8, memory_bytes: 2 ** 36, disk_bytes: null },
-    resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }] },
+    resources: {
+      node_addresses: [],
+      processors: [],
+      memory: [],
+      interfaces: [],
+      disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }],
+    },
   }) as unknown as Server
-const fleet = [server('a', 0), server('b', 1), server('c', 1, 'The server has no disk'), server('d', 1)]
+const fleet = [
+  server('a', 0),
+  server('b', 1),
+  server('c', 1, 'The server has no disk'),
+  server('d', 1),
+]
 
 const api = vi.hoisted(() => ({ whole: Promise.withResolvers<void>() }))
 vi.mock('../../../api/client.ts', () => ({
   CallError: class extends Error {},
-  call: async (_operation: unknown, { query }: { query: { fields?: string; datacenter?: string } }) => {
+  call: async (
+    _operation: unknown,
+    { query }: { query: { fields?: string; datacenter?: string } },
+  ) => {
     if (query.fields === 'list') return { items: fleet }
     await api.whole.promise
     return { items: fleet.filter((s) => s.datacenter?.code === query.datacenter) }
@@ -57,7 +71,9 @@ const show = (preselected: string | undefined) =>
     },
     {
       initialProps: { given: preselected },
-      wrapper: ({ children }) => <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>,
+      wrapper: ({ children }) => (
+        <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
+      ),
     },
   )
 const settle = () => act(async () => void (await new Promise((resolve) => setTimeout(resolve))))

@@ -8,15 +8,24 @@ import { taking } from './choice.ts'
 import type { Draft } from './draft.ts'
 
 /**
- * The servers of the chosen datacenter. `preselected`: ids of servers to choose, with their datacenter, separated by commas. Those servers are chosen even
- * if `preselected` becomes undefined before they are known: the page removes the ids from its URL when the user goes to the next step.
+ * The servers of the chosen datacenter. `preselected`: ids of servers to choose, with their
+ * datacenter, separated by commas. Those servers are chosen even if `preselected` becomes undefined
+ * before they are known: the page removes the ids from its URL when the user goes to the next step.
  */
-export function useServersOf(draft: Draft, preselected: string | undefined, datacenters: readonly { id: string; code: string }[], change: Form<Draft>['set']) {
+export function useServersOf(
+  draft: Draft,
+  preselected: string | undefined,
+  datacenters: readonly { id: string; code: string }[],
+  change: Form<Draft>['set'],
+) {
   const [wanted, setWanted] = useState(preselected)
   if (preselected !== undefined && preselected !== wanted) setWanted(preselected)
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   // Lists contain no disks, so this list only tells the datacenter.
-  const { data: rows } = useQuery({ ...query(serverRows, { query: { page: 1, per_page: 1000, fields: 'list' } }), enabled: wanted !== undefined })
+  const { data: rows } = useQuery({
+    ...query(serverRows, { query: { page: 1, per_page: 1000, fields: 'list' } }),
+    enabled: wanted !== undefined,
+  })
   const servers = useQuery({
     ...query(serverList, { query: { datacenter: datacenter?.code ?? '' } }),
     enabled: datacenter !== undefined,
@@ -38,4 +47,5 @@ export function useServersOf(draft: Draft, preselected: string | undefined, data
   return servers
 }
 
-const withoutRemoved = (page: Page<Server>): Server[] => page.items.filter((s) => s.status !== 'deleted')
+const withoutRemoved = (page: Page<Server>): Server[] =>
+  page.items.filter((s) => s.status !== 'deleted')

@@ -1,6 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { certificateKinds, clusterCertificates, type ClusterCertificate } from '#contract/clusters/certificates.ts'
+import {
+  certificateKinds,
+  clusterCertificates,
+  type ClusterCertificate,
+} from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { count } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
@@ -28,10 +32,28 @@ const certificateColumns = columns<ClusterCertificate>([
     head: 'Of',
     width: 170,
     card: 'fact',
-    cell: (c) => (c.node_id === null ? <span className="t3">The cluster</span> : <a href={paths.server(c.node_id)}>{c.name}</a>),
+    cell: (c) =>
+      c.node_id === null ? (
+        <span className="t3">The cluster</span>
+      ) : (
+        <a href={paths.server(c.node_id)}>{c.name}</a>
+      ),
   },
-  { id: 'renewed', head: 'Renewed by', width: 176, from: 'md', cell: (c) => renewers[c.renewed_by] },
-  { id: 'ends', head: 'Ends', width: 120, from: 'sm', cell: (c) => (c.ends_at === null ? <span className="t3">Unknown</span> : <Time at={c.ends_at} />) },
+  {
+    id: 'renewed',
+    head: 'Renewed by',
+    width: 176,
+    from: 'md',
+    cell: (c) => renewers[c.renewed_by],
+  },
+  {
+    id: 'ends',
+    head: 'Ends',
+    width: 120,
+    from: 'sm',
+    cell: (c) =>
+      c.ends_at === null ? <span className="t3">Unknown</span> : <Time at={c.ends_at} />,
+  },
   {
     id: 'state',
     head: 'State',
@@ -39,7 +61,9 @@ const certificateColumns = columns<ClusterCertificate>([
     cell: (c) => (
       <StatusReason
         tone={c.ends_at === null ? 'off' : c.ending ? 'warn' : 'ok'}
-        word={c.ends_at === null ? 'Unknown' : c.ending ? 'Expires soon' : `Expires ${until(c.ends_at)}`}
+        word={
+          c.ends_at === null ? 'Unknown' : c.ending ? 'Expires soon' : `Expires ${until(c.ends_at)}`
+        }
         why={c.reason}
         tall
       />
@@ -49,11 +73,24 @@ const certificateColumns = columns<ClusterCertificate>([
 
 const shownFirst = 12
 
-/** The certificates of a cluster, read from its servers when the page opens. Those that need an action come first, then those that expire first. */
+/**
+ * The certificates of a cluster, read from its servers when the page opens. Those that need an
+ * action come first, then those that expire first.
+ */
 export function CertificatesTable({ cluster }: { cluster: Cluster }) {
-  const { data, error, refetch } = useQuery({ ...query(clusterCertificates, { params: { id: cluster.id } }), staleTime: 300_000 })
+  const { data, error, refetch } = useQuery({
+    ...query(clusterCertificates, { params: { id: cluster.id } }),
+    staleTime: 300_000,
+  })
   const [all, setAll] = useState(false)
-  const rows = useMemo(() => data?.items.toSorted((a, b) => Number(b.ending) - Number(a.ending) || (a.ends_at ?? '').localeCompare(b.ends_at ?? '')), [data])
+  const rows = useMemo(
+    () =>
+      data?.items.toSorted(
+        (a, b) =>
+          Number(b.ending) - Number(a.ending) || (a.ends_at ?? '').localeCompare(b.ends_at ?? ''),
+      ),
+    [data],
+  )
   const shown = all ? rows : rows?.slice(0, shownFirst)
   return (
     <section className="stack stack2">

@@ -81,7 +81,9 @@ test('each line of the health shows its state, the reason and actions; a line th
   expect(lines.map((line) => line.textContent)).toHaveLength(3)
   expect(within(lines[0]!).getByText('Problem')).toBeTruthy()
   expect(within(lines[0]!).getByText('Remove cp-2 by force')).toBeTruthy()
-  expect(within(lines[0]!).getByRole('link', { name: 'Open cp-2' }).getAttribute('href')).toBe('/infra/servers/n2')
+  expect(within(lines[0]!).getByRole('link', { name: 'Open cp-2' }).getAttribute('href')).toBe(
+    '/infra/servers/n2',
+  )
   expect(within(lines[1]!).getByText('Defragment etcd')).toBeTruthy()
   expect(within(lines[2]!).queryAllByRole('button')).toEqual([])
   // Unknown values are never shown as 0.
@@ -95,12 +97,30 @@ test('the links of a cluster without a leader lead to the control planes that do
   const named = (n: number) => ({ node_id: `n${n}`, name: `cp-${n}` })
   const lost: ClusterHealth = {
     ...health,
-    etcd: { ...health.etcd, members: [1, 2, 3].map((n) => ({ ...member, ...named(n), id: `${n}`, leader: null, healthy: n === 1 ? false : null })) },
+    etcd: {
+      ...health.etcd,
+      members: [1, 2, 3].map((n) => ({
+        ...member,
+        ...named(n),
+        id: `${n}`,
+        leader: null,
+        healthy: n === 1 ? false : null,
+      })),
+    },
     kubernetes_api: [1, 2, 3].map((n) => ({ ...named(n), ready: false, reason: 'no leader' })),
-    nodes: [{ ...named(1), role: 'control_plane', ready: null, reason: 'no answer' } as ClusterHealth['nodes'][number]],
+    nodes: [
+      {
+        ...named(1),
+        role: 'control_plane',
+        ready: null,
+        reason: 'no answer',
+      } as ClusterHealth['nodes'][number],
+    ],
   }
   const labels = (topic: ClusterHealth['lines'][number]['topic']) =>
-    healthActions(cluster, lost, { topic, state: 'problem', message: '', remedies: [] }).map(({ label }) => label)
+    healthActions(cluster, lost, { topic, state: 'problem', message: '', remedies: [] }).map(
+      ({ label }) => label,
+    )
   expect(labels('etcd')).toEqual(['Open cp-2', 'Open cp-3'])
   expect(labels('kubernetes_api')).toEqual(['Open cp-2', 'Open cp-3'])
   expect(labels('nodes')).toEqual([])

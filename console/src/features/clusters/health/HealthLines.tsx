@@ -20,7 +20,10 @@ const said: Readonly<Record<HealthState, { tone: Tone; word: string }>> = {
   unknown: { tone: 'off', word: 'Unknown' },
 }
 
-/** The health of a cluster, read every 15 s: a line per topic with its state, the reason and actions. */
+/**
+ * The health of a cluster, read every 15 s: a line per topic with its state, the reason and
+ * actions.
+ */
 export default function HealthLines({ cluster, more }: { cluster: Cluster; more?: ReactNode }) {
   const answer = useQuery(healthOf(cluster.id))
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = answer
@@ -44,7 +47,14 @@ export default function HealthLines({ cluster, more }: { cluster: Cluster; more?
       actions={
         <>
           {more}
-          <Button size="small" kind="ghost" icon="refresh" busy={asking} busyText="Asking" onClick={() => void askAgain()}>
+          <Button
+            size="small"
+            kind="ghost"
+            icon="refresh"
+            busy={asking}
+            busyText="Asking"
+            onClick={() => void askAgain()}
+          >
             Ask again
           </Button>
         </>
@@ -57,7 +67,13 @@ export default function HealthLines({ cluster, more }: { cluster: Cluster; more?
       ) : (
         <ul className={css['lines']} aria-label={`Health of ${cluster.name}`}>
           {data.lines.map((line) => (
-            <Line key={line.topic} line={line} isWorst={line === worst} cluster={cluster} health={data} />
+            <Line
+              key={line.topic}
+              line={line}
+              isWorst={line === worst}
+              cluster={cluster}
+              health={data}
+            />
           ))}
         </ul>
       )}
@@ -87,7 +103,12 @@ function Line({ line, isWorst, cluster, health }: LineProps) {
       {actions.length > 0 && (
         <span className={css['actions']}>
           {actions.map((action, i) => (
-            <ActionButton key={action.label} {...action} size="small" {...(isWorst && i === 0 && { kind: 'primary' as const })} />
+            <ActionButton
+              key={action.label}
+              {...action}
+              size="small"
+              {...(isWorst && i === 0 && { kind: 'primary' as const })}
+            />
           ))}
         </span>
       )}

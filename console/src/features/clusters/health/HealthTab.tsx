@@ -40,11 +40,31 @@ const roleOf = (unreported: string | null, m: EtcdMemberHealth): ReactNode => {
 
 const memberColumns = (unreported: string | null) =>
   columns<EtcdMemberHealth>([
-    { id: 'name', head: 'Member', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
+    {
+      id: 'name',
+      head: 'Member',
+      card: 'name',
+      width: (from) => (from.md ? 200 : 156),
+      cell: ofServer,
+    },
     { id: 'standing', head: 'Role', width: 96, card: 'fact', cell: (m) => roleOf(unreported, m) },
     { id: 'version', head: 'Version', width: 90, from: 'lg', cell: (m) => m.version ?? unknown },
-    { id: 'size', head: 'Database', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.size_bytes) },
-    { id: 'used', head: 'In use', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.in_use_bytes) },
+    {
+      id: 'size',
+      head: 'Database',
+      numeric: true,
+      width: 100,
+      from: 'md',
+      cell: (m) => bytes(m.size_bytes),
+    },
+    {
+      id: 'used',
+      head: 'In use',
+      numeric: true,
+      width: 100,
+      from: 'md',
+      cell: (m) => bytes(m.in_use_bytes),
+    },
     {
       id: 'alarms',
       head: 'Alarms',
@@ -76,10 +96,29 @@ const memberColumns = (unreported: string | null) =>
 
 const nodeColumns = (clusterId: string) =>
   columns<NodeHealth>([
-    { id: 'name', head: 'Node', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
-    { id: 'role', head: 'Role', width: 112, from: 'sm', cell: (n) => (n.role === null ? '–' : n.role === 'control_plane' ? 'Control plane' : 'Worker') },
+    {
+      id: 'name',
+      head: 'Node',
+      card: 'name',
+      width: (from) => (from.md ? 200 : 156),
+      cell: ofServer,
+    },
+    {
+      id: 'role',
+      head: 'Role',
+      width: 112,
+      from: 'sm',
+      cell: (n) =>
+        n.role === null ? '–' : n.role === 'control_plane' ? 'Control plane' : 'Worker',
+    },
     { id: 'pods', head: 'Pods', numeric: true, width: 84, from: 'md', cell: podsOf(clusterId) },
-    { id: 'kubelet', head: 'Kubelet', width: 90, from: 'md', cell: (n) => n.kubelet_version ?? unknown },
+    {
+      id: 'kubelet',
+      head: 'Kubelet',
+      width: 90,
+      from: 'md',
+      cell: (n) => n.kubelet_version ?? unknown,
+    },
     { id: 'talos', head: 'Talos', width: 90, from: 'lg', cell: (n) => n.talos_version ?? unknown },
     {
       id: 'schedulable',

@@ -7,7 +7,11 @@ import { clusterPods, type ClusterPods } from '#contract/clusters/pods.ts'
 import { keyOf, queryClient } from '../../../api/query.ts'
 import PodsTab from './PodsTab.tsx'
 
-const cluster = { id: 'c1', name: 'web', servers: [{ node_id: 'n1', name: 'cp-1', role: 'control_plane' }] } as unknown as Cluster
+const cluster = {
+  id: 'c1',
+  name: 'web',
+  servers: [{ node_id: 'n1', name: 'cp-1', role: 'control_plane' }],
+} as unknown as Cluster
 const pod: ClusterPods['items'][number] = {
   namespace: 'shop',
   name: 'web-1',
@@ -42,9 +46,13 @@ function show(pods: ClusterPods, search: { q?: string; node_id?: string } = {}) 
 
 test('a pod shows its state with the reason and links to its server', () => {
   show({ items: [pod], total: 1200, not_ready: 3 })
-  expect(screen.getByRole('status').textContent).toBe('1\u202f200 pods, 3 not ready; the first 1 are shown')
+  expect(screen.getByRole('status').textContent).toBe(
+    '1\u202f200 pods, 3 not ready; the first 1 are shown',
+  )
   expect(screen.getByText('CrashLoopBackOff')).toBeTruthy()
-  expect(screen.getAllByRole('link', { name: 'cp-1' })[0]?.getAttribute('href')).toBe('/infra/servers/n1')
+  expect(screen.getAllByRole('link', { name: 'cp-1' })[0]?.getAttribute('href')).toBe(
+    '/infra/servers/n1',
+  )
 })
 
 test('choosing a server reports its id, and a search without a match says what to change', () => {

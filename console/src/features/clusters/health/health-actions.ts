@@ -8,13 +8,26 @@ import { remedyActions } from '../change/change-actions.ts'
 type Line = ClusterHealth['lines'][number]
 
 /** Links to at most two of the servers concerned, so that the line stays short. */
-const servers = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] =>
+const servers = (
+  found: readonly { readonly node_id: string | null; readonly name: string }[],
+): Action[] =>
   found
-    .flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }]))
+    .flatMap(({ node_id, name }): Action[] =>
+      node_id === null
+        ? []
+        : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }],
+    )
     .slice(0, 2)
 
-/** A topic's actions while it isn't OK: the changes that settle the problem, then the servers concerned. */
-export function healthActions(cluster: Cluster, { etcd, kubernetes_api, nodes, drift }: ClusterHealth, { topic, state, remedies }: Line): Action[] {
+/**
+ * A topic's actions while it isn't OK: the changes that settle the problem, then the servers
+ * concerned.
+ */
+export function healthActions(
+  cluster: Cluster,
+  { etcd, kubernetes_api, nodes, drift }: ClusterHealth,
+  { topic, state, remedies }: Line,
+): Action[] {
   if (state === 'ok') return []
   return [...remedyActions(cluster, remedies), ...about()]
 
@@ -34,7 +47,9 @@ export function healthActions(cluster: Cluster, { etcd, kubernetes_api, nodes, d
       case 'configuration':
         return servers(drift)
       case 'snapshot':
-        return [{ label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
+        return [
+          { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') },
+        ]
       default:
         return []
     }

@@ -27,7 +27,12 @@ import { clustersQuery } from '../cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
 
 const clusterColumns = listColumns(clusterList.list, {
-  name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
+  name: {
+    fixed: true,
+    card: 'name',
+    width: (from) => (from.md ? nameWidth : 164),
+    cell: (c) => c.name,
+  },
   datacenter: {
     width: 116,
     card: 'fact',
@@ -47,7 +52,12 @@ const clusterColumns = listColumns(clusterList.list, {
   subnets: {
     from: 'xl',
     width: 170,
-    cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
+    cell: (c) =>
+      c.subnets.length === 0 ? (
+        <span className="t3">–</span>
+      ) : (
+        <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>
+      ),
   },
   status: {
     card: 'state',
@@ -58,23 +68,54 @@ const clusterColumns = listColumns(clusterList.list, {
 const idOf = (c: Cluster) => c.id
 const actionsOf = (c: Cluster) => clusterActions(c, 'list')
 
-export function ClustersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function ClustersPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery(clustersQuery(search))
   const { data: page } = answer
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const selection = useSelection()
   const { data: datacenters } = useQuery(everyDatacenter)
-  const options = { datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) }
+  const options = {
+    datacenter: (datacenters?.items ?? []).map((d) => ({
+      value: d.code,
+      text: d.code,
+      hint: d.city_name,
+    })),
+  }
   const items = useMemo(() => page?.items ?? [], [page])
   const { chosen } = useChosen(selection.keys, page?.items, idOf)
 
-  const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => navigate(paths.createCluster()) }), [])
-  const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => navigate(paths.importCluster) }), [])
+  const create = useMemo<Action>(
+    () => ({
+      label: 'Create cluster',
+      icon: 'add',
+      can: allowed(clusterCreate),
+      run: () => navigate(paths.createCluster()),
+    }),
+    [],
+  )
+  const take = useMemo<Action>(
+    () => ({
+      label: 'Import cluster',
+      icon: 'download',
+      can: allowed(clusterImport),
+      run: () => navigate(paths.importCluster),
+    }),
+    [],
+  )
   const fresh = items.filter(isKeyNew)
   const menu = useMemo<Action[]>(
     () => [
       {
-        label: chosen.length > 0 ? `Show the keys of ${chosen.length} selected` : 'Show the keys of selected clusters',
+        label:
+          chosen.length > 0
+            ? `Show the keys of ${chosen.length} selected`
+            : 'Show the keys of selected clusters',
         icon: 'key',
         can: chosen.length > 0 ? undefined : no('Select clusters first'),
         run: () => showKeys(chosen),
@@ -103,8 +144,16 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar state={state} placeholder="Name, datacenter, version or status" options={options}>
-        <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
+      <ListToolbar
+        state={state}
+        placeholder="Name, datacenter, version or status"
+        options={options}
+      >
+        <Menu
+          label="Actions"
+          trigger={<Button iconAfter="chevron-down">Actions</Button>}
+          items={menu}
+        />
         {!state.isEmpty && createButton}
       </ListToolbar>
       <DataTable
@@ -114,7 +163,9 @@ export function ClustersPage({ search, setSearch }: { search: ListSearch; setSea
         href={(c) => paths.cluster(c.id)}
         actions={actionsOf}
         selection={selection}
-        bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
+        bulk={{
+          actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }],
+        }}
         empty={
           <Empty
             title="No clusters yet"

@@ -18,14 +18,18 @@ interface AccessStateProps {
   chainAddress: string
 }
 
-/** Whether the offer's access address is the address of its cluster and in use; otherwise a button that sets it, which does the same as the command. */
+/**
+ * Whether the offer's access address is the address of its cluster and in use; otherwise a button
+ * that sets it, which does the same as the command.
+ */
 export function AccessState({ cluster, offerId, chainAddress }: AccessStateProps) {
   const may = allowed(offerGet)
   const { data: offer, error } = useQuery({ ...offerOne(offerId), enabled: may.ok })
   const { busy, problem, act } = useAct()
   const now = useNow(offer?.in_use === true, 30_000)
   if (!may.ok || (offer === undefined && error === null)) return null
-  if (offer === undefined) return <span className="fs13 t2">The state of the offer is unknown: {reasonOf(error)}</span>
+  if (offer === undefined)
+    return <span className="fs13 t2">The state of the offer is unknown: {reasonOf(error)}</span>
   if (offer.access_address === chainAddress) {
     const { tone, word, why } = accessSaid(offer, now)
     return (
@@ -38,7 +42,11 @@ export function AccessState({ cluster, offerId, chainAddress }: AccessStateProps
   }
   const set = () =>
     act(async () => {
-      await call(offerAccessAddressSet, { params: { id: offerId }, body: { address: chainAddress } }, { version: offer.version })
+      await call(
+        offerAccessAddressSet,
+        { params: { id: offerId }, body: { address: chainAddress } },
+        { version: offer.version },
+      )
       await refreshOffers()
     })
   return (

@@ -2,7 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { priceShown } from '#contract/marketplace/money.ts'
-import { hourlyTotalOf, type Offer, offerGet, resourceKeys, resourceLabels } from '#contract/marketplace/offers.ts'
+import {
+  hourlyTotalOf,
+  type Offer,
+  offerGet,
+  resourceKeys,
+  resourceLabels,
+} from '#contract/marketplace/offers.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { truncate } from '../../../lib/text.ts'
@@ -19,10 +25,16 @@ import { createOffer, offerActions } from './offer-actions.ts'
 import { offerOne } from './offer-queries.ts'
 import { amountOf, offerSaid } from './offer-state.ts'
 
-/** The offer that sells the cluster: its price, its resources, and whether software in the cluster acts for it. */
+/**
+ * The offer that sells the cluster: its price, its resources, and whether software in the cluster
+ * acts for it.
+ */
 export function OfferPanel({ cluster }: { cluster: Cluster }) {
   const may = allowed(offerGet)
-  const answer = useQuery({ ...offerOne(cluster.offerId ?? ''), enabled: may.ok && cluster.offerId !== null })
+  const answer = useQuery({
+    ...offerOne(cluster.offerId ?? ''),
+    enabled: may.ok && cluster.offerId !== null,
+  })
   if (!may.ok) return <Framed>{may.reason}</Framed>
   if (cluster.offerId === null) return <NoOffer cluster={cluster} />
   return answer.data ? (
@@ -68,7 +80,10 @@ function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
       <div className="stack stack3">
         <KeyValue
           rows={[
-            ['Offer', <Copyable key="o" value={offer.id} what="offer id" shown={truncate(offer.id)} />],
+            [
+              'Offer',
+              <Copyable key="o" value={offer.id} what="offer id" shown={truncate(offer.id)} />,
+            ],
             [
               'Status',
               <StatusDot key="s" tone={tone} why={why}>
@@ -76,13 +91,32 @@ function Shown({ cluster: c, offer }: { cluster: Cluster; offer: Offer }) {
               </StatusDot>,
             ],
             ['Price', price && priceShown(price)],
-            price !== null && price.basis !== 'cluster' && ['Total', total === null ? 'Unknown' : priceShown({ ...price, amount: total, basis: 'cluster' })],
+            price !== null &&
+              price.basis !== 'cluster' && [
+                'Total',
+                total === null
+                  ? 'Unknown'
+                  : priceShown({ ...price, amount: total, basis: 'cluster' }),
+              ],
             ...resourceKeys
               .filter((key) => key !== 'unknown_servers' || offer.resources.unknown_servers > 0)
-              .map((key): [string, string] => [resourceLabels[key][0], amountOf(key, offer.resources)]),
+              .map((key): [string, string] => [
+                resourceLabels[key][0],
+                amountOf(key, offer.resources),
+              ]),
             ['Computed', <Time key="t" at={offer.computed_at} />],
-            ['Access address', offer.access_address && <Copyable value={offer.access_address} what="access address" />],
-            ['Access', c.chainAddress && <AccessState cluster={c} offerId={offer.id} chainAddress={c.chainAddress} />],
+            [
+              'Access address',
+              offer.access_address && (
+                <Copyable value={offer.access_address} what="access address" />
+              ),
+            ],
+            [
+              'Access',
+              c.chainAddress && (
+                <AccessState cluster={c} offerId={offer.id} chainAddress={c.chainAddress} />
+              ),
+            ],
           ]}
         />
         <Buttons actions={actions} />

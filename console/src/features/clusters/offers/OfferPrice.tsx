@@ -19,7 +19,13 @@ const { Text, Choose } = fieldsFor<Typed>()
 const bases = priceBases.map((basis) => ({ value: basis, text: sentence(perHour[basis]) }))
 
 /** Makes an offer of a cluster (`offer: null`), or changes the price of its offer. */
-export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 'id' | 'name'>; offer: Offer | null }) {
+export default function OfferPrice({
+  cluster,
+  offer,
+}: {
+  cluster: Pick<Cluster, 'id' | 'name'>
+  offer: Offer | null
+}) {
   const { close } = useDialog()
   const isNew = offer === null
   const form = useForm({
@@ -27,12 +33,22 @@ export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 
     read: (typed) => readPrice(typed, isNew),
     send: async (price, key) => {
       if (isNew) return call(offerCreate, { body: { cluster_id: cluster.id, price } }, { key })
-      return price === null ? offer : call(offerUpdate, { params: { id: offer.id }, body: { price } }, { version: offer.version })
+      return price === null
+        ? offer
+        : call(
+            offerUpdate,
+            { params: { id: offer.id }, body: { price } },
+            { version: offer.version },
+          )
     },
     at: fieldsOfPrice,
     done: async () => {
       await refreshOffers()
-      toast.success(isNew ? `${cluster.name} has an offer, a draft` : `The price of the offer of ${cluster.name} was changed`)
+      toast.success(
+        isNew
+          ? `${cluster.name} has an offer, a draft`
+          : `The price of the offer of ${cluster.name} was changed`,
+      )
       close()
     },
   })
@@ -41,7 +57,11 @@ export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 
   return (
     <FormDialog
       form={form}
-      title={isNew ? `Make an offer of ${cluster.name}` : `Change the price of the offer of ${cluster.name}`}
+      title={
+        isNew
+          ? `Make an offer of ${cluster.name}`
+          : `Change the price of the offer of ${cluster.name}`
+      }
       submit={isNew ? 'Make offer' : 'Save'}
       busyText="Saving"
       can={allowed(isNew ? offerCreate : offerUpdate)}
@@ -49,7 +69,12 @@ export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 
         isNew ? (
           <AsCommand
             complete={read.ok}
-            cli={cliOf(['offer', 'create', cluster.name], price === null ? {} : { price: price.amount, currency: price.currency, basis: price.basis })}
+            cli={cliOf(
+              ['offer', 'create', cluster.name],
+              price === null
+                ? {}
+                : { price: price.amount, currency: price.currency, basis: price.basis },
+            )}
             api={curlOf(offerCreate, {}, { cluster_id: cluster.id, price })}
           />
         ) : (
@@ -59,13 +84,32 @@ export default function OfferPrice({ cluster, offer }: { cluster: Pick<Cluster, 
     >
       {isNew && (
         <p className="fs13 t2">
-          The offer is a draft with the resources that the servers of {cluster.name} have now. It is sold only after you list it, and it needs a price for that.
+          The offer is a draft with the resources that the servers of {cluster.name} have now. It is
+          sold only after you list it, and it needs a price for that.
         </p>
       )}
       <div className={css['price']}>
-        <Text name="amount" label="Price" optional={isNew} hint="A decimal number, such as 0.05" inputMode="decimal" />
-        <Text name="currency" label="Currency" optional={isNew} hint="Such as EUR" maxLength={5} autoCapitalize="characters" />
-        <Choose name="basis" label="Basis" hint="What an hour at this price pays for" options={bases} />
+        <Text
+          name="amount"
+          label="Price"
+          optional={isNew}
+          hint="A decimal number, such as 0.05"
+          inputMode="decimal"
+        />
+        <Text
+          name="currency"
+          label="Currency"
+          optional={isNew}
+          hint="Such as EUR"
+          maxLength={5}
+          autoCapitalize="characters"
+        />
+        <Choose
+          name="basis"
+          label="Basis"
+          hint="What an hour at this price pays for"
+          options={bases}
+        />
       </div>
     </FormDialog>
   )

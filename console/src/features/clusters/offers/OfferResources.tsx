@@ -22,7 +22,10 @@ export default function OfferResources({ offer }: { offer: Offer }) {
   const answer = useQuery(differenceOf(offer.id))
   const rows = answer.data && differenceRows(answer.data.before, answer.data.after)
   const ready = answer.data
-    ? both(rows!.length > 0 ? yes : no('Nothing has changed'), canHaveResources(offer, answer.data.after))
+    ? both(
+        rows!.length > 0 ? yes : no('Nothing has changed'),
+        canHaveResources(offer, answer.data.after),
+      )
     : no(answer.error ? 'The difference could not be loaded' : 'The difference is loading')
   const name = offer.cluster?.name ?? offer.id
   const form = useForm({
@@ -41,7 +44,12 @@ export default function OfferResources({ offer }: { offer: Offer }) {
       title={`Update the resources of the offer of ${name}`}
       submit="Update"
       can={both(allowed(offerRecompute), ready)}
-      command={<AsCommand cli={cliOf(['offer', 'update', name])} api={curlOf(offerRecompute, { id: offer.id }, undefined)} />}
+      command={
+        <AsCommand
+          cli={cliOf(['offer', 'update', name])}
+          api={curlOf(offerRecompute, { id: offer.id }, undefined)}
+        />
+      }
     >
       {rows === undefined ? (
         <Pending of={answer} boxed={false} rows={3} widths={[160, 80, 80]} />
@@ -49,7 +57,9 @@ export default function OfferResources({ offer }: { offer: Offer }) {
         <p>The offer has the resources that the servers of the cluster have now.</p>
       ) : (
         <>
-          <p className="fs13 t2">The servers of the cluster have changed since the offer was made or last updated.</p>
+          <p className="fs13 t2">
+            The servers of the cluster have changed since the offer was made or last updated.
+          </p>
           <PlainTable
             className={css['difference']}
             label="Difference of the resources"

@@ -1,5 +1,12 @@
 /** Texts of an offer's state. */
-import { accessOf, changedResources, type Offer, type OfferResources, resourceLabels, type OfferStatus } from '#contract/marketplace/offers.ts'
+import {
+  accessOf,
+  changedResources,
+  type Offer,
+  type OfferResources,
+  resourceLabels,
+  type OfferStatus,
+} from '#contract/marketplace/offers.ts'
 import { ago } from '../../../lib/time/time.ts'
 import { count, disk, memory } from '../../../lib/units.ts'
 import type { Tone } from '../../../ui/feedback/Status.tsx'
@@ -20,12 +27,30 @@ export const offerSaid = ({ status, cluster }: Pick<Offer, 'status' | 'cluster'>
   why: cluster === null ? 'its cluster was removed' : null,
 })
 
-/** Whether software acts for the offer. Says "In use" only after the possession of the access address's key was proved. */
-export function accessSaid(offer: Pick<Offer, 'access_address' | 'in_use' | 'proven_at' | 'status'>, now = Date.now()): Said {
+/**
+ * Whether software acts for the offer. Says "In use" only after the possession of the access
+ * address's key was proved.
+ */
+export function accessSaid(
+  offer: Pick<Offer, 'access_address' | 'in_use' | 'proven_at' | 'status'>,
+  now = Date.now(),
+): Said {
   const state = accessOf(offer)
   if (state === 'unset') return { tone: 'off', word: 'No access address', why: null }
-  if (state === 'in_use') return { tone: 'ok', word: 'In use', why: offer.proven_at && `proved ${ago(offer.proven_at, now)}` }
-  return { tone: 'idle', word: 'Not in use', why: offer.status === 'withdrawn' ? 'the offer is withdrawn' : 'waiting for the proof from the cluster' }
+  if (state === 'in_use')
+    return {
+      tone: 'ok',
+      word: 'In use',
+      why: offer.proven_at && `proved ${ago(offer.proven_at, now)}`,
+    }
+  return {
+    tone: 'idle',
+    word: 'Not in use',
+    why:
+      offer.status === 'withdrawn'
+        ? 'the offer is withdrawn'
+        : 'waiting for the proof from the cluster',
+  }
 }
 
 const writers = { number: count, memory, disk } as const
@@ -37,5 +62,12 @@ export function amountOf(key: keyof OfferResources, resources: OfferResources): 
 }
 
 /** The amounts that differ, as the rows of a table. */
-export const differenceRows = (before: OfferResources, after: OfferResources): { label: string; before: string; after: string }[] =>
-  changedResources(before, after).map((key) => ({ label: resourceLabels[key][0], before: amountOf(key, before), after: amountOf(key, after) }))
+export const differenceRows = (
+  before: OfferResources,
+  after: OfferResources,
+): { label: string; before: string; after: string }[] =>
+  changedResources(before, after).map((key) => ({
+    label: resourceLabels[key][0],
+    before: amountOf(key, before),
+    after: amountOf(key, after),
+  }))

@@ -38,7 +38,18 @@ const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
 
-const clusterTabs = ['overview', 'health', 'servers', 'pods', 'timeline', 'snapshots', 'addresses', 'keys', 'events', 'settings'] as const
+const clusterTabs = [
+  'overview',
+  'health',
+  'servers',
+  'pods',
+  'timeline',
+  'snapshots',
+  'addresses',
+  'keys',
+  'events',
+  'settings',
+] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 interface ClusterPageProps {
@@ -52,13 +63,23 @@ interface ClusterPageProps {
   above: ReactNode
 }
 
-/** The page of one cluster. During the creation the page opens on the timeline. The tab Addresses is a separate feature. */
+/**
+ * The page of one cluster. During the creation the page opens on the timeline. The tab Addresses is
+ * a separate feature.
+ */
 export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
-  if (error instanceof CallError && error.status === 404) return <ClusterNotFound title={error.message} />
+  if (error instanceof CallError && error.status === 404)
+    return <ClusterNotFound title={error.message} />
   if (cluster === undefined) return <Pending of={answer} rows={10} />
-  return <Shown cluster={cluster} tab={clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')} {...rest} />
+  return (
+    <Shown
+      cluster={cluster}
+      tab={clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')}
+      {...rest}
+    />
+  )
 }
 
 type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab: ClusterTab }
@@ -71,7 +92,10 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
     useMemo(() => [...actions, ...changes], [actions, changes]),
   )
   const { tone, word } = clusterSaid(cluster)
-  const counts: Partial<Record<ClusterTab, number>> = { servers: cluster.servers.length, addresses: cluster.subnets.length }
+  const counts: Partial<Record<ClusterTab, number>> = {
+    servers: cluster.servers.length,
+    addresses: cluster.subnets.length,
+  }
   return (
     <>
       <PageHeader
@@ -83,7 +107,11 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
         }
         actions={
           <>
-            <Menu label={`Change ${cluster.name}`} items={changes} trigger={<Button icon="edit">Change</Button>} />
+            <Menu
+              label={`Change ${cluster.name}`}
+              items={changes}
+              trigger={<Button icon="edit">Change</Button>}
+            />
             <ActionButton {...kubeconfigAction(cluster)} />
             <Menu
               label={`Actions for ${cluster.name}`}
@@ -95,7 +123,14 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
       >
         <Facts
           rows={[
-            ['Location', <Site key="l" code={cluster.datacenter.code} country={cluster.datacenter.country_code} />],
+            [
+              'Location',
+              <Site
+                key="l"
+                code={cluster.datacenter.code}
+                country={cluster.datacenter.country_code}
+              />,
+            ],
             [
               'Servers',
               <span key="s">
@@ -114,7 +149,16 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
       </PageHeader>
       <Troubles troubles={cluster.troubles} />
       {above}
-      <Tabs label="Cluster" current={tab} tabs={clusterTabs.map((t) => ({ id: t, text: sentence(t), count: counts[t], href: paths.cluster(cluster.id, t) }))} />
+      <Tabs
+        label="Cluster"
+        current={tab}
+        tabs={clusterTabs.map((t) => ({
+          id: t,
+          text: sentence(t),
+          count: counts[t],
+          href: paths.cluster(cluster.id, t),
+        }))}
+      />
       <div className={css['tab']}>
         {tab === 'overview' && <Overview cluster={cluster} />}
         {tab === 'health' && (
@@ -123,24 +167,32 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
           </Suspense>
         )}
         {tab === 'servers' && <ClusterServers cluster={cluster} />}
-        {tab === 'pods' && <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>}
+        {tab === 'pods' && (
+          <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>
+        )}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
         {tab === 'snapshots' && (
           <Suspense fallback={<SkeletonRows rows={5} />}>
             <ClusterSnapshots cluster={cluster} />
           </Suspense>
         )}
-        {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
+        {tab === 'addresses' && (
+          <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>
+        )}
         {tab === 'keys' && <Keys cluster={cluster} />}
         {tab === 'events' && <Events id={cluster.id} />}
-        {tab === 'settings' && <Settings cluster={cluster} ending={actions.filter((a) => a.danger)} />}
+        {tab === 'settings' && (
+          <Settings cluster={cluster} ending={actions.filter((a) => a.danger)} />
+        )}
       </div>
     </>
   )
 }
 
 const mono = (text: string) => <span className="mono">{text}</span>
-const endpointOf = ({ endpoint }: Cluster) => <Copyable value={endpoint} what="API endpoint" shown={endpointShown(endpoint)} />
+const endpointOf = ({ endpoint }: Cluster) => (
+  <Copyable value={endpoint} what="API endpoint" shown={endpointShown(endpoint)} />
+)
 
 /** What Steelyard can't do with the cluster now, shown on every tab. */
 function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
@@ -179,7 +231,10 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
           <KeyValue
             rows={[
               ['Kubernetes API', endpointOf(c)],
-              ['Endpoint', c.virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
+              [
+                'Endpoint',
+                c.virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name',
+              ],
               ['VLAN', c.vlan_id],
               ['Pod CIDR', mono(c.pod_cidr)],
               ['Service CIDR', mono(c.service_cidr)],
@@ -189,7 +244,11 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
                   <a href={paths.cluster(c.id, 'addresses')}>None yet</a>
                 ) : (
                   c.subnets.map((s) => (
-                    <a key={s.id} className="mono row" href={paths.network({ q: s.name, open: s.id })}>
+                    <a
+                      key={s.id}
+                      className="mono row"
+                      href={paths.network({ q: s.name, open: s.id })}
+                    >
                       {s.cidr}
                     </a>
                   ))
@@ -203,13 +262,19 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
   )
 }
 
-/** Access to the cluster: credentials created for each download, its address, and its offer. Never shows a private key. */
+/**
+ * Access to the cluster: credentials created for each download, its address, and its offer. Never
+ * shows a private key.
+ */
 const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
     <div className="stack">
       <Panel title="Access">
         <div className="stack stack3">
-          <p className="fs13 t2">Each download is created for you and is valid for 24 hours. Every download is recorded in the audit log.</p>
+          <p className="fs13 t2">
+            Each download is created for you and is valid for 24 hours. Every download is recorded
+            in the audit log.
+          </p>
           <div className="row wrap">
             <ActionButton {...kubeconfigAction(c)} />
             <ActionButton {...talosconfigAction(c)} />
@@ -223,9 +288,14 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
             rows={[
               [
                 'Address',
-                keptOf(c, 'cluster_key') === null ? c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" /> : 'None of this Steelyard',
+                keptOf(c, 'cluster_key') === null
+                  ? c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />
+                  : 'None of this Steelyard',
               ],
-              ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
+              [
+                'Private key',
+                'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster',
+              ],
             ]}
           />
           <KeptKey cluster={c} />
@@ -236,10 +306,18 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   </div>
 )
 
-/** Events of the cluster with their users. Downloads make no live event, so the list is refetched on each visit. */
+/**
+ * Events of the cluster with their users. Downloads make no live event, so the list is refetched on
+ * each visit.
+ */
 function Events({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({ ...query(clusterEvents, { params: { id } }), staleTime: 0 })
-  return <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
+  const { data, error, refetch } = useQuery({
+    ...query(clusterEvents, { params: { id } }),
+    staleTime: 0,
+  })
+  return (
+    <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
+  )
 }
 
 /** The settings of the cluster. `ending`: the actions that delete the cluster. */
@@ -253,7 +331,10 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
           ['Kubernetes', versionShown(c.kubernetes_version)],
           ['Talos', versionShown(c.talos_version)],
           ['API endpoint', endpointOf(c)],
-          ['Endpoint type', c.virtual_ip ? 'Virtual IP, shared by the control planes' : 'Fixed address or name'],
+          [
+            'Endpoint type',
+            c.virtual_ip ? 'Virtual IP, shared by the control planes' : 'Fixed address or name',
+          ],
           ['VLAN ID', c.vlan_id ?? 'None, untagged'],
           ['Pod CIDR', mono(c.pod_cidr)],
           ['Service CIDR', mono(c.service_cidr)],
@@ -266,8 +347,10 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
     <Panel title="Delete the cluster">
       <div className="stack stack3">
         <p className="fs13 t2">
-          Deleting resets its servers, workers first: all data of the cluster is wiped, Talos stays installed, and each server is free again after a user has
-          confirmed it. If servers never answer again, a failed or degraded cluster can be forgotten instead; nothing is wiped then.
+          Deleting resets its servers, workers first: all data of the cluster is wiped, Talos stays
+          installed, and each server is free again after a user has confirmed it. If servers never
+          answer again, a failed or degraded cluster can be forgotten instead; nothing is wiped
+          then.
         </p>
         <div className="row wrap">
           {ending.map((action) => (

@@ -16,16 +16,40 @@ type Row = Cluster['servers'][number] & { server: ListedServer | undefined }
 const unknown = <span className="t3">Unknown</span>
 
 const rowColumns = columns<Row>([
-  { id: 'name', head: 'Server', card: 'name', width: (from) => (from.md ? 200 : 156), cell: (r) => r.name },
-  { id: 'role', head: 'Role', width: 112, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
+  {
+    id: 'name',
+    head: 'Server',
+    card: 'name',
+    width: (from) => (from.md ? 200 : 156),
+    cell: (r) => r.name,
+  },
+  {
+    id: 'role',
+    head: 'Role',
+    width: 112,
+    card: 'fact',
+    cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker'),
+  },
   {
     id: 'address',
     head: 'Address',
     width: 130,
     from: 'md',
-    cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
+    cell: (r) =>
+      r.server?.nodeAddresses[0] ? (
+        <span className="mono">{r.server.nodeAddresses[0]}</span>
+      ) : (
+        <span className="t3">No Addresses</span>
+      ),
   },
-  { id: 'units', head: 'CU', numeric: true, width: 64, from: 'lg', cell: (r) => r.server && (unitsOf(r.server.hardware) ?? unknown) },
+  {
+    id: 'units',
+    head: 'CU',
+    numeric: true,
+    width: 64,
+    from: 'lg',
+    cell: (r) => r.server && (unitsOf(r.server.hardware) ?? unknown),
+  },
   {
     id: 'memory',
     head: 'Memory',
@@ -37,8 +61,18 @@ const rowColumns = columns<Row>([
       return bytes === null ? unknown : memory(bytes)
     },
   },
-  { id: 'kubernetes', head: 'Kubernetes', card: 'state', cell: (r) => r.server && <StatusReason {...nodeSaid(r.server)} tall /> },
-  { id: 'contact', head: 'Contact', card: 'fact', cell: (r) => r.server && <StatusReason {...contactSaid(r.server)} tall /> },
+  {
+    id: 'kubernetes',
+    head: 'Kubernetes',
+    card: 'state',
+    cell: (r) => r.server && <StatusReason {...nodeSaid(r.server)} tall />,
+  },
+  {
+    id: 'contact',
+    head: 'Contact',
+    card: 'fact',
+    cell: (r) => r.server && <StatusReason {...contactSaid(r.server)} tall />,
+  },
 ])
 
 /** The servers of a cluster with their hardware and state. */

@@ -14,16 +14,40 @@ import { Panel } from '../../../ui/text/Panel.tsx'
 import { operationsOf } from '../cluster-queries.ts'
 import css from './ClusterPage.module.css'
 
-/** An operation on the cluster, live, and a list of all operations. Shows the operation `chosen` from the URL, else the running one, else the last one. */
-export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
+/**
+ * An operation on the cluster, live, and a list of all operations. Shows the operation `chosen`
+ * from the URL, else the running one, else the last one.
+ */
+export function ClusterTimeline({
+  cluster,
+  chosen,
+}: {
+  cluster: Cluster
+  chosen: string | undefined
+}) {
   const all = useQuery(operationsOf(cluster.id))
-  const id = chosen ?? all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
+  const id =
+    chosen ??
+    all.data?.items.find((o) => !hasEnded(o))?.id ??
+    cluster.operation_id ??
+    all.data?.items[0]?.id
   if (id === undefined) {
-    return all.data ? <Empty boxed title="No operation has run on this cluster" /> : <Pending of={all} />
+    return all.data ? (
+      <Empty boxed title="No operation has run on this cluster" />
+    ) : (
+      <Pending of={all} />
+    )
   }
   return (
     <Chosen key={id} id={id} cluster={cluster}>
-      {all.data && all.data.total > 1 && <AllOperations cluster={cluster} current={id} operations={all.data.items} total={all.data.total} />}
+      {all.data && all.data.total > 1 && (
+        <AllOperations
+          cluster={cluster}
+          current={id}
+          operations={all.data.items}
+          total={all.data.total}
+        />
+      )}
     </Chosen>
   )
 }
@@ -34,7 +58,13 @@ function Chosen({ id, cluster, children }: { id: string; cluster: Cluster; child
   if (operation === undefined || operation.target.id !== cluster.id) {
     return (
       <div className={css['cols']}>
-        <div>{operation ? <Empty boxed title="This operation does not belong to this cluster" /> : <Pending of={answer} rows={10} />}</div>
+        <div>
+          {operation ? (
+            <Empty boxed title="This operation does not belong to this cluster" />
+          ) : (
+            <Pending of={answer} rows={10} />
+          )}
+        </div>
         <div>{children}</div>
       </div>
     )
@@ -47,12 +77,26 @@ function Chosen({ id, cluster, children }: { id: string; cluster: Cluster; child
 }
 
 /** All operations on the cluster, with links to their timelines. */
-function AllOperations({ cluster, current, operations, total }: { cluster: Cluster; current: string; operations: readonly Operation[]; total: number }) {
+function AllOperations({
+  cluster,
+  current,
+  operations,
+  total,
+}: {
+  cluster: Cluster
+  current: string
+  operations: readonly Operation[]
+  total: number
+}) {
   return (
     <Panel
       title="Operations"
       note={operations.length < total ? `the newest ${operations.length} of ${total}` : `${total}`}
-      actions={operations.length < total && <a href={paths.operations({ target: cluster.id })}>All operations</a>}
+      actions={
+        operations.length < total && (
+          <a href={paths.operations({ target: cluster.id })}>All operations</a>
+        )
+      }
     >
       <ul className={css['operations']}>
         {operations.map((o) => (
@@ -60,10 +104,15 @@ function AllOperations({ cluster, current, operations, total }: { cluster: Clust
             <span className="t3">
               <Time at={o.created_at} />
             </span>
-            <a href={paths.cluster(cluster.id, 'timeline', o.id)} aria-current={o.id === current ? 'true' : undefined}>
+            <a
+              href={paths.cluster(cluster.id, 'timeline', o.id)}
+              aria-current={o.id === current ? 'true' : undefined}
+            >
               {operationTitle(o)}
             </a>
-            <StatusDot tone={operationSaid(o).tone}>{operationSaid(o).word.toLowerCase()}</StatusDot>
+            <StatusDot tone={operationSaid(o).tone}>
+              {operationSaid(o).word.toLowerCase()}
+            </StatusDot>
             {o.reason !== null && <p className="t2">{o.reason}</p>}
           </li>
         ))}

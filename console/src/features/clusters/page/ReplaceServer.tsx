@@ -26,9 +26,19 @@ type Body = Asked<typeof clusterServerReplace>['body']
 const { Choose } = fieldsFor<typeof blank>()
 
 /** Replaces a failed server with a free one of the same datacenter. */
-export default function ReplaceServer({ cluster, server }: { cluster: Cluster; server: { node_id: string; name: string } }) {
+export default function ReplaceServer({
+  cluster,
+  server,
+}: {
+  cluster: Cluster
+  server: { node_id: string; name: string }
+}) {
   const { close } = useDialog()
-  const { data } = useQuery(query(serverRows, { query: { datacenter: cluster.datacenter.code, eligible: 'true', fields: 'list' } }))
+  const { data } = useQuery(
+    query(serverRows, {
+      query: { datacenter: cluster.datacenter.code, eligible: 'true', fields: 'list' },
+    }),
+  )
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const withDisks = (body: Body): Body => {
     const confirmed = confirmedOf(disks, ticked)
@@ -38,20 +48,40 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
     initial: blank,
     read: ({ node_id }): { ok: true; body: Body } => ({ ok: true, body: { node_id } }),
     complete: withDisks,
-    send: (body, key) => call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body }, { key }),
+    send: (body, key) =>
+      call(
+        clusterServerReplace,
+        { params: { id: cluster.id, node_id: server.node_id }, body },
+        { key },
+      ),
     done: async () => {
       await refreshClusters()
       close()
     },
   })
   const chosen = form.values.node_id
-  const { data: taking, error, refetch } = useQuery({ ...serverQueryOf(chosen), enabled: chosen !== '' })
+  const {
+    data: taking,
+    error,
+    refetch,
+  } = useQuery({ ...serverQueryOf(chosen), enabled: chosen !== '' })
   const install = taking && firstDisk(taking)
   const disks: ChosenDisks[] =
     taking && install
-      ? [{ server: taking.name, disks: taking.resources.disks, devices: [devicePath(install.id)], kept: taking.talos.installed?.disk ?? null }]
+      ? [
+          {
+            server: taking.name,
+            disks: taking.resources.disks,
+            devices: [devicePath(install.id)],
+            kept: taking.talos.installed?.disk ?? null,
+          },
+        ]
       : []
-  const options = (data?.items ?? []).map((s) => ({ value: s.id, text: s.name, ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }) }))
+  const options = (data?.items ?? []).map((s) => ({
+    value: s.id,
+    text: s.name,
+    ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }),
+  }))
   return (
     <FormDialog
       form={form}
@@ -66,16 +96,35 @@ export default function ReplaceServer({ cluster, server }: { cluster: Cluster; s
             : canWipe(disks, confirmedOf(disks, ticked))
       }
       command={
-        <AsCommand complete={chosen !== ''} api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, withDisks({ node_id: chosen }))} />
+        <AsCommand
+          complete={chosen !== ''}
+          api={curlOf(
+            clusterServerReplace,
+            { id: cluster.id, node_id: server.node_id },
+            withDisks({ node_id: chosen }),
+          )}
+        />
       }
     >
-      <p className="fs13 t2">The creation continues with the replacement server. {server.name} is reset if it has a configuration, and becomes free.</p>
+      <p className="fs13 t2">
+        The creation continues with the replacement server. {server.name} is reset if it has a
+        configuration, and becomes free.
+      </p>
       {data !== undefined && options.length === 0 ? (
-        <Alert tone="warn">No other server of {cluster.datacenter.code} may join a cluster now.</Alert>
+        <Alert tone="warn">
+          No other server of {cluster.datacenter.code} may join a cluster now.
+        </Alert>
       ) : (
-        <Choose name="node_id" label="Free server" options={options} placeholder="Choose a server" />
+        <Choose
+          name="node_id"
+          label="Free server"
+          options={options}
+          placeholder="Choose a server"
+        />
       )}
-      {chosen !== '' && taking === undefined && <Pending of={{ error, refetch }} boxed={false} rows={1} />}
+      {chosen !== '' && taking === undefined && (
+        <Pending of={{ error, refetch }} boxed={false} rows={1} />
+      )}
       {install && (
         <p className="fs13 t2">
           Talos will be installed on {install.id}: {diskLine(install)}

@@ -13,21 +13,32 @@ import { keyOf } from '../create/choice.ts'
 import { DiskChecks } from '../create/DisksToWipe.tsx'
 
 /** Before a retry, asks to confirm disks whose content has changed since the creation. */
-export default function RetryDisks({ operation, disks }: { operation: Pick<Operation, 'id'>; disks: Answer<typeof operationRetryDisks>['items'] }) {
+export default function RetryDisks({
+  operation,
+  disks,
+}: {
+  operation: Pick<Operation, 'id'>
+  disks: Answer<typeof operationRetryDisks>['items']
+}) {
   const { close } = useDialog()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const unnamed = disks.find((d) => d.by === null)
   const left = disks.filter((d) => d.by !== null && !ticked.has(keyOf(d))).length
   const can = unnamed
-    ? no(`${unnamed.device} of ${unnamed.server} can't be distinguished from other disks: empty it first, or replace the server`)
+    ? no(
+        `${unnamed.device} of ${unnamed.server} can't be distinguished from other disks: empty it first, or replace the server`,
+      )
     : left > 0
       ? no('Confirm each disk first')
       : yes
-  const body = { confirmed_disks: disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : [])) }
+  const body = {
+    confirmed_disks: disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : [])),
+  }
   const form = useForm({
     initial: {},
     read: () => ({ ok: true, body }),
-    send: (confirmed, key) => call(operationRetry, { params: { id: operation.id }, body: confirmed }, { key }),
+    send: (confirmed, key) =>
+      call(operationRetry, { params: { id: operation.id }, body: confirmed }, { key }),
     done: async () => {
       await refreshClusters()
       close()
@@ -41,7 +52,9 @@ export default function RetryDisks({ operation, disks }: { operation: Pick<Opera
       busyText="Retrying"
       danger
       can={can}
-      command={<AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body)} />}
+      command={
+        <AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body)} />
+      }
     >
       <DiskChecks
         disks={disks}

@@ -37,19 +37,33 @@ import type ImportSnapshot from './ImportSnapshot.tsx'
 import { SchedulePanel } from '../../../layout/storage/SchedulePanel.tsx'
 import type { ScheduleOf } from '../../../layout/storage/schedule.ts'
 
-const importSnapshot = dialog<ComponentProps<typeof ImportSnapshot>>(() => import('./ImportSnapshot.tsx'))
+const importSnapshot = dialog<ComponentProps<typeof ImportSnapshot>>(
+  () => import('./ImportSnapshot.tsx'),
+)
 
-const tones: Readonly<Record<Snapshot['status'], Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
+const tones: Readonly<Record<Snapshot['status'], Tone>> = {
+  taking: 'busy',
+  ready: 'ok',
+  failed: 'danger',
+  removing: 'busy',
+}
 
 const snapshotColumns = columns<Snapshot>([
-  { id: 'taken', head: 'Taken', card: 'name', width: 130, cell: (s) => <Time at={s.taken_at ?? s.created_at} /> },
+  {
+    id: 'taken',
+    head: 'Taken',
+    card: 'name',
+    width: 130,
+    cell: (s) => <Time at={s.taken_at ?? s.created_at} />,
+  },
   {
     id: 'size',
     head: 'Size',
     numeric: true,
     width: 100,
     card: 'fact',
-    cell: (s) => (s.size_bytes === null ? <span className="t3">Unknown</span> : memory(s.size_bytes)),
+    cell: (s) =>
+      s.size_bytes === null ? <span className="t3">Unknown</span> : memory(s.size_bytes),
   },
   { id: 'store', head: 'Store', width: 150, from: 'md', cell: (s) => s.store.name },
   { id: 'by', head: 'By', width: 110, from: 'md', cell: (s) => sentence(s.made_by) },
@@ -58,9 +72,17 @@ const snapshotColumns = columns<Snapshot>([
     head: 'Verified',
     width: 120,
     from: 'lg',
-    cell: (s) => (s.verified_at === null ? <span className="t3">Never</span> : <Time at={s.verified_at} />),
+    cell: (s) =>
+      s.verified_at === null ? <span className="t3">Never</span> : <Time at={s.verified_at} />,
   },
-  { id: 'status', head: 'State', card: 'state', cell: (s) => <StatusReason tone={tones[s.status]} word={sentence(s.status)} why={s.reason} tall /> },
+  {
+    id: 'status',
+    head: 'State',
+    card: 'state',
+    cell: (s) => (
+      <StatusReason tone={tones[s.status]} word={sentence(s.status)} why={s.reason} tall />
+    ),
+  },
 ])
 
 async function verify({ id }: Snapshot): Promise<void> {
@@ -132,7 +154,8 @@ const scheduleOf = ({ id, name }: Cluster): ScheduleOf => ({
   things: 'snapshots',
   none: 'No snapshots are taken automatically. Without a snapshot, a cluster that loses all its control planes is lost.',
   can: allowed(snapshotScheduleSet),
-  save: (body, version) => call(snapshotScheduleSet, { params: { id }, body }, version === undefined ? {} : { version }),
+  save: (body, version) =>
+    call(snapshotScheduleSet, { params: { id }, body }, version === undefined ? {} : { version }),
   remove: (version) => call(snapshotScheduleRemove, { params: { id } }, { version }),
   refresh: () => invalidate(snapshotScheduleGet),
   curl: (body) => curlOf(snapshotScheduleSet, { id }, body),
@@ -147,7 +170,12 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
   const schedule = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   const actions: Action[] = [
     ...changeActions(cluster, ['snapshot']),
-    { label: 'Import', icon: 'add', can: allowed(snapshotImport), run: () => importSnapshot({ cluster }) },
+    {
+      label: 'Import',
+      icon: 'add',
+      can: allowed(snapshotImport),
+      run: () => importSnapshot({ cluster }),
+    },
   ]
   return (
     <div className={css['health']}>
@@ -169,7 +197,12 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
           error={error}
           onRetry={() => void refetch()}
           grows
-          empty={<Empty title="No snapshots yet" text="A cluster whose servers are all lost can be restored from a snapshot." />}
+          empty={
+            <Empty
+              title="No snapshots yet"
+              text="A cluster whose servers are all lost can be restored from a snapshot."
+            />
+          }
         />
       </section>
     </div>

@@ -23,7 +23,10 @@ const { Text, Choose } = fieldsFor<Typed>()
 
 const namePattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/
 
-/** Imports a file of `etcdctl snapshot save` or `talosctl etcd snapshot` that lies in a store. Steelyard makes an encrypted copy and checks it. */
+/**
+ * Imports a file of `etcdctl snapshot save` or `talosctl etcd snapshot` that lies in a store.
+ * Steelyard makes an encrypted copy and checks it.
+ */
 export default function ImportSnapshot({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
   const { data } = useQuery(query(storeList, { query: { per_page: 100 } }))
@@ -35,14 +38,21 @@ export default function ImportSnapshot({ cluster }: { cluster: Cluster }) {
       const fields = {
         ...(store_id === '' && { store_id: 'Choose a store' }),
         ...(name === '' && { file: 'Enter the name of the file' }),
-        ...(name !== '' && !namePattern.test(name) && { file: 'The name consists of letters, digits, dots, hyphens and underscores, with slashes between' }),
+        ...(name !== '' &&
+          !namePattern.test(name) && {
+            file: 'The name consists of letters, digits, dots, hyphens and underscores, with slashes between',
+          }),
       }
-      return Object.keys(fields).length > 0 ? { ok: false, fields } : { ok: true, body: { store_id, file: name } }
+      return Object.keys(fields).length > 0
+        ? { ok: false, fields }
+        : { ok: true, body: { store_id, file: name } }
     },
     send: (body: Typed, key) => call(snapshotImport, { params: { id: cluster.id }, body }, { key }),
     done: async () => {
       await invalidate(snapshotList)
-      toast.success('The file is being read and checked. The list shows when the snapshot is ready, or why it was refused.')
+      toast.success(
+        'The file is being read and checked. The list shows when the snapshot is ready, or why it was refused.',
+      )
       close()
     },
   })
@@ -57,23 +67,39 @@ export default function ImportSnapshot({ cluster }: { cluster: Cluster }) {
       command={
         <AsCommand
           complete={form.read.ok}
-          cli={cliOf(['snapshot', 'import', cluster.name], { store: store?.name, file: form.values.file.trim() })}
+          cli={cliOf(['snapshot', 'import', cluster.name], {
+            store: store?.name,
+            file: form.values.file.trim(),
+          })}
           api={curlOf(snapshotImport, { id: cluster.id }, form.read.ok ? form.read.body : {})}
         />
       }
     >
       <p className="fs13 t2">
-        Put a file of <code>etcdctl snapshot save</code> or <code>talosctl etcd snapshot</code> into a store, and name it here. A file that is cut short or
-        changed, or of a newer etcd than the cluster runs, is refused. Remove your file afterwards: it contains all secrets of the cluster.
+        Put a file of <code>etcdctl snapshot save</code> or <code>talosctl etcd snapshot</code> into
+        a store, and name it here. A file that is cut short or changed, or of a newer etcd than the
+        cluster runs, is refused. Remove your file afterwards: it contains all secrets of the
+        cluster.
       </p>
       {data?.items.length === 0 ? (
         <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
           There is no store yet. An admin can add one.
         </Alert>
       ) : (
-        <Choose name="store_id" label="Store" placeholder="Choose a store" options={stores.map((s) => ({ value: s.id, text: s.name, more: storePlace(s) }))} />
+        <Choose
+          name="store_id"
+          label="Store"
+          placeholder="Choose a store"
+          options={stores.map((s) => ({ value: s.id, text: s.name, more: storePlace(s) }))}
+        />
       )}
-      <Text name="file" label="File" hint="Its name in the store, without the prefix of the store, such as import/web.db" mono autoCapitalize="none" />
+      <Text
+        name="file"
+        label="File"
+        hint="Its name in the store, without the prefix of the store, such as import/web.db"
+        mono
+        autoCapitalize="none"
+      />
     </FormDialog>
   )
 }

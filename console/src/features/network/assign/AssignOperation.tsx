@@ -15,7 +15,15 @@ import { clusterSubnetsOf } from '../network-queries.ts'
 import { subnetSaid } from '../subnet-state.ts'
 
 /** Progress of a running assignment, until the cluster has the wanted subnets. */
-export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
+export function AssignOperation({
+  id,
+  cluster,
+  onMore,
+}: {
+  id: string
+  cluster: Cluster
+  onMore: () => void
+}) {
   const answer = useQuery(operationOne(id))
   const { data: operation } = answer
   const { data: has } = useQuery(clusterSubnetsOf(cluster.id))
@@ -47,11 +55,19 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
       <div className={frame['foot']}>
         {/* On a narrow screen only the header's arrow leads back, so that the other buttons have room. */}
         <span className="hide-sm">
-          <ActionButton label="Back to Network" to={paths.network({ cluster: cluster.name })} icon="arrow-left" />
+          <ActionButton
+            label="Back to Network"
+            to={paths.network({ cluster: cluster.name })}
+            icon="arrow-left"
+          />
         </span>
         <span className="row right">
           <ActionButton label="Change more" kind="ghost" run={onMore} />
-          <ActionButton label="Open cluster" kind="primary" to={paths.cluster(cluster.id, 'addresses')} />
+          <ActionButton
+            label="Open cluster"
+            kind="primary"
+            to={paths.cluster(cluster.id, 'addresses')}
+          />
         </span>
       </div>
     </div>
@@ -59,13 +75,20 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
 }
 
 function Outcome({ operation, cluster }: { operation: Operation; cluster: Cluster }) {
-  if (operation.status === 'done') return <Alert tone="ok">Done: the subnets of {cluster.name} are changed as requested.</Alert>
+  if (operation.status === 'done')
+    return <Alert tone="ok">Done: the subnets of {cluster.name} are changed as requested.</Alert>
   if (operation.status === 'failed')
     return (
       <Alert tone="danger">
         <b>{operationTitle(operation)} failed.</b> {operation.reason}
       </Alert>
     )
-  if (operation.status === 'cancelled') return <Alert tone="info">The operation was cancelled. {operation.reason}</Alert>
-  return <Alert tone="info">This page shows the progress. You may leave it: the operation continues, and the list shows its progress.</Alert>
+  if (operation.status === 'cancelled')
+    return <Alert tone="info">The operation was cancelled. {operation.reason}</Alert>
+  return (
+    <Alert tone="info">
+      This page shows the progress. You may leave it: the operation continues, and the list shows
+      its progress.
+    </Alert>
+  )
 }

@@ -1,6 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange, type Subnet } from '#contract/network/subnets.ts'
+import {
+  clusterSubnetsAssign,
+  clusterSubnetsPreview,
+  type PoolChange,
+  type Subnet,
+} from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
@@ -29,7 +34,10 @@ const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 interface AssignReviewProps {
   cluster: Cluster
   choice: Choice
-  /** Reads the cluster's version to send with the reviewed choice; null if the choice would now have another effect. */
+  /**
+   * Reads the cluster's version to send with the reviewed choice; null if the choice would now have
+   * another effect.
+   */
   versionOf: () => Promise<number | null>
   onBack: () => void
   /** Called after the operation has started, with the operation's id. */
@@ -37,8 +45,18 @@ interface AssignReviewProps {
   onRefused: () => void
 }
 
-/** Review of an assignment: the manifest before and after, Services that lose an address, and the confirmation. */
-export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRefused }: AssignReviewProps) {
+/**
+ * Review of an assignment: the manifest before and after, Services that lose an address, and the
+ * confirmation.
+ */
+export function AssignReview({
+  cluster,
+  choice,
+  versionOf,
+  onBack,
+  onBegun,
+  onRefused,
+}: AssignReviewProps) {
   const ids = choice.wanted.map((s) => s.id)
   const preview = useQuery({
     ...query(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: ids } }),
@@ -48,7 +66,8 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
   const leaving = choice.removed.length > 0
   const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
   const form = useForm({
-    // If all removed subnets are draining already, the only choice is to remove them without waiting.
+    // If all removed subnets are draining already, the only choice is to remove them without
+    // waiting.
     initial: { force: leaving && choice.removed.every((s) => s.status === 'draining') },
     read: ({ force: now }) => ({ ok: true, body: { subnet_ids: ids, force: leaving && now } }),
     ask: async (body) => {
@@ -68,7 +87,9 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
       )
     },
     send: async (body, key) => {
-      const begun = await sendFresh(versionOf, (version) => call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key }))
+      const begun = await sendFresh(versionOf, (version) =>
+        call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key }),
+      )
       if (begun === null) throw new Error(changedMeanwhile)
       return begun
     },
@@ -86,7 +107,9 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
       {form.problem !== null && (
         <Alert tone="danger">
           {isStale(form.failure) ? changedMeanwhile : form.problem}{' '}
-          {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+          {related?.kind === 'cluster' && (
+            <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>
+          )}
         </Alert>
       )}
       {preview.data === undefined ? (
@@ -99,20 +122,34 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
               <ul className={css['change']}>
                 {choice.added.map((s) => (
                   <li key={s.id}>
-                    <Badge tone="ok">Add</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                    <Badge tone="ok">Add</Badge> <b>{s.name}</b>{' '}
+                    <span className="mono">{s.cidr}</span>
                   </li>
                 ))}
                 {choice.removed.map((s) => (
                   <li key={s.id}>
-                    <Badge tone="danger">Unassign</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                    <Badge tone="danger">Unassign</Badge> <b>{s.name}</b>{' '}
+                    <span className="mono">{s.cidr}</span>
                   </li>
                 ))}
               </ul>
             </Panel>
             {leaving && (
-              <Losing preview={preview.data} subnets={[...choice.removed, ...cluster.subnets]} force={force} onForce={(now) => form.set({ force: now })} />
+              <Losing
+                preview={preview.data}
+                subnets={[...choice.removed, ...cluster.subnets]}
+                force={force}
+                onForce={(now) => form.set({ force: now })}
+              />
             )}
-            <Panel title="Warnings" note={preview.data.warnings.length > 0 && <Badge tone="warn">{preview.data.warnings.length}</Badge>}>
+            <Panel
+              title="Warnings"
+              note={
+                preview.data.warnings.length > 0 && (
+                  <Badge tone="warn">{preview.data.warnings.length}</Badge>
+                )
+              }
+            >
               {preview.data.warnings.length === 0 ? (
                 <p className="fs13 t2">None.</p>
               ) : (
@@ -135,10 +172,22 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
           <span className="hide-sm">
             <AsCommand
               cli={[
-                ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
-                ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
+                ...(choice.added.length > 0
+                  ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])]
+                  : []),
+                ...(leaving
+                  ? [
+                      cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], {
+                        force,
+                      }),
+                    ]
+                  : []),
               ].join(' && ')}
-              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) })}
+              api={curlOf(
+                clusterSubnetsAssign,
+                { id: cluster.id },
+                { subnet_ids: ids, ...(leaving && force && { force }) },
+              )}
             />
           </span>
           <ActionButton
@@ -146,7 +195,11 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
             kind={leaving && force ? 'danger-fill' : 'primary'}
             busy={form.busy}
             busyText="Loading"
-            can={preview.data === undefined ? { ok: false, reason: 'The changes are not known yet' } : allowed(clusterSubnetsAssign)}
+            can={
+              preview.data === undefined
+                ? { ok: false, reason: 'The changes are not known yet' }
+                : allowed(clusterSubnetsAssign)
+            }
             run={() => form.submit()}
           />
         </span>
@@ -166,11 +219,19 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
     >
       {preview.provider === null && (
         <div className={css['note']}>
-          <Alert tone="warn">The load balancer of {cluster.name} is not known. Copy the manifest of your load balancer and apply it.</Alert>
+          <Alert tone="warn">
+            The load balancer of {cluster.name} is not known. Copy the manifest of your load
+            balancer and apply it.
+          </Alert>
         </div>
       )}
       <div className={css['diff']}>
-        <DiffView label="Manifest before and after" before={preview.before} after={preview.after} empty="No difference in the manifest." />
+        <DiffView
+          label="Manifest before and after"
+          before={preview.before}
+          after={preview.after}
+          empty="No difference in the manifest."
+        />
       </div>
     </Panel>
   )
@@ -183,17 +244,24 @@ interface LosingProps {
   onForce: (force: boolean) => void
 }
 
-/** Services with addresses of removed subnets, and the choice whether to wait until these addresses are free. */
+/**
+ * Services with addresses of removed subnets, and the choice whether to wait until these addresses
+ * are free.
+ */
 function Losing({ preview, subnets, force, onForce }: LosingProps) {
   const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
   return (
-    <Panel title="Services with these addresses" note={<span className="num">{preview.losing.length}</span>}>
+    <Panel
+      title="Services with these addresses"
+      note={<span className="num">{preview.losing.length}</span>}
+    >
       <div className="stack stack3">
         {preview.losing.length > 0 && (
           <ul className={css['change']} aria-label="Services with these addresses">
             {preview.losing.map((l) => (
               <li key={`${l.service} ${l.address}`}>
-                <b>{l.service}</b> <span className="mono">{l.address}</span> <span className="t3">{nameOf(l.subnet_id)}</span>
+                <b>{l.service}</b> <span className="mono">{l.address}</span>{' '}
+                <span className="t3">{nameOf(l.subnet_id)}</span>
               </li>
             ))}
           </ul>
@@ -205,7 +273,11 @@ function Losing({ preview, subnets, force, onForce }: LosingProps) {
               : 'No Service has an address of these subnets. A Service that gets one in the meantime loses it at once.'
             : 'No new address is assigned. A subnet drains until none of its addresses is in use: Services keep the addresses that they have.'}
         </p>
-        <Checkbox label="Don't wait: Services lose their addresses at once" checked={force} onChange={onForce} />
+        <Checkbox
+          label="Don't wait: Services lose their addresses at once"
+          checked={force}
+          onChange={onForce}
+        />
       </div>
     </Panel>
   )

@@ -21,18 +21,33 @@ interface TwoListsProps {
   onLeft: (ids: readonly string[]) => void
 }
 
-/** Two lists with buttons that move the selection between them. A double click or Enter moves an entry too. */
-export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightEmpty, onRight, onLeft }: TwoListsProps) {
+/**
+ * Two lists with buttons that move the selection between them. A double click or Enter moves an
+ * entry too.
+ */
+export function TwoLists({
+  left,
+  right,
+  leftTitle,
+  rightTitle,
+  leftEmpty,
+  rightEmpty,
+  onRight,
+  onLeft,
+}: TwoListsProps) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const root = useRef<HTMLDivElement>(null)
-  // After the last entry has moved, the empty list is not rendered. The focus goes to the other list.
+  // After the last entry has moved, the empty list is not rendered. The focus goes to the other
+  // list.
   const before = useRef<number | null>(null)
   useEffect(() => {
     if (before.current === null || before.current === left.length) return
     before.current = null
-    if (document.activeElement === document.body) root.current?.querySelector<HTMLElement>('[role="listbox"]')?.focus()
+    if (document.activeElement === document.body)
+      root.current?.querySelector<HTMLElement>('[role="listbox"]')?.focus()
   })
-  const of = (list: readonly Entry[]) => list.filter((entry) => entry.can.ok && picked.has(entry.id)).map((entry) => entry.id)
+  const of = (list: readonly Entry[]) =>
+    list.filter((entry) => entry.can.ok && picked.has(entry.id)).map((entry) => entry.id)
   const [toRight, toLeft] = [of(left), of(right)]
   const move = (ids: readonly string[], how: (ids: readonly string[]) => void) => {
     if (ids.length === 0) return
@@ -40,19 +55,38 @@ export function TwoLists({ left, right, leftTitle, rightTitle, leftEmpty, rightE
     how(ids)
     setPicked(new Set([...picked].filter((id) => !ids.includes(id))))
   }
-  const none = (count: number): Verdict => (count > 0 ? { ok: true } : { ok: false, reason: 'Choose subnets in the list first' })
+  const none = (count: number): Verdict =>
+    count > 0 ? { ok: true } : { ok: false, reason: 'Choose subnets in the list first' }
   return (
     <div className={css['lists']} ref={root}>
-      <List title={leftTitle} entries={left} picked={picked} onPicked={setPicked} onMove={(ids) => move(ids, onRight)} empty={leftEmpty} />
+      <List
+        title={leftTitle}
+        entries={left}
+        picked={picked}
+        onPicked={setPicked}
+        onMove={(ids) => move(ids, onRight)}
+        empty={leftEmpty}
+      />
       <div className={css['between']}>
-        <Button iconAfter="arrow-right" can={none(toRight.length)} onClick={() => move(toRight, onRight)}>
+        <Button
+          iconAfter="arrow-right"
+          can={none(toRight.length)}
+          onClick={() => move(toRight, onRight)}
+        >
           {toRight.length > 0 ? `Add ${toRight.length}` : 'Add'}
         </Button>
         <Button icon="arrow-left" can={none(toLeft.length)} onClick={() => move(toLeft, onLeft)}>
           {toLeft.length > 0 ? `Remove ${toLeft.length}` : 'Remove'}
         </Button>
       </div>
-      <List title={rightTitle} entries={right} picked={picked} onPicked={setPicked} onMove={(ids) => move(ids, onLeft)} empty={rightEmpty} />
+      <List
+        title={rightTitle}
+        entries={right}
+        picked={picked}
+        onPicked={setPicked}
+        onMove={(ids) => move(ids, onLeft)}
+        empty={rightEmpty}
+      />
     </div>
   )
 }
@@ -66,7 +100,10 @@ interface ListProps {
   empty: ReactNode
 }
 
-/** A list. Keys: arrows move, Space selects, Ctrl+A selects all, Enter moves the selection or the current entry. */
+/**
+ * A list. Keys: arrows move, Space selects, Ctrl+A selects all, Enter moves the selection or the
+ * current entry.
+ */
 function List({ title, entries, picked, onPicked, onMove, empty }: ListProps) {
   const id = useId()
   const [at, setAt] = useState(0)
@@ -81,13 +118,16 @@ function List({ title, entries, picked, onPicked, onMove, empty }: ListProps) {
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const entry = entries[current]
-    const step = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: entries.length - 1 }[event.key]
+    const step = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: entries.length - 1 }[
+      event.key
+    ]
     if (step !== undefined) {
       const to = Math.max(0, Math.min(entries.length - 1, step))
       setAt(to)
       document.getElementById(`${id}-${to}`)?.scrollIntoView({ block: 'nearest' })
     } else if (event.key === ' ') toggle(entry)
-    else if (event.key === 'Enter') onMove(chosen.length > 0 ? chosen.map((e) => e.id) : entry?.can.ok ? [entry.id] : [])
+    else if (event.key === 'Enter')
+      onMove(chosen.length > 0 ? chosen.map((e) => e.id) : entry?.can.ok ? [entry.id] : [])
     else if (event.key.toLowerCase() === 'a' && (event.ctrlKey || event.metaKey))
       onPicked(new Set([...picked, ...entries.filter((e) => e.can.ok).map((e) => e.id)]))
     else return

@@ -1,11 +1,24 @@
 import { expect, test } from 'vitest'
 import type { Subnet } from '#contract/network/subnets.ts'
-import { canChoose, canReview, choiceOf, idsOf, sameWish, textOfIds, verbOf } from './assign-choice.ts'
+import {
+  canChoose,
+  canReview,
+  choiceOf,
+  idsOf,
+  sameWish,
+  textOfIds,
+  verbOf,
+} from './assign-choice.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const poz = { id: uuid(90), code: 'PL-POZ-1' }
 const fra = { id: uuid(91), code: 'DE-FRA-1' }
-const cluster = { id: uuid(50), name: 'poz-render-01', status: 'ready' as const, datacenter: { ...poz, country_code: 'PL' } }
+const cluster = {
+  id: uuid(50),
+  name: 'poz-render-01',
+  status: 'ready' as const,
+  datacenter: { ...poz, country_code: 'PL' },
+}
 const other = { id: uuid(51), name: 'poz-other' }
 const subnet = (n: number, more: Partial<Subnet> = {}): Subnet => ({
   id: uuid(n),
@@ -37,13 +50,23 @@ const names = (list: readonly Subnet[]) => list.map((s) => s.name)
 
 test('only a cluster of the same datacenter can be selected; other clusters show the reason', () => {
   expect(canChoose(cluster, [free])).toEqual({ ok: true })
-  expect(canChoose(cluster, [subnet(7, { datacenter: fra })])).toEqual({ ok: false, reason: 'net-7 is in DE-FRA-1; cluster poz-render-01 is in PL-POZ-1' })
-  expect(canChoose({ ...cluster, status: 'deleting' }, [])).toEqual({ ok: false, reason: 'The cluster is being deleted' })
+  expect(canChoose(cluster, [subnet(7, { datacenter: fra })])).toEqual({
+    ok: false,
+    reason: 'net-7 is in DE-FRA-1; cluster poz-render-01 is in PL-POZ-1',
+  })
+  expect(canChoose({ ...cluster, status: 'deleting' }, [])).toEqual({
+    ok: false,
+    reason: 'The cluster is being deleted',
+  })
 })
 
 test('the request has the current subnets of the cluster, minus the removed ones, plus the added ones', () => {
   const choice = choiceOf(cluster, [mine, theirs, shared, free], [free.id, shared.id], [mine.id])
-  expect([names(choice.wanted), names(choice.added), names(choice.removed)]).toEqual([['net-3', 'net-4'], ['net-3', 'net-4'], ['net-1']])
+  expect([names(choice.wanted), names(choice.added), names(choice.removed)]).toEqual([
+    ['net-3', 'net-4'],
+    ['net-3', 'net-4'],
+    ['net-1'],
+  ])
   expect(choice.free.map(({ subnet: s, can }) => [s.name, can.ok])).toEqual([
     ['net-1', true],
     ['net-2', false],
@@ -66,11 +89,11 @@ test('a choice is outdated if somebody else changes one of its subnets after the
 })
 
 test('the button names the change that it makes', () => {
-  expect([verbOf({ added: [free], removed: [] }), verbOf({ added: [], removed: [mine, mine] }), verbOf({ added: [free], removed: [mine] })]).toEqual([
-    'Assign 1 subnet',
-    'Unassign 2 subnets',
-    'Assign 1, unassign 1',
-  ])
+  expect([
+    verbOf({ added: [free], removed: [] }),
+    verbOf({ added: [], removed: [mine, mine] }),
+    verbOf({ added: [free], removed: [mine] }),
+  ]).toEqual(['Assign 1 subnet', 'Unassign 2 subnets', 'Assign 1, unassign 1'])
 })
 
 test('the URL lists each subnet id once, and anything that is not an id is dropped', () => {

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { CallError } from '../../../api/http.ts'
 import { sendFresh } from './fresh-version.ts'
 
-const stale = () => new CallError('Somebody else has changed this object since you opened it. Load it again.', { status: 412, code: 'stale' })
+const stale = () =>
+  new CallError('Somebody else has changed this object since you opened it. Load it again.', {
+    status: 412,
+    code: 'stale',
+  })
 
 /** An object whose version grows before each of the first `times` requests arrives. */
 function growing(times: number) {
@@ -46,8 +50,12 @@ test('any other refusal is not repeated', async () => {
   const sent: number[] = []
   const send = (version: number) => {
     sent.push(version)
-    return Promise.reject(new CallError('poz-render-01 is not ready', { status: 409, code: 'cluster_not_ready' }))
+    return Promise.reject(
+      new CallError('poz-render-01 is not ready', { status: 409, code: 'cluster_not_ready' }),
+    )
   }
-  await expect(sendFresh(() => Promise.resolve(1), send)).rejects.toMatchObject({ code: 'cluster_not_ready' })
+  await expect(sendFresh(() => Promise.resolve(1), send)).rejects.toMatchObject({
+    code: 'cluster_not_ready',
+  })
   expect(sent).toEqual([1])
 })

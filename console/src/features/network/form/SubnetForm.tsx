@@ -1,7 +1,14 @@
 import { useMemo, useState } from 'react'
 import type { Related } from '#contract/errors.ts'
 import { all, no, yes } from '#contract/rule.ts'
-import { canChangeCidr, canChangePurpose, type Subnet, subnetCreate, subnetGet, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  canChangeCidr,
+  canChangePurpose,
+  type Subnet,
+  subnetCreate,
+  subnetGet,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import { call, CallError } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
@@ -61,8 +68,15 @@ interface SubnetFormProps {
 
 /** Adds a subnet (`subnet` null) or edits one, with a live summary of its address space. */
 export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: SubnetFormProps) {
-  const site = subnet === null ? (datacenters.find((d) => d.code === preset)?.id ?? (datacenters.length === 1 ? datacenters[0]!.id : '')) : ''
-  const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)), [subnet, site])
+  const site =
+    subnet === null
+      ? (datacenters.find((d) => d.code === preset)?.id ??
+        (datacenters.length === 1 ? datacenters[0]!.id : ''))
+      : ''
+  const saved = useMemo(
+    () => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)),
+    [subnet, site],
+  )
   const [stale, setStale] = useState<{ error: unknown; theirs: Subnet } | null>(null)
   const form = useForm({
     initial: saved,
@@ -70,7 +84,11 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
     send: (body, key) =>
       subnet === null
         ? call(subnetCreate, { body }, { key })
-        : call(subnetUpdate, { params: { id: subnet.id }, body: changesOf(body, subnet) }, { version: subnet.version }),
+        : call(
+            subnetUpdate,
+            { params: { id: subnet.id }, body: changesOf(body, subnet) },
+            { version: subnet.version },
+          ),
     done: async (done) => {
       mayLeave(true)
       await kept.settle()
@@ -93,11 +111,13 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
     onNewest?.(theirs)
   }
 
-  const code = subnet?.datacenter.code ?? datacenters.find((d) => d.id === draft.datacenter_id)?.code ?? 'CODE'
+  const code =
+    subnet?.datacenter.code ?? datacenters.find((d) => d.id === draft.datacenter_id)?.code ?? 'CODE'
   const canCidr = subnet === null ? yes : canChangeCidr(subnet)
   const canPurpose = subnet === null ? yes : canChangePurpose(subnet)
   const refusedFor = stale !== null && stale.error === failure ? stale.theirs : null
-  const said = failure === null ? '' : (form.errorOf('cidr') ?? form.errorOf('exclude') ?? form.problem ?? '')
+  const said =
+    failure === null ? '' : (form.errorOf('cidr') ?? form.errorOf('exclude') ?? form.problem ?? '')
   const change = subnet === null ? toSend(draft) : changesOf(toSend(draft), subnet)
 
   return (
@@ -119,7 +139,11 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
       <div className={css['cols']}>
         <Panel
           title={subnet === null ? 'Subnet' : subnet.name}
-          note={subnet !== null && subnet.clusters.length > 0 && `of ${subnet.clusters.map((c) => c.name).join(', ')}`}
+          note={
+            subnet !== null &&
+            subnet.clusters.length > 0 &&
+            `of ${subnet.clusters.map((c) => c.name).join(', ')}`
+          }
         >
           <Form form={form} focusFirst={subnet === null}>
             <div className={css['fields']}>
@@ -129,7 +153,11 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                   name="datacenter_id"
                   label="Datacenter"
                   placeholder="Choose a datacenter"
-                  options={datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+                  options={datacenters.map((d) => ({
+                    value: d.id,
+                    text: d.code,
+                    more: d.city_name,
+                  }))}
                 />
               ) : (
                 <Field label="Datacenter" hint="Fixed: the subnet is routed to this datacenter">
@@ -159,8 +187,21 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                   }}
                 />
               </div>
-              <Text name="gateway" label="Gateway" optional hint="The router's address in the subnet; never assigned to a Service" mono />
-              <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; leave empty if untagged" inputMode="numeric" className="num" />
+              <Text
+                name="gateway"
+                label="Gateway"
+                optional
+                hint="The router's address in the subnet; never assigned to a Service"
+                mono
+              />
+              <Text
+                name="vlan_id"
+                label="VLAN ID"
+                optional
+                hint="1 to 4094; leave empty if untagged"
+                inputMode="numeric"
+                className="num"
+              />
               <Choose
                 name="purpose"
                 label="Purpose"
@@ -178,17 +219,29 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
               />
               <div className={css['wide']}>
                 <Check name="first_and_last" label="Use first and last address" />
-                <p className="t3 fs12">For a routed range that is not on a link: it has no network or broadcast address.</p>
+                <p className="t3 fs12">
+                  For a routed range that is not on a link: it has no network or broadcast address.
+                </p>
               </div>
             </div>
             <div className={css['buttons']}>
-              <ActionButton label="Discard" kind="ghost" can={dirty ? yes : no('Nothing was changed')} run={kept.discard} />
+              <ActionButton
+                label="Discard"
+                kind="ghost"
+                can={dirty ? yes : no('Nothing was changed')}
+                run={kept.discard}
+              />
               <AsCommand
                 complete={form.read.ok}
                 cli={commandOf(draft, code, subnet)}
-                api={curlOf(subnet === null ? subnetCreate : subnetUpdate, { id: subnet?.id ?? '' }, change, {
-                  version: subnet?.version,
-                })}
+                api={curlOf(
+                  subnet === null ? subnetCreate : subnetUpdate,
+                  { id: subnet?.id ?? '' },
+                  change,
+                  {
+                    version: subnet?.version,
+                  },
+                )}
               />
               <span className="grow" />
               <Button
@@ -196,7 +249,11 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
                 type="submit"
                 busy={form.busy}
                 busyText="Saving"
-                can={subnet === null ? allowed(subnetCreate) : all(allowed(subnetUpdate), dirty ? yes : no('Nothing was changed'))}
+                can={
+                  subnet === null
+                    ? allowed(subnetCreate)
+                    : all(allowed(subnetUpdate), dirty ? yes : no('Nothing was changed'))
+                }
               >
                 {subnet === null ? 'Add subnet' : 'Save subnet'}
               </Button>

@@ -22,7 +22,16 @@ interface FormNoticesProps {
 }
 
 /** Notices above the form: a restored draft, changes by somebody else, and why saving failed. */
-export function FormNotices({ restored, theirs, refused, was, form: { values: mine, problem }, onDiscard, onTheirs, onMerge }: FormNoticesProps) {
+export function FormNotices({
+  restored,
+  theirs,
+  refused,
+  was,
+  form: { values: mine, problem },
+  onDiscard,
+  onTheirs,
+  onMerge,
+}: FormNoticesProps) {
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="subnet" {...restored} onDiscard={onDiscard} />}
@@ -32,7 +41,12 @@ export function FormNotices({ restored, theirs, refused, was, form: { values: mi
           {refused && 'Nothing was saved. What you typed is still here.'}
           <Compared was={draftOf(was)} theirs={draftOf(theirs)} mine={mine} />
           <span className="row wrap" style={{ marginTop: 'var(--s-2)' }}>
-            <ActionButton label="Apply my changes to the new version" size="small" kind="primary" run={() => onMerge(theirs)} />
+            <ActionButton
+              label="Apply my changes to the new version"
+              size="small"
+              kind="primary"
+              run={() => onMerge(theirs)}
+            />
             <ActionButton label="Discard my changes" size="small" run={() => onTheirs(theirs)} />
           </span>
         </Alert>
@@ -42,9 +56,18 @@ export function FormNotices({ restored, theirs, refused, was, form: { values: mi
   )
 }
 
-function Compared({ was, theirs, mine }: { was: SubnetDraft; theirs: SubnetDraft; mine: SubnetDraft }) {
+function Compared({
+  was,
+  theirs,
+  mine,
+}: {
+  was: SubnetDraft
+  theirs: SubnetDraft
+  mine: SubnetDraft
+}) {
   const list = differences(was, theirs, mine)
-  if (list.length === 0) return <p>The fields of the subnet are unchanged; only its assignment has changed.</p>
+  if (list.length === 0)
+    return <p>The fields of the subnet are unchanged; only its assignment has changed.</p>
   return (
     <table className={css['compare']}>
       <thead>

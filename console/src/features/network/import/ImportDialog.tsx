@@ -41,7 +41,10 @@ const rowColumns: readonly PlainColumn<Outcome['rows'][number]>[] = [
 
 const { Area } = fieldsFor<{ csv: string }>()
 
-/** Imports subnets from CSV. First checks the file and shows problems by line and the effect of each row. Writes only if there are no problems. */
+/**
+ * Imports subnets from CSV. First checks the file and shows problems by line and the effect of each
+ * row. Writes only if there are no problems.
+ */
 export default function ImportDialog() {
   const { close } = useDialog()
   const [file, setFile] = useState<string | null>(null)
@@ -74,7 +77,8 @@ export default function ImportDialog() {
     const picked = event.target.files?.[0]
     event.target.value = ''
     if (!picked) return
-    if (picked.size > importLimits.bytes) return form.refuse('csv', `${picked.name} is larger than 1 MiB`)
+    if (picked.size > importLimits.bytes)
+      return form.refuse('csv', `${picked.name} is larger than 1 MiB`)
     form.set({ csv: await picked.text() })
     setFile(picked.name)
   }
@@ -85,15 +89,36 @@ export default function ImportDialog() {
       title="Import subnets"
       submit={ready ? summary.verb : 'Check'}
       busyText={ready ? 'Importing' : 'Checking'}
-      can={csv.trim() === '' ? no('Choose a file or paste its text first') : ready && summary.changes === 0 ? no('No row changes anything') : yes}
-      command={<AsCommand complete={csv.trim() !== '' && form.read.ok} {...importCommands({ csv, file, origin: apiOrigin() })} />}
+      can={
+        csv.trim() === ''
+          ? no('Choose a file or paste its text first')
+          : ready && summary.changes === 0
+            ? no('No row changes anything')
+            : yes
+      }
+      command={
+        <AsCommand
+          complete={csv.trim() !== '' && form.read.ok}
+          {...importCommands({ csv, file, origin: apiOrigin() })}
+        />
+      }
     >
       <p>
-        One header row, then one subnet per row. Columns: <span className="mono">{csvColumns.join(', ')}</span>. A row with an <span className="mono">id</span>{' '}
-        changes that subnet, others are added. Nothing is written unless every row is valid.
+        One header row, then one subnet per row. Columns:{' '}
+        <span className="mono">{csvColumns.join(', ')}</span>. A row with an{' '}
+        <span className="mono">id</span> changes that subnet, others are added. Nothing is written
+        unless every row is valid.
       </p>
       <div className="row wrap">
-        <input ref={picker} type="file" accept=".csv,text/csv,text/plain" className="sr" tabIndex={-1} aria-label="CSV file" onChange={(e) => void pick(e)} />
+        <input
+          ref={picker}
+          type="file"
+          accept=".csv,text/csv,text/plain"
+          className="sr"
+          tabIndex={-1}
+          aria-label="CSV file"
+          onChange={(e) => void pick(e)}
+        />
         <ActionButton label="Choose a file" run={() => picker.current?.click()} />
         <span className="t3">{file ?? 'or paste its text'}</span>
       </div>
@@ -102,14 +127,30 @@ export default function ImportDialog() {
         label="CSV"
         rows={6}
         mono
-        placeholder={'name,cidr,gateway,datacenter\npoz-public-b,198.51.100.0/24,198.51.100.1,PL-POZ-1'}
+        placeholder={
+          'name,cidr,gateway,datacenter\npoz-public-b,198.51.100.0/24,198.51.100.1,PL-POZ-1'
+        }
         onInput={() => setFile(null)}
       />
       {summary !== null && outcome !== null && (
         <>
           <Alert tone={ready ? 'ok' : 'danger'}>{summary.text}</Alert>
-          {outcome.problems.length > 0 && <Listed label="Problems" noun="problem" columns={problemColumns} rows={outcome.problems} />}
-          {outcome.rows.length > 0 && <Listed label="What each row does" noun="row" columns={rowColumns} rows={outcome.rows} />}
+          {outcome.problems.length > 0 && (
+            <Listed
+              label="Problems"
+              noun="problem"
+              columns={problemColumns}
+              rows={outcome.problems}
+            />
+          )}
+          {outcome.rows.length > 0 && (
+            <Listed
+              label="What each row does"
+              noun="row"
+              columns={rowColumns}
+              rows={outcome.rows}
+            />
+          )}
         </>
       )}
     </FormDialog>
@@ -123,12 +164,17 @@ interface ListedProps<Row> {
   rows: readonly Row[]
 }
 
-/** The first rows of a table, and the number of further ones. The last column takes the remaining width. */
+/**
+ * The first rows of a table, and the number of further ones. The last column takes the remaining
+ * width.
+ */
 function Listed<Row>({ label, noun, columns, rows }: ListedProps<Row>) {
   return (
     <div className={css['box']} role="group" aria-label={label} {...reachable}>
       <PlainTable columns={columns} rows={rows.slice(0, most)} />
-      {rows.length > most && <p className="t3">and {counted(rows.length - most, `more ${noun}`)}</p>}
+      {rows.length > most && (
+        <p className="t3">and {counted(rows.length - most, `more ${noun}`)}</p>
+      )}
     </div>
   )
 }

@@ -11,21 +11,40 @@ const mostInline = 64 * 1024
 const asOperand = (file: string): string => (file.startsWith('-') ? `./${file}` : file)
 
 /** The import as a CLI command and an API call, with the chosen file or the pasted text. */
-export function importCommands({ csv, file, origin }: { csv: string; file: string | null; origin: string }): { cli: string; api: string } {
+export function importCommands({
+  csv,
+  file,
+  origin,
+}: {
+  csv: string
+  file: string | null
+  origin: string
+}): { cli: string; api: string } {
   const from = file ?? (csv.length > mostInline ? 'subnets.csv' : null)
   if (from !== null) {
     const name = asOperand(from)
     const sent = `${curlOf(subnetImport, {}, undefined, { origin })} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`
-    return { cli: cliOf(['subnet', 'import', name]), api: `jq -Rs '{csv: .}' ${quoted(name)} |\n${sent}` }
+    return {
+      cli: cliOf(['subnet', 'import', name]),
+      api: `jq -Rs '{csv: .}' ${quoted(name)} |\n${sent}`,
+    }
   }
-  // The here-document ends at a line that consists of `END_OF_CSV`, which is never a CSV row of a subnet.
+  // The here-document ends at a line that consists of `END_OF_CSV`, which is never a CSV row of a
+  // subnet.
   const text = csv.endsWith('\n') ? csv : `${csv}\n`
-  return { cli: `${cliOf(['subnet', 'import', '/dev/stdin'])} <<'END_OF_CSV'\n${text}END_OF_CSV`, api: curlOf(subnetImport, {}, { csv }, { origin }) }
+  return {
+    cli: `${cliOf(['subnet', 'import', '/dev/stdin'])} <<'END_OF_CSV'\n${text}END_OF_CSV`,
+    api: curlOf(subnetImport, {}, { csv }, { origin }),
+  }
 }
 
 /** Summary of an import: effects of its rows, or the number of problems. */
-export function summaryOf({ rows, problems }: Pick<Answer<typeof subnetImport>, 'rows' | 'problems'>) {
-  const of = (does: 'create' | 'update' | 'nothing') => rows.filter((row) => row.does === does).length
+export function summaryOf({
+  rows,
+  problems,
+}: Pick<Answer<typeof subnetImport>, 'rows' | 'problems'>) {
+  const of = (does: 'create' | 'update' | 'nothing') =>
+    rows.filter((row) => row.does === does).length
   const [added, changed, same] = [of('create'), of('update'), of('nothing')]
   const parts = [
     added > 0 && `${counted(added, 'subnet')} to add`,
@@ -43,6 +62,11 @@ export function summaryOf({ rows, problems }: Pick<Answer<typeof subnetImport>, 
     /** Label of the button. */
     verb: added + changed === 0 ? 'Import' : `Import ${counted(added + changed, 'subnet')}`,
     /** Message after the import. */
-    done: [added > 0 && `${counted(added, 'subnet')} added`, changed > 0 && `${counted(changed, 'subnet')} changed`].filter(Boolean).join(', '),
+    done: [
+      added > 0 && `${counted(added, 'subnet')} added`,
+      changed > 0 && `${counted(changed, 'subnet')} changed`,
+    ]
+      .filter(Boolean)
+      .join(', '),
   }
 }

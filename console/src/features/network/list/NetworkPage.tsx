@@ -1,7 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { parseAddress } from '#contract/network/addresses.ts'
-import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetList } from '#contract/network/subnets.ts'
+import {
+  clusterSubnetsAssign,
+  type Subnet,
+  subnetCreate,
+  subnetExport,
+  subnetImport,
+  subnetList,
+} from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { download } from '../../../api/client.ts'
@@ -9,7 +16,12 @@ import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
-import { ListToolbar, type ListState, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
+import {
+  ListToolbar,
+  type ListState,
+  type SetListSearch,
+  useList,
+} from '../../../layout/lists/use-list.tsx'
 import { everyPage } from '../../../lib/every-page.ts'
 import { type ListSearch, narrowingOf } from '../../../lib/list-search.ts'
 import { later } from '../../../ui/part.tsx'
@@ -33,12 +45,20 @@ import { subnetColumns } from './subnet-columns.tsx'
 const SubnetMap = later(() => import('./SubnetMap.tsx'))
 const importSubnets = dialog(() => import('../import/ImportDialog.tsx'))
 
-const mapOf = (s: Subnet, searched: string | undefined) => <SubnetMap key={`${s.id} ${searched}`} subnet={s} at={searched} />
+const mapOf = (s: Subnet, searched: string | undefined) => (
+  <SubnetMap key={`${s.id} ${searched}`} subnet={s} at={searched} />
+)
 
 const idOf = (s: Subnet) => s.id
 
 /** Subnets with their utilisation. A row opens its address map. */
-export function NetworkPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function NetworkPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery(subnetsQuery(search))
   const { data: page } = answer
   const state = useList(subnetList.list, subnetColumns, { search, setSearch }, answer)
@@ -47,22 +67,47 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
 
   /** Selects all matches, on all pages. */
   const selectMatching = async () => {
-    const found = await everyPage((at) => queryClient.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' })))
+    const found = await everyPage((at) =>
+      queryClient.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' })),
+    )
     remember(found)
     selection.set(found.map(idOf))
   }
 
   const general = useMemo<[Action, Action, Action, Action]>(
     () => [
-      { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => navigate(paths.addSubnet({ datacenter: search['datacenter'] })) },
-      { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => navigate(paths.assignSubnets()) },
-      { label: 'Import subnets', icon: 'arrow-up', can: allowed(subnetImport), run: () => importSubnets() },
-      { label: 'Export subnets', icon: 'download', can: allowed(subnetExport), run: () => exportList(search) },
+      {
+        label: 'Add subnet',
+        icon: 'add',
+        can: allowed(subnetCreate),
+        run: () => navigate(paths.addSubnet({ datacenter: search['datacenter'] })),
+      },
+      {
+        label: 'Assign subnets',
+        icon: 'cluster',
+        can: allowed(clusterSubnetsAssign),
+        run: () => navigate(paths.assignSubnets()),
+      },
+      {
+        label: 'Import subnets',
+        icon: 'arrow-up',
+        can: allowed(subnetImport),
+        run: () => importSubnets(),
+      },
+      {
+        label: 'Export subnets',
+        icon: 'download',
+        can: allowed(subnetExport),
+        run: () => exportList(search),
+      },
     ],
     [search],
   )
   const bulk = useMemo(() => bulkActions(selected, selection.clear), [selected, selection.clear])
-  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', selected.length > 0 ? bulk : general)
+  useCommands(
+    selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network',
+    selected.length > 0 ? bulk : general,
+  )
   const [add, , bring] = general
 
   // Preloads the map's code before the first row opens.
@@ -95,7 +140,11 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
         onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
         selection={selection}
         grows
-        bulk={{ actions: bulk, matching: state.total, onSelectMatching: () => void selectMatching() }}
+        bulk={{
+          actions: bulk,
+          matching: state.total,
+          onSelectMatching: () => void selectMatching(),
+        }}
         empty={
           <Empty
             title="No subnets yet"
@@ -114,25 +163,58 @@ export function NetworkPage({ search, setSearch }: { search: ListSearch; setSear
 }
 
 const exportList = (search: ListSearch): Promise<unknown> =>
-  download(subnetExport, { query: narrowingOf(subnetList, search) }, 'subnets.csv').catch((problem: unknown) => toast.error(reasonOf(problem)))
+  download(subnetExport, { query: narrowingOf(subnetList, search) }, 'subnets.csv').catch(
+    (problem: unknown) => toast.error(reasonOf(problem)),
+  )
 
-function Toolbar({ state, actions: [add, assign, bring, save] }: { state: ListState<typeof subnetList.list>; actions: [Action, Action, Action, Action] }) {
+function Toolbar({
+  state,
+  actions: [add, assign, bring, save],
+}: {
+  state: ListState<typeof subnetList.list>
+  actions: [Action, Action, Action, Action]
+}) {
   const narrow = useMedia('below', 'sm')
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const cluster = state.search['cluster']
   // The filter in the URL may be a cluster's id. Show the cluster's name.
   const named = clusters?.items.find((c) => c.id === cluster)?.name
-  const shown = named === undefined ? state : { ...state, search: { ...state.search, cluster: named } }
+  const shown =
+    named === undefined ? state : { ...state, search: { ...state.search, cluster: named } }
   const options = {
-    cluster: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
-    datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),
+    cluster: (clusters?.items ?? []).map((c) => ({
+      value: c.name,
+      text: c.name,
+      hint: c.datacenter.code,
+    })),
+    datacenter: (datacenters?.items ?? []).map((d) => ({
+      value: d.code,
+      text: d.code,
+      hint: d.city_name,
+    })),
   }
   return (
-    <ListToolbar state={shown} placeholder="Name, CIDR or address" options={options} inline={['cluster', 'datacenter', 'status', 'type']}>
-      <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />
+    <ListToolbar
+      state={shown}
+      placeholder="Name, CIDR or address"
+      options={options}
+      inline={['cluster', 'datacenter', 'status', 'type']}
+    >
+      <Menu
+        label="More actions"
+        items={narrow ? [assign, bring, save] : [bring, save]}
+        trigger={<IconButton icon="more" label="More actions" />}
+      />
       {!narrow && <ActionButton {...assign} icon={undefined} />}
-      {!state.isEmpty && <ActionButton {...add} label={narrow ? 'Add' : add.label} kind="primary" aria-label={add.label} />}
+      {!state.isEmpty && (
+        <ActionButton
+          {...add}
+          label={narrow ? 'Add' : add.label}
+          kind="primary"
+          aria-label={add.label}
+        />
+      )}
     </ListToolbar>
   )
 }

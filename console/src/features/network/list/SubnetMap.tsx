@@ -27,7 +27,12 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(mapOf(subnet.id))
   const runs = useMemo(() => data && readMap(data), [data])
   const cidr = useMemo(() => data && parseCidr(data.cidr), [data])
-  if (!data || !runs || !cidr) return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={6} widths={[340, 60, 260]} />
+  if (!data || !runs || !cidr)
+    return error ? (
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={6} widths={[340, 60, 260]} />
+    )
   const wanted = at === undefined ? null : parseAddress(at)
   return (
     <>
@@ -42,7 +47,9 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
             Gateway <span className="mono fs12">{subnet.gateway}</span>
           </span>
         )}
-        {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
+        {subnet.purpose === 'management' && (
+          <span>Management: carries the addresses of servers</span>
+        )}
         {subnet.clusters.length > 0 &&
           (data.observed_at === null ? (
             <span>The cluster has not reported which addresses are in use.</span>
@@ -91,8 +98,19 @@ function aboutOf(run: MapRun, subnet: Subnet) {
         ]}
       />
     )
-  if (run.by !== null) return <KeyValue rows={[[run.state === 'reserved' ? 'Why' : 'By', <By key="by" run={run} />]]} />
+  if (run.by !== null)
+    return (
+      <KeyValue rows={[[run.state === 'reserved' ? 'Why' : 'By', <By key="by" run={run} />]]} />
+    )
   if (run.state === 'free')
-    return <p className="t2 fs12">{subnet.clusters.length > 0 ? <>Free for {clusters}</> : 'Free; the subnet is assigned to no cluster.'}</p>
+    return (
+      <p className="t2 fs12">
+        {subnet.clusters.length > 0 ? (
+          <>Free for {clusters}</>
+        ) : (
+          'Free; the subnet is assigned to no cluster.'
+        )}
+      </p>
+    )
   return null
 }

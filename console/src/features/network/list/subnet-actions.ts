@@ -1,6 +1,12 @@
 /** Actions on subnets, for row menu, bulk bar and ⌘K. */
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
-import { canRemoveSubnet, clusterSubnetsAssign, type Subnet, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  canRemoveSubnet,
+  clusterSubnetsAssign,
+  type Subnet,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
@@ -11,7 +17,10 @@ import type { Result } from '../../../ui/overlay/Results.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { refreshNetwork } from '../network-queries.ts'
 
-/** Whether a subnet can be assigned: an assigned workload subnet can't, a management subnet may be shared. */
+/**
+ * Whether a subnet can be assigned: an assigned workload subnet can't, a management subnet may be
+ * shared.
+ */
 const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
   const [first] = s.clusters
   return s.purpose === 'workload' && first ? no(`It is assigned to ${first.name} already`) : yes
@@ -19,21 +28,44 @@ const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
 const removable = (s: Subnet): Verdict => all(allowed(subnetRemove), canRemoveSubnet(s))
 
 export const subnetActions = (s: Subnet): Action[] => [
-  allowed(subnetUpdate).ok ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) } : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
-  { label: 'Assign to a cluster', icon: 'cluster', can: all(allowed(clusterSubnetsAssign), canGive(s)), to: paths.assignSubnets({ subnets: s.id }) },
+  allowed(subnetUpdate).ok
+    ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) }
+    : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
+  {
+    label: 'Assign to a cluster',
+    icon: 'cluster',
+    can: all(allowed(clusterSubnetsAssign), canGive(s)),
+    to: paths.assignSubnets({ subnets: s.id }),
+  },
   ...(s.clusters.length === 0
-    ? [{ label: 'Unassign', icon: 'minus', can: no('It is assigned to no cluster') } satisfies Action]
+    ? [
+        {
+          label: 'Unassign',
+          icon: 'minus',
+          can: no('It is assigned to no cluster'),
+        } satisfies Action,
+      ]
     : s.clusters.map((c): Action => ({
         // A draining subnet can be removed at once, without waiting for the end of draining.
-        label: s.status === 'draining' ? `Unassign from ${c.name} at once` : `Unassign from ${c.name}`,
+        label:
+          s.status === 'draining' ? `Unassign from ${c.name} at once` : `Unassign from ${c.name}`,
         icon: 'minus',
         can: allowed(clusterSubnetsAssign),
         to: paths.assignSubnets({ cluster: c.id, remove: s.id, step: 'review' }),
       }))),
-  { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets([s]) },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: removable(s),
+    run: () => removeSubnets([s]),
+  },
 ]
 
-/** Yes if the rule allows the action for at least one subnet. Otherwise no, with the first subnet's name and reason. */
+/**
+ * Yes if the rule allows the action for at least one subnet. Otherwise no, with the first subnet's
+ * name and reason.
+ */
 function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict {
   if (subnets.some((s) => judge(s).ok)) return yes
   const verdict = subnets[0] ? judge(subnets[0]) : yes
@@ -42,7 +74,9 @@ function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict
 
 const together = (subnets: readonly Subnet[]): Verdict =>
   new Set(subnets.filter((s) => canGive(s).ok).map((s) => s.datacenter.id)).size > 1
-    ? no('The subnets are in several datacenters; a cluster can only use subnets of its own datacenter')
+    ? no(
+        'The subnets are in several datacenters; a cluster can only use subnets of its own datacenter',
+      )
     : yes
 
 /** Actions on the selected subnets. `clear` empties the selection. */
@@ -62,7 +96,10 @@ export const bulkActions = (subnets: readonly Subnet[], clear: () => void): Acti
   },
 ]
 
-/** Removes the removable subnets one after another, and reports the result of each if there are several. */
+/**
+ * Removes the removable subnets one after another, and reports the result of each if there are
+ * several.
+ */
 function removeSubnets(subnets: readonly Subnet[]): Promise<boolean> {
   const one = subnets.length === 1 ? subnets[0] : undefined
   const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length

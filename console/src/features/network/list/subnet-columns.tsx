@@ -11,8 +11,17 @@ import { StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
 import css from './NetworkPage.module.css'
 import { countryOf, hasShare, subnetSaid, usedText } from '../subnet-state.ts'
 
-/** A subnet's status with its reason. `whole`: shows the full reason, for places outside of a table cell. */
-export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
+/**
+ * A subnet's status with its reason. `whole`: shows the full reason, for places outside of a table
+ * cell.
+ */
+export function SubnetStatus({
+  subnet,
+  whole = false,
+}: {
+  subnet: Pick<Subnet, 'status' | 'reason'>
+  whole?: boolean
+}) {
   const { tone, word } = subnetSaid(subnet)
   return whole ? (
     <StatusDot tone={tone} why={subnet.reason} whole>
@@ -75,7 +84,15 @@ export const subnetColumns = listColumns(subnetList.list, {
   type: {
     width: 48,
     from: 'md',
-    cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
+    cell: (s) => (
+      <span
+        title={
+          s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined
+        }
+      >
+        {s.type}
+      </span>
+    ),
   },
   cidr: {
     width: (from) => (from.xl ? 200 : 206),
@@ -119,7 +136,11 @@ export const subnetColumns = listColumns(subnetList.list, {
         none
       ),
   },
-  used: { width: (from) => (from.xl ? 180 : from.md ? 144 : 106), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  used: {
+    width: (from) => (from.xl ? 180 : from.md ? 144 : 106),
+    card: 'fact',
+    cell: (s) => <SubnetUse subnet={s} />,
+  },
   status: {
     width: (from) => (from.xl ? undefined : from.md ? 124 : undefined),
     card: 'state',

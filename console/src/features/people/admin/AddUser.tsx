@@ -31,7 +31,11 @@ export default function AddUser() {
     initial: blank,
     read: ({ password, ...typed }) => {
       const verdict = mayBePassword(password, typed.email)
-      return readBy(NewUser, { ...typed, ...(password !== '' && { password }) }, verdict.ok ? {} : { password: verdict.reason })
+      return readBy(
+        NewUser,
+        { ...typed, ...(password !== '' && { password }) },
+        verdict.ok ? {} : { password: verdict.reason },
+      )
     },
     send: (body, key) => call(userCreate, { body }, { key }),
     done: async ({ email }) => {
@@ -46,7 +50,16 @@ export default function AddUser() {
       form={form}
       title="Add a user"
       submit="Add user"
-      command={<AsCommand complete={read.ok} api={curlOf(userCreate, {}, read.ok ? { ...read.body, ...(read.body.password && { password: '…' }) } : {})} />}
+      command={
+        <AsCommand
+          complete={read.ok}
+          api={curlOf(
+            userCreate,
+            {},
+            read.ok ? { ...read.body, ...(read.body.password && { password: '…' }) } : {},
+          )}
+        />
+      }
     >
       <p className="fs13 t2">To let the user choose a password, invite them instead.</p>
       <Text name="email" label="Email" type="email" autoCapitalize="none" />

@@ -33,10 +33,24 @@ export default function EditUser({ user: u }: { user: Person }) {
     },
   })
   return (
-    <FormDialog form={form} title={`Edit ${u.email}`} submit="Save" can={form.dirty ? undefined : { ok: false, reason: 'Change something first' }}>
+    <FormDialog
+      form={form}
+      title={`Edit ${u.email}`}
+      submit="Save"
+      can={form.dirty ? undefined : { ok: false, reason: 'Change something first' }}
+    >
       <Text name="name" label="Name" />
-      <Choose name="role" label="Role" hint="A change takes effect within 5 seconds." options={roleOptions} />
-      {u.id === ownId && form.values.role !== 'admin' && <Alert tone="warn">This is your own account: you can no longer manage users afterwards.</Alert>}
+      <Choose
+        name="role"
+        label="Role"
+        hint="A change takes effect within 5 seconds."
+        options={roleOptions}
+      />
+      {u.id === ownId && form.values.role !== 'admin' && (
+        <Alert tone="warn">
+          This is your own account: you can no longer manage users afterwards.
+        </Alert>
+      )}
     </FormDialog>
   )
 }

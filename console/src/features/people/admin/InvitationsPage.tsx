@@ -1,5 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Invitation, invitationCreate, invitationList, invitationRemove } from '#contract/people/invitations.ts'
+import {
+  type Invitation,
+  invitationCreate,
+  invitationList,
+  invitationRemove,
+} from '#contract/people/invitations.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
@@ -67,7 +72,15 @@ export const InvitationsPage = (props: PageProps) => (
 function Invitations({ search, setSearch }: PageProps) {
   const answer = useQuery(invitationsQuery(search))
   const state = useList(invitationList.list, invitationColumns, { search, setSearch }, answer)
-  const invite = <ActionButton label="Invite" kind="primary" icon="add" can={allowed(invitationCreate)} run={() => inviteUser()} />
+  const invite = (
+    <ActionButton
+      label="Invite"
+      kind="primary"
+      icon="add"
+      can={allowed(invitationCreate)}
+      run={() => inviteUser()}
+    />
+  )
   return (
     <>
       <PageCount n={answer.data?.total} />

@@ -1,6 +1,12 @@
 import { useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
-import { invitationList, type WaitlistEntry, waitlistInvite, WaitlistInvitation, waitlistList } from '#contract/people/invitations.ts'
+import {
+  invitationList,
+  type WaitlistEntry,
+  waitlistInvite,
+  WaitlistInvitation,
+  waitlistList,
+} from '#contract/people/invitations.ts'
 import type { Role } from '#contract/permissions.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'

@@ -1,6 +1,11 @@
 import { useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
-import { invitationCreate, invitationDays, invitationList, NewInvitation } from '#contract/people/invitations.ts'
+import {
+  invitationCreate,
+  invitationDays,
+  invitationList,
+  NewInvitation,
+} from '#contract/people/invitations.ts'
 import type { Role } from '#contract/permissions.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
@@ -34,7 +39,10 @@ export default function InviteUser() {
   if (made !== null) return <Invited {...made} />
   return (
     <FormDialog form={form} title="Invite a user" submit="Create invitation">
-      <p className="fs13 t2">You get a link to send. With it, the user chooses a name and a password, once, within {invitationDays} days.</p>
+      <p className="fs13 t2">
+        You get a link to send. With it, the user chooses a name and a password, once, within{' '}
+        {invitationDays} days.
+      </p>
       <Text name="email" label="Email" type="email" autoCapitalize="none" />
       <Text name="name" label="Name" />
       <Choose name="role" label="Role" options={roleOptions} />
@@ -44,5 +52,10 @@ export default function InviteUser() {
 
 /** The link of a new invitation. */
 export const Invited = ({ email, url, expires_at: until }: Answer<typeof invitationCreate>) => (
-  <ShowLink title={`Invitation for ${email}`} url={url} until={until} text={`Send it to ${email}. It can be used once, to create the account.`} />
+  <ShowLink
+    title={`Invitation for ${email}`}
+    url={url}
+    until={until}
+    text={`Send it to ${email}. It can be used once, to create the account.`}
+  />
 )

@@ -29,13 +29,19 @@ export const SessionsPage = (props: PageProps) => (
 const everyone = 'all'
 
 /** The user in the URL, or everybody. Anything but a UUID counts as everybody. */
-const whoseOf = (search: ListSearch): string => (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(search['user'] ?? '') ? search['user']! : everyone)
+const whoseOf = (search: ListSearch): string =>
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(search['user'] ?? '')
+    ? search['user']!
+    : everyone
 
 function WhoseMenu({ search, setSearch }: PageProps) {
   const { data } = useQuery(query(userList, { query: { per_page: 1000 } }))
   const whose = whoseOf(search)
   const users = (data?.items ?? []).map((u) => ({ value: u.id, text: u.email }))
-  const known = whose === everyone || users.some((u) => u.value === whose) ? users : [...users, { value: whose, text: 'A removed user' }]
+  const known =
+    whose === everyone || users.some((u) => u.value === whose)
+      ? users
+      : [...users, { value: whose, text: 'A removed user' }]
   return (
     <Select
       aria-label="User"

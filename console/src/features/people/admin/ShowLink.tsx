@@ -17,7 +17,11 @@ export interface ShownLink {
 export default function ShowLink({ title, url, until, text }: ShownLink) {
   const { close } = useDialog()
   return (
-    <Dialog width="38rem" title={title} footer={<ActionButton label="Done" kind="primary" run={() => close()} />}>
+    <Dialog
+      width="38rem"
+      title={title}
+      footer={<ActionButton label="Done" kind="primary" run={() => close()} />}
+    >
       <div className="stack">
         <Alert tone="warn">Copy the link now: it is not shown again.</Alert>
         <Command command={url} prompt="" what="link" />

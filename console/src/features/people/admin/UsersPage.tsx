@@ -25,18 +25,37 @@ export const inviteUser = dialog(() => import('./InviteUser.tsx'))
 const userColumns = listColumns(userList.list, {
   email: { fixed: true, card: 'name', cell: (u) => <span className="clip">{u.email}</span> },
   name: { from: 'md', width: 170, cell: (u) => <span className="clip">{u.name}</span> },
-  role: { card: 'fact', width: 110, cell: (u) => <Badge tone={u.role === 'admin' ? 'accent' : 'neutral'}>{sentence(u.role)}</Badge> },
+  role: {
+    card: 'fact',
+    width: 110,
+    cell: (u) => <Badge tone={u.role === 'admin' ? 'accent' : 'neutral'}>{sentence(u.role)}</Badge>,
+  },
   status: {
     card: 'state',
     width: 110,
-    cell: (u) => <StatusDot tone={u.disabled_at === null ? 'ok' : 'off'}>{sentence(statusOf(u))}</StatusDot>,
+    cell: (u) => (
+      <StatusDot tone={u.disabled_at === null ? 'ok' : 'off'}>{sentence(statusOf(u))}</StatusDot>
+    ),
   },
   second_factor: {
     from: 'md',
     width: 130,
-    cell: (u) => <StatusDot tone={u.has_second_factor ? 'ok' : 'off'}>{u.has_second_factor ? 'Yes' : 'No'}</StatusDot>,
+    cell: (u) => (
+      <StatusDot tone={u.has_second_factor ? 'ok' : 'off'}>
+        {u.has_second_factor ? 'Yes' : 'No'}
+      </StatusDot>
+    ),
   },
-  last_sign_in: { from: 'md', width: 120, cell: (u) => (u.last_sign_in_at === null ? <span className="t3">Never</span> : <Time at={u.last_sign_in_at} />) },
+  last_sign_in: {
+    from: 'md',
+    width: 120,
+    cell: (u) =>
+      u.last_sign_in_at === null ? (
+        <span className="t3">Never</span>
+      ) : (
+        <Time at={u.last_sign_in_at} />
+      ),
+  },
   created_at: { from: 'lg', width: 120 },
 })
 
@@ -69,7 +88,12 @@ function Users({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar state={state} placeholder="Name or email" options={{}} inline={['role', 'status', 'second_factor']}>
+      <ListToolbar
+        state={state}
+        placeholder="Name or email"
+        options={{}}
+        inline={['role', 'status', 'second_factor']}
+      >
         <ActionButton {...add} icon={undefined} />
         <ActionButton {...invite} kind="primary" />
       </ListToolbar>

@@ -1,5 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type WaitlistEntry, waitlistInvite, waitlistList, waitlistRemove } from '#contract/people/invitations.ts'
+import {
+  type WaitlistEntry,
+  waitlistInvite,
+  waitlistList,
+  waitlistRemove,
+} from '#contract/people/invitations.ts'
 import { no, yes } from '#contract/rule.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
@@ -18,21 +23,34 @@ import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../../ui/table/list-columns.tsx'
 import { waitlistQuery } from '../people-queries.ts'
 
-const inviteFromWaitlist = dialog<{ entry: WaitlistEntry }>(() => import('./InviteFromWaitlist.tsx'))
+const inviteFromWaitlist = dialog<{ entry: WaitlistEntry }>(
+  () => import('./InviteFromWaitlist.tsx'),
+)
 
-const tones: Readonly<Record<WaitlistEntry['status'], Tone>> = { waiting: 'busy', invited: 'idle', joined: 'ok' }
+const tones: Readonly<Record<WaitlistEntry['status'], Tone>> = {
+  waiting: 'busy',
+  invited: 'idle',
+  joined: 'ok',
+}
 
 const waitlistColumns = listColumns(waitlistList.list, {
   email: { fixed: true, card: 'name', cell: (e) => <span className="clip">{e.email}</span> },
   created_at: { card: 'fact', width: 110, cell: (e) => <Time at={e.created_at} /> },
-  status: { card: 'state', width: 110, cell: (e) => <StatusDot tone={tones[e.status]}>{sentence(e.status)}</StatusDot> },
+  status: {
+    card: 'state',
+    width: 110,
+    cell: (e) => <StatusDot tone={tones[e.status]}>{sentence(e.status)}</StatusDot>,
+  },
 })
 
 const actionsOf = (e: WaitlistEntry): Action[] => [
   {
     label: e.status === 'invited' ? 'Invite again' : 'Invite',
     icon: 'add',
-    can: both(allowed(waitlistInvite), e.status === 'joined' ? no('A user with this email exists') : yes),
+    can: both(
+      allowed(waitlistInvite),
+      e.status === 'joined' ? no('A user with this email exists') : yes,
+    ),
     run: () => inviteFromWaitlist({ entry: e }),
   },
   {
@@ -73,7 +91,13 @@ function Waitlist({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name, company or email" options={{}} inline={['status']} views="none">
+      <ListToolbar
+        state={state}
+        placeholder="Name, company or email"
+        options={{}}
+        inline={['status']}
+        views="none"
+      >
         {null}
       </ListToolbar>
       <DataTable

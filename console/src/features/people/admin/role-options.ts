@@ -8,4 +8,8 @@ const does: Readonly<Record<Role, string>> = {
 }
 
 /** Choices of a role in a form. */
-export const roleOptions = roles.map((role) => ({ value: role, text: sentence(role), more: does[role] }))
+export const roleOptions = roles.map((role) => ({
+  value: role,
+  text: sentence(role),
+  more: does[role],
+}))

@@ -1,6 +1,14 @@
 /** Actions on a user, for row menu and ⌘K. */
 import { no, yes } from '#contract/rule.ts'
-import { type Person, userList, userRemove, userResetPassword, userResetSecondFactor, userUnlock, userUpdate } from '#contract/users.ts'
+import {
+  type Person,
+  userList,
+  userRemove,
+  userResetPassword,
+  userResetSecondFactor,
+  userUnlock,
+  userUpdate,
+} from '#contract/users.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
@@ -30,7 +38,12 @@ export const userActions = (u: Person, ownId: string | undefined): Action[] => [
         text: `Whoever opens the link can set a new password for ${u.email}. An earlier link stops working.`,
         act: async () => {
           const { url, expires_at: until } = await call(userResetPassword, { params: { id: u.id } })
-          void showLink({ title: `Link for ${u.email}`, url, until, text: 'Send it to the user. It can be used once, to set a new password.' })
+          void showLink({
+            title: `Link for ${u.email}`,
+            url,
+            until,
+            text: 'Send it to the user. It can be used once, to set a new password.',
+          })
         },
       }),
   },
@@ -53,7 +66,10 @@ export const userActions = (u: Person, ownId: string | undefined): Action[] => [
     label: 'Reset second factor',
     icon: 'swap',
     danger: true,
-    can: both(allowed(userResetSecondFactor), u.has_second_factor ? yes : no('The user has no second factor')),
+    can: both(
+      allowed(userResetSecondFactor),
+      u.has_second_factor ? yes : no('The user has no second factor'),
+    ),
     run: () =>
       confirm({
         title: `Reset the second factor of ${u.email}?`,
@@ -71,7 +87,10 @@ export const userActions = (u: Person, ownId: string | undefined): Action[] => [
     label: u.disabled_at === null ? 'Disable' : 'Enable',
     icon: 'power',
     danger: u.disabled_at === null,
-    can: both(allowed(userUpdate), u.disabled_at === null && u.id === ownId ? no('You cannot disable your own account') : yes),
+    can: both(
+      allowed(userUpdate),
+      u.disabled_at === null && u.id === ownId ? no('You cannot disable your own account') : yes,
+    ),
     run: () => setDisabled(u, u.disabled_at === null),
   },
   {

@@ -60,7 +60,12 @@ function NamePanel({ profile: { user, created_at: since } }: { profile: Profile 
         <Text name="name" label="Name" autoComplete="name" />
         <Problem text={form.problem} />
         <div className="row">
-          <Button type="submit" busy={form.busy} busyText="Saving" can={form.dirty ? undefined : { ok: false, reason: 'Change the name first' }}>
+          <Button
+            type="submit"
+            busy={form.busy}
+            busyText="Saving"
+            can={form.dirty ? undefined : { ok: false, reason: 'Change the name first' }}
+          >
             Save name
           </Button>
         </div>
@@ -85,7 +90,10 @@ function ThemePanel() {
   }
   return (
     <Panel title="Appearance">
-      <Field label="Theme" hint="Stored with your account, and used in every browser in which you have chosen no other.">
+      <Field
+        label="Theme"
+        hint="Stored with your account, and used in every browser in which you have chosen no other."
+      >
         <Select value={preferences.theme ?? shown} options={themes} onValue={choose} />
       </Field>
     </Panel>

@@ -13,7 +13,10 @@ import ShowCodes from './ShowCodes.tsx'
 
 const { Text } = fieldsFor<{ name: string }>()
 
-/** Adds a passkey to the account, and then shows the recovery codes if these are the account's first. */
+/**
+ * Adds a passkey to the account, and then shows the recovery codes if these are the account's
+ * first.
+ */
 export default function AddPasskey() {
   const { close } = useDialog()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
@@ -34,8 +37,15 @@ export default function AddPasskey() {
   })
   if (codes !== null) return <ShowCodes codes={codes} />
   return (
-    <FormDialog form={form} title="Add a passkey" submit="Continue" busyText="Waiting for the device">
-      <p className="fs13 t2">Your browser then asks for your fingerprint, face, PIN or security key.</p>
+    <FormDialog
+      form={form}
+      title="Add a passkey"
+      submit="Continue"
+      busyText="Waiting for the device"
+    >
+      <p className="fs13 t2">
+        Your browser then asks for your fingerprint, face, PIN or security key.
+      </p>
       <Text name="name" label="Name" hint="To tell your passkeys apart." />
     </FormDialog>
   )

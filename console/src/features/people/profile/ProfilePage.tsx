@@ -18,7 +18,12 @@ import { ApiTokensTable } from '../tokens/ApiTokensTable.tsx'
 import { Account } from './Account.tsx'
 import { Security } from './Security.tsx'
 
-const tabs = { account: 'Account', security: 'Sign-in and security', sessions: 'Sessions', tokens: 'API tokens' } as const
+const tabs = {
+  account: 'Account',
+  security: 'Sign-in and security',
+  sessions: 'Sessions',
+  tokens: 'API tokens',
+} as const
 type Tab = keyof typeof tabs
 
 interface ProfilePageProps {
@@ -33,16 +38,32 @@ export function ProfilePage({ search, setSearch }: ProfilePageProps) {
   const { data: profile } = answer
   return (
     <>
-      <Tabs label="Profile" current={current} tabs={Object.entries(tabs).map(([id, text]) => ({ id, text, href: paths.profile({ tab: id }) }))} />
+      <Tabs
+        label="Profile"
+        current={current}
+        tabs={Object.entries(tabs).map(([id, text]) => ({
+          id,
+          text,
+          href: paths.profile({ tab: id }),
+        }))}
+      />
       <div className={css['tab']}>
         {current === 'sessions' && (
           <SessionsTable search={search} setSearch={setSearch} whose={undefined}>
             <ActionButton label="End all other sessions" danger run={endOthers} />
           </SessionsTable>
         )}
-        {current === 'tokens' && <ApiTokensTable search={search} setSearch={setSearch} whose={undefined} />}
+        {current === 'tokens' && (
+          <ApiTokensTable search={search} setSearch={setSearch} whose={undefined} />
+        )}
         {(current === 'account' || current === 'security') &&
-          (profile === undefined ? <Pending of={answer} rows={6} /> : current === 'account' ? <Account profile={profile} /> : <Security profile={profile} />)}
+          (profile === undefined ? (
+            <Pending of={answer} rows={6} />
+          ) : current === 'account' ? (
+            <Account profile={profile} />
+          ) : (
+            <Security profile={profile} />
+          ))}
       </div>
     </>
   )

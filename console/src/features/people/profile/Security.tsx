@@ -39,7 +39,11 @@ export function Security({ profile }: { profile: Profile }) {
           <b>Your role requires a second factor.</b> Add an authenticator app or a passkey.
         </Alert>
       )}
-      {ways?.password === false && <Alert tone="info">Passwords and passkeys are switched off here: you sign in with {ways.provider}.</Alert>}
+      {ways?.password === false && (
+        <Alert tone="info">
+          Passwords and passkeys are switched off here: you sign in with {ways.provider}.
+        </Alert>
+      )}
       <div className={css['cols']}>
         <PasswordPanel profile={profile} />
         <div className={css['col']}>
@@ -74,16 +78,36 @@ function PasswordPanel({ profile: { user, has_password: has } }: { profile: Prof
   if (!has)
     return (
       <Panel title="Password">
-        <p className="fs13 t2">Your account has no password. An admin can give you a link to set one.</p>
+        <p className="fs13 t2">
+          Your account has no password. An admin can give you a link to set one.
+        </p>
       </Panel>
     )
   return (
     <Panel title="Password">
       {/* A new form after a change, so that the old texts are gone. */}
       <Form key={times} form={form} className="stack">
-        <input hidden type="text" name="username" autoComplete="username" value={user.email} readOnly />
-        <Text name="password" label="Current password" type="password" autoComplete="current-password" />
-        <Text name="new_password" label="New password" hint="12 to 128 characters. Your other sessions end." type="password" autoComplete="new-password" />
+        <input
+          hidden
+          type="text"
+          name="username"
+          autoComplete="username"
+          value={user.email}
+          readOnly
+        />
+        <Text
+          name="password"
+          label="Current password"
+          type="password"
+          autoComplete="current-password"
+        />
+        <Text
+          name="new_password"
+          label="New password"
+          hint="12 to 128 characters. Your other sessions end."
+          type="password"
+          autoComplete="new-password"
+        />
         <Problem text={form.problem} />
         <div className="row">
           <Button type="submit" busy={form.busy} busyText="Changing the password">
@@ -112,10 +136,18 @@ function AppPanel({ profile: { totp_since: since } }: { profile: Profile }) {
   return (
     <Panel
       title="Authenticator app"
-      note={<StatusDot tone={since === null ? 'off' : 'ok'}>{since === null ? 'Not set up' : 'Set up'}</StatusDot>}
+      note={
+        <StatusDot tone={since === null ? 'off' : 'ok'}>
+          {since === null ? 'Not set up' : 'Set up'}
+        </StatusDot>
+      }
       actions={
         <>
-          <ActionButton label={since === null ? 'Set up' : 'Replace'} size="small" run={() => setUpTotp()} />
+          <ActionButton
+            label={since === null ? 'Set up' : 'Replace'}
+            size="small"
+            run={() => setUpTotp()}
+          />
           {since !== null && <ActionButton label="Remove" size="small" danger run={remove} />}
         </>
       }
@@ -136,7 +168,10 @@ function AppPanel({ profile: { totp_since: since } }: { profile: Profile }) {
 function PasskeysPanel({ profile: { passkeys } }: { profile: Profile }) {
   const ways = useInstallation()?.sign_in
   const rpId = ways?.passkeys.rp_id
-  const can: Verdict = typeof rpId === 'string' ? passkeysOf(rpId, location.origin) : no(ways?.passkeys.reason ?? 'Passkeys are not available here')
+  const can: Verdict =
+    typeof rpId === 'string'
+      ? passkeysOf(rpId, location.origin)
+      : no(ways?.passkeys.reason ?? 'Passkeys are not available here')
   const remove = (passkey: Passkey) =>
     confirm({
       title: `Remove the passkey ${passkey.name}?`,
@@ -150,16 +185,31 @@ function PasskeysPanel({ profile: { passkeys } }: { profile: Profile }) {
       },
     })
   return (
-    <Panel title="Passkeys" note={`${passkeys.length}`} actions={<ActionButton label="Add passkey" size="small" can={can} run={() => addPasskey()} />}>
+    <Panel
+      title="Passkeys"
+      note={`${passkeys.length}`}
+      actions={<ActionButton label="Add passkey" size="small" can={can} run={() => addPasskey()} />}
+    >
       {!can.ok && <p className="fs13 t2">{can.reason}.</p>}
       {passkeys.length === 0 ? (
-        can.ok && <p className="fs13 t2">With a passkey you sign in by your fingerprint, face or a security key, without a password.</p>
+        can.ok && (
+          <p className="fs13 t2">
+            With a passkey you sign in by your fingerprint, face or a security key, without a
+            password.
+          </p>
+        )
       ) : (
         <ul className={css['items']} aria-label="Passkeys">
           {passkeys.map((passkey) => (
             <li key={passkey.id}>
               <span className="strong">{passkey.name}</span>
-              <Badge title={passkey.backed_up ? 'Synchronised between your devices' : 'Lost if the device is lost'}>
+              <Badge
+                title={
+                  passkey.backed_up
+                    ? 'Synchronised between your devices'
+                    : 'Lost if the device is lost'
+                }
+              >
                 {passkey.backed_up ? 'Synchronised' : 'On one device'}
               </Badge>
               <span className="t3">
@@ -172,8 +222,20 @@ function PasskeysPanel({ profile: { passkeys } }: { profile: Profile }) {
                 )}
               </span>
               <span className="row right">
-                <ActionButton label="Rename" size="small" kind="ghost" aria-label={`Rename ${passkey.name}`} run={() => renamePasskey({ passkey })} />
-                <ActionButton label="Remove" size="small" danger aria-label={`Remove ${passkey.name}`} run={() => remove(passkey)} />
+                <ActionButton
+                  label="Rename"
+                  size="small"
+                  kind="ghost"
+                  aria-label={`Rename ${passkey.name}`}
+                  run={() => renamePasskey({ passkey })}
+                />
+                <ActionButton
+                  label="Remove"
+                  size="small"
+                  danger
+                  aria-label={`Remove ${passkey.name}`}
+                  run={() => remove(passkey)}
+                />
               </span>
             </li>
           ))}
@@ -201,7 +263,10 @@ function CodesPanel({ profile: { recovery_codes: left } }: { profile: Profile })
       note={<StatusDot tone={left > 2 ? 'ok' : 'warn'}>{counted(left, 'unused code')}</StatusDot>}
       actions={<ActionButton label="New codes" size="small" run={renew} />}
     >
-      <p className="fs13 t2">Each code works once, in place of a code of the app, for the case that you have lost your device.</p>
+      <p className="fs13 t2">
+        Each code works once, in place of a code of the app, for the case that you have lost your
+        device.
+      </p>
     </Panel>
   )
 }

@@ -21,7 +21,10 @@ import ShowCodes from './ShowCodes.tsx'
 const blank = { code: '' }
 const { Text } = fieldsFor<typeof blank>()
 
-/** Gets a new secret for the app. It isn't in the query cache, which could fetch another one while the user scans the code. */
+/**
+ * Gets a new secret for the app. It isn't in the query cache, which could fetch another one while
+ * the user scans the code.
+ */
 function useSetup() {
   const [setup, setSetup] = useState<Answer<typeof totpBegin> | null>(null)
   const [error, setError] = useState<unknown>(null)
@@ -34,7 +37,10 @@ function useSetup() {
   return { setup, error, again }
 }
 
-/** Sets up an authenticator app: QR code, first code, then the recovery codes if these are the account's first. */
+/**
+ * Sets up an authenticator app: QR code, first code, then the recovery codes if these are the
+ * account's first.
+ */
 export default function SetUpTotp() {
   const { close } = useDialog()
   const { setup, error, again } = useSetup()
@@ -53,13 +59,25 @@ export default function SetUpTotp() {
   if (codes !== null) return <ShowCodes codes={codes} />
   if (setup === null)
     return (
-      <Dialog title="Set up an authenticator app" footer={<ActionButton label="Cancel" run={() => close()} />}>
+      <Dialog
+        title="Set up an authenticator app"
+        footer={<ActionButton label="Cancel" run={() => close()} />}
+      >
         {error ? <ErrorState error={error} onRetry={again} /> : <SkeletonRows rows={4} />}
       </Dialog>
     )
   return (
-    <FormDialog form={form} width="32rem" title="Set up an authenticator app" submit="Confirm" busyText="Confirming">
-      <p className="fs13 t2">Scan the code with the app, such as one of your phone or password manager. Then type the code that the app shows.</p>
+    <FormDialog
+      form={form}
+      width="32rem"
+      title="Set up an authenticator app"
+      submit="Confirm"
+      busyText="Confirming"
+    >
+      <p className="fs13 t2">
+        Scan the code with the app, such as one of your phone or password manager. Then type the
+        code that the app shows.
+      </p>
       <Qr text={setup.uri} />
       <section className="stack stack2">
         <h3 className="label">Or type this key into the app</h3>
@@ -80,10 +98,17 @@ export default function SetUpTotp() {
 /** A QR code as a vector image. */
 function Qr({ text }: { text: string }) {
   const { data, size } = encode(text)
-  const path = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('')
+  const path = data
+    .flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+    .join('')
   return (
     <div className={css['qr']} {...unrecorded}>
-      <svg viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code for the authenticator app" shapeRendering="crispEdges">
+      <svg
+        viewBox={`0 0 ${size} ${size}`}
+        role="img"
+        aria-label="QR code for the authenticator app"
+        shapeRendering="crispEdges"
+      >
         <path d={path} fill="currentColor" />
       </svg>
     </div>

@@ -73,7 +73,14 @@ export function SessionsTable({ search, setSearch, whose, children }: SessionsTa
       <ListToolbar state={state} placeholder="Address, program or user" options={{}} views="none">
         {children}
       </ListToolbar>
-      <DataTable {...state.table} rowKey={(s) => s.id} rowName={nameOf} actions={actionsOf} grows empty={<Empty title="No active sessions" />} />
+      <DataTable
+        {...state.table}
+        rowKey={(s) => s.id}
+        rowName={nameOf}
+        actions={actionsOf}
+        grows
+        empty={<Empty title="No active sessions" />}
+      />
     </>
   )
 }

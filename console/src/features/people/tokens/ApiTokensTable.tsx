@@ -1,5 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ApiToken, apiTokenCreate, apiTokenList, apiTokenRevoke } from '#contract/people/api-tokens.ts'
+import {
+  type ApiToken,
+  apiTokenCreate,
+  apiTokenList,
+  apiTokenRevoke,
+} from '#contract/people/api-tokens.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
@@ -24,7 +29,11 @@ const apiTokenColumns = listColumns(apiTokenList.list, {
   status: {
     card: 'state',
     width: 100,
-    cell: (t) => <StatusDot tone={t.status === 'usable' ? 'ok' : 'off'}>{t.status === 'usable' ? 'Usable' : 'Expired'}</StatusDot>,
+    cell: (t) => (
+      <StatusDot tone={t.status === 'usable' ? 'ok' : 'off'}>
+        {t.status === 'usable' ? 'Usable' : 'Expired'}
+      </StatusDot>
+    ),
   },
   user: { from: 'md', width: 210, cell: (t) => <span className="clip">{t.user.email}</span> },
   scopes: {
@@ -44,7 +53,12 @@ const apiTokenColumns = listColumns(apiTokenList.list, {
       </time>
     ),
   },
-  last_used_at: { from: 'md', width: 110, cell: (t) => (t.last_used_at === null ? <span className="t3">Never</span> : <Time at={t.last_used_at} />) },
+  last_used_at: {
+    from: 'md',
+    width: 110,
+    cell: (t) =>
+      t.last_used_at === null ? <span className="t3">Never</span> : <Time at={t.last_used_at} />,
+  },
 })
 
 const actionsOf = (t: ApiToken): Action[] => [
@@ -68,11 +82,29 @@ const actionsOf = (t: ApiToken): Action[] => [
   },
 ]
 
-/** API tokens: credentials for programs. Admins see those of all users, but create only their own. */
-export function ApiTokensTable({ search, setSearch, whose }: { search: ListSearch; setSearch: SetListSearch; whose: Whose }) {
+/**
+ * API tokens: credentials for programs. Admins see those of all users, but create only their own.
+ */
+export function ApiTokensTable({
+  search,
+  setSearch,
+  whose,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+  whose: Whose
+}) {
   const answer = useQuery(apiTokensQuery(search, whose))
   const state = useList(apiTokenList.list, apiTokenColumns, { search, setSearch }, answer)
-  const create = <ActionButton label="Create API token" kind="primary" icon="add" can={allowed(apiTokenCreate)} run={() => createApiToken()} />
+  const create = (
+    <ActionButton
+      label="Create API token"
+      kind="primary"
+      icon="add"
+      can={allowed(apiTokenCreate)}
+      run={() => createApiToken()}
+    />
+  )
   return (
     <>
       <PageCount n={whose === undefined ? undefined : answer.data?.total} />

@@ -37,17 +37,29 @@ export default function CreateApiToken() {
   })
   if (made !== null) return <ShownOnce token={made} />
   const { values, read } = form
-  const choose = (scope: Scope, on: boolean) => form.set({ scopes: scopes.filter((one) => (one === scope ? on : values.scopes.includes(one))) })
+  const choose = (scope: Scope, on: boolean) =>
+    form.set({ scopes: scopes.filter((one) => (one === scope ? on : values.scopes.includes(one))) })
   return (
     <FormDialog
       form={form}
       width="34rem"
       title="Create API token"
       submit="Create token"
-      command={<AsCommand complete={read.ok} api={curlOf(apiTokenCreate, {}, read.ok ? read.body : {})} />}
+      command={
+        <AsCommand complete={read.ok} api={curlOf(apiTokenCreate, {}, read.ok ? read.body : {})} />
+      }
     >
-      <Text name="name" label="Name" hint="What uses the token, such as monitoring." autoCapitalize="none" />
-      <Custom name="scopes" label="Scopes" hint="Give only what the program needs. You can give only what your role includes.">
+      <Text
+        name="name"
+        label="Name"
+        hint="What uses the token, such as monitoring."
+        autoCapitalize="none"
+      />
+      <Custom
+        name="scopes"
+        label="Scopes"
+        hint="Give only what the program needs. You can give only what your role includes."
+      >
         <div role="group" aria-label="Scopes" className={css['scopes']}>
           {scopes.map((scope) => (
             <Checkbox
@@ -62,7 +74,15 @@ export default function CreateApiToken() {
       </Custom>
       <div className={css['pair']}>
         <Choose name="lifetime" label="Lifetime" options={lifetimes} />
-        {values.lifetime === 'other' && <Text name="lifetime_days" label="Days" hint={`1 to ${longestTokenDays}`} inputMode="numeric" unit="d" />}
+        {values.lifetime === 'other' && (
+          <Text
+            name="lifetime_days"
+            label="Days"
+            hint={`1 to ${longestTokenDays}`}
+            inputMode="numeric"
+            unit="d"
+          />
+        )}
       </div>
     </FormDialog>
   )
@@ -71,12 +91,17 @@ export default function CreateApiToken() {
 function ShownOnce({ token }: { token: Answer<typeof apiTokenCreate> }) {
   const { close } = useDialog()
   return (
-    <Dialog width="38rem" title={`API token ${token.name}`} footer={<ActionButton label="Done" kind="primary" run={() => close()} />}>
+    <Dialog
+      width="38rem"
+      title={`API token ${token.name}`}
+      footer={<ActionButton label="Done" kind="primary" run={() => close()} />}
+    >
       <div className="stack">
         <Alert tone="warn">Copy the token now: it is not shown again.</Alert>
         <Command command={token.token} prompt="" what="token" />
         <p className="fs13 t2">
-          It ends on {exact(token.expires_at)}. The command line and programs read it from the variable <span className="mono">STEELYARD_TOKEN</span>.
+          It ends on {exact(token.expires_at)}. The command line and programs read it from the
+          variable <span className="mono">STEELYARD_TOKEN</span>.
         </p>
       </div>
     </Dialog>

@@ -19,7 +19,13 @@ export const lifetimes = [
   { value: 'other', text: 'Other' },
 ] as const
 
-export function readForm({ name, scopes, lifetime, lifetime_days: typed }: Typed): Read<NewApiToken> {
-  const days = lifetime === 'other' ? (/^\d{1,4}$/.test(typed) ? Number(typed) : NaN) : Number(lifetime)
+export function readForm({
+  name,
+  scopes,
+  lifetime,
+  lifetime_days: typed,
+}: Typed): Read<NewApiToken> {
+  const days =
+    lifetime === 'other' ? (/^\d{1,4}$/.test(typed) ? Number(typed) : NaN) : Number(lifetime)
   return readBy(NewApiToken, { name, scopes, lifetime_days: days })
 }

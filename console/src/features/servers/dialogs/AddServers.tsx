@@ -1,6 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
+import {
+  hasEnded,
+  operationCancel,
+  operationGet,
+  canCancelOperation,
+  type Step,
+} from '#contract/operations.ts'
 import { hostsOf, parseAddress, readCidr, sizeOf } from '#contract/network/addresses.ts'
 import { all } from '#contract/rule.ts'
 import { addressesAtOnce, addressesListed, serverAdd } from '#contract/servers/servers.ts'
@@ -30,19 +36,31 @@ import { refreshServers } from '../server-queries.ts'
  * Adds servers by address: the form, then the results as they arrive, then the hardware to confirm.
  * `state` is `new` or the operation's id. The URL contains it, so a reload shows the same state.
  */
-export default function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
+export default function AddServers({
+  state,
+  onState,
+}: {
+  state: string | undefined
+  onState: (state: string | undefined) => void
+}) {
   const [last, setLast] = useState(state)
   if (state !== undefined && state !== last) setLast(state)
   if (last === undefined) return null
   return (
     <DialogContext value={{ open: state !== undefined, close: () => onState(undefined) }}>
-      {last === 'new' ? <WhatToAdd onBegun={onState} /> : <Progress id={last} onAgain={() => onState('new')} />}
+      {last === 'new' ? (
+        <WhatToAdd onBegun={onState} />
+      ) : (
+        <Progress id={last} onAgain={() => onState('new')} />
+      )}
     </DialogContext>
   )
 }
 
 /** `count`: number of probed addresses, without the network and broadcast address of a CIDR. */
-type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
+type Wanted =
+  | { ok: true; body: { addresses: string[] } | { cidr: string }; count: number }
+  | { ok: false; problem: string }
 
 const wrong = (problem: string): Wanted => ({ ok: false, problem })
 
@@ -54,13 +72,22 @@ export function readAddresses(text: string): Wanted {
   if (cidrs.length > 0) {
     if (entries.length > 1) return wrong('Give either addresses or a single CIDR')
     const read = readCidr(cidrs[0]!)
-    if (!read.ok) return wrong(read.corrected === null ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR` : `Host bits are set: did you mean ${read.corrected}?`)
-    if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return wrong(`A CIDR may hold at most ${count(addressesAtOnce)} addresses (an IPv4 /22)`)
+    if (!read.ok)
+      return wrong(
+        read.corrected === null
+          ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR`
+          : `Host bits are set: did you mean ${read.corrected}?`,
+      )
+    if (sizeOf(read.cidr) > BigInt(addressesAtOnce))
+      return wrong(`A CIDR may hold at most ${count(addressesAtOnce)} addresses (an IPv4 /22)`)
     return { ok: true, body: { cidr: cidrs[0]! }, count: [...hostsOf(read.cidr)].length }
   }
   const bad = entries.find((e) => parseAddress(e) === null)
   if (bad !== undefined) return wrong(`"${bad.slice(0, 64)}" is not an IP address`)
-  if (entries.length > addressesListed) return wrong(`${count(entries.length)} addresses are too many: at most ${count(addressesListed)} at once`)
+  if (entries.length > addressesListed)
+    return wrong(
+      `${count(entries.length)} addresses are too many: at most ${count(addressesListed)} at once`,
+    )
   return { ok: true, body: { addresses: entries }, count: entries.length }
 }
 
@@ -73,7 +100,9 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
     initial: blank,
     read: ({ addresses, datacenter_id }) => {
       const wanted = readAddresses(addresses)
-      return wanted.ok ? { ok: true, body: { ...wanted.body, datacenter_id: datacenter_id || null } } : { ok: false, fields: { addresses: wanted.problem } }
+      return wanted.ok
+        ? { ok: true, body: { ...wanted.body, datacenter_id: datacenter_id || null } }
+        : { ok: false, fields: { addresses: wanted.problem } }
     },
     send: (body, key) => call(serverAdd, { body }, { key }),
     done: ({ operation }) => onBegun(operation.id),
@@ -81,14 +110,18 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
     at: ({ addresses, cidr, ...rest }) => ({ ...rest, addresses: addresses ?? cidr }),
   })
   const wanted = readAddresses(form.values.addresses)
-  const { addresses = [], cidr }: { addresses?: string[]; cidr?: string } = wanted.ok ? wanted.body : {}
+  const { addresses = [], cidr }: { addresses?: string[]; cidr?: string } = wanted.ok
+    ? wanted.body
+    : {}
   const site = datacenters?.items.find((d) => d.id === form.values.datacenter_id)
   return (
     <FormDialog
       form={form}
       width="34rem"
       title="Add servers by address"
-      submit={wanted.ok && wanted.count > 1 ? `Contact ${count(wanted.count)} addresses` : 'Add servers'}
+      submit={
+        wanted.ok && wanted.count > 1 ? `Contact ${count(wanted.count)} addresses` : 'Add servers'
+      }
       can={allowed(serverAdd)}
       command={
         <AsCommand
@@ -98,7 +131,10 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         />
       }
     >
-      <p className="fs13 t2">Steelyard contacts each address and lists the servers that wait in Talos maintenance mode. Nothing is changed on them.</p>
+      <p className="fs13 t2">
+        Steelyard contacts each address and lists the servers that wait in Talos maintenance mode.
+        Nothing is changed on them.
+      </p>
       <Area
         name="addresses"
         label="Addresses or a CIDR"
@@ -118,7 +154,11 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         label="Datacenter"
         optional
         none="None yet"
-        options={(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+        options={(datacenters?.items ?? []).map((d) => ({
+          value: d.id,
+          text: d.code,
+          more: d.city_name,
+        }))}
       />
     </FormDialog>
   )
@@ -132,14 +172,25 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Not added' },
 }
-/** Whether the probed address belongs to a server that is already listed, which is not a failure. */
+/**
+ * Whether the probed address belongs to a server that is already listed, which is not a failure.
+ */
 const isListed = (step: Step): boolean => step.status === 'skipped' && step.node_id !== null
-const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status])
+const toneOf = (step: Step): (typeof tones)[Step['status']] =>
+  isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status]
 /** The probed address, from the step's key. */
-const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
+const addressOf = (step: Step): string =>
+  step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title
 
 /** Order of results: found, running, not added, already listed, no response. */
-const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 4, todo: 5 }
+const order: Record<Step['status'], number> = {
+  done: 0,
+  running: 1,
+  waiting: 1,
+  failed: 2,
+  skipped: 4,
+  todo: 5,
+}
 const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 
 function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
@@ -152,8 +203,14 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
     if (over) void refreshServers()
   }, [over])
   const steps = (operation?.steps ?? []).toSorted((a, b) => rankOf(a) - rankOf(b))
-  const found = [...new Set(steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])))]
-  const ended = steps.filter((s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped').length
+  const found = [
+    ...new Set(
+      steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])),
+    ),
+  ]
+  const ended = steps.filter(
+    (s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped',
+  ).length
   const cancel = () => {
     call(operationCancel, { params: { id } }).then(
       () => invalidate(operationGet),
@@ -180,7 +237,13 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
           </>
         ) : (
           <>
-            {operation && <ActionButton label="Cancel" can={all(allowed(operationCancel), canCancelOperation(operation))} run={cancel} />}
+            {operation && (
+              <ActionButton
+                label="Cancel"
+                can={all(allowed(operationCancel), canCancelOperation(operation))}
+                run={cancel}
+              />
+            )}
             <ActionButton label="Continue in the background" kind="primary" run={() => close()} />
           </>
         )
@@ -210,7 +273,10 @@ function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
                       {toneOf(step).word}
                     </StatusDot>
                     {step.node_id !== null && (
-                      <a href={paths.server(step.node_id)} aria-label={`Open the server at ${addressOf(step)}`}>
+                      <a
+                        href={paths.server(step.node_id)}
+                        aria-label={`Open the server at ${addressOf(step)}`}
+                      >
                         Open
                       </a>
                     )}

@@ -22,18 +22,26 @@ const none = 'none'
 
 const { Choose } = fieldsFor<{ datacenter: string }>()
 
-/** Assigns servers to a datacenter. The action can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
+/**
+ * Assigns servers to a datacenter. The action can be undone, so it needs no confirmation. Servers
+ * that can't be moved are listed with the reason.
+ */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
   const { data: datacenters, error: unknown } = useQuery(everyDatacenter)
-  // The servers as they were when the dialog opened, because the list behind the dialog keeps updating.
+  // The servers as they were when the dialog opened, because the list behind the dialog keeps
+  // updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
   const same = new Set(able.map((s) => s.datacenter?.id ?? none))
   const [ended, setEnded] = useState(0)
   const what = servers.length === 1 ? servers[0]!.name : counted(servers.length, 'server')
 
   const move = async (list: readonly ListedServer[], to: (s: ListedServer) => string | null) => {
-    const moved = await toEach(list, (s) => call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: to(s) } }), setEnded)
+    const moved = await toEach(
+      list,
+      (s) => call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: to(s) } }),
+      setEnded,
+    )
     await refreshServers()
     return moved
   }
@@ -52,11 +60,15 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
       const code = datacenters?.items.find((d) => d.id === to)?.code
       if (moved.length > 0) {
         const them = moved.length === 1 ? moved[0]!.name : counted(moved.length, 'server')
-        toast.success(code === undefined ? `Datacenter removed from ${them}` : `${them} assigned to ${code}`, { undo: () => undo(moved) })
+        toast.success(
+          code === undefined ? `Datacenter removed from ${them}` : `${them} assigned to ${code}`,
+          { undo: () => undo(moved) },
+        )
       }
       done?.(all)
       close()
-      if (!all.every((r) => r.ok)) void showResults({ title: resultsTitle(all, 'assigned'), done: 'Assigned', results: all })
+      if (!all.every((r) => r.ok))
+        void showResults({ title: resultsTitle(all, 'assigned'), done: 'Assigned', results: all })
     },
   })
   const chosen = form.values.datacenter
@@ -69,19 +81,40 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
       can={chosen === '' ? no('Choose a datacenter first') : yes}
       command={
         <AsCommand
-          api={able.map((s) => curlOf(serverUpdate, { id: s.id }, { datacenter_id: chosen === none ? null : chosen })).join(' && \\\n')}
+          api={able
+            .map((s) =>
+              curlOf(
+                serverUpdate,
+                { id: s.id },
+                { datacenter_id: chosen === none ? null : chosen },
+              ),
+            )
+            .join(' && \\\n')}
           complete={chosen !== '' && able.length > 0}
         />
       }
     >
-      {unable.length > 0 && <Unable results={unable} what="can’t be moved, and stays selected" plural="can’t be moved, and stay selected" />}
+      {unable.length > 0 && (
+        <Unable
+          results={unable}
+          what="can’t be moved, and stays selected"
+          plural="can’t be moved, and stay selected"
+        />
+      )}
       {able.length > 1 && <p className="fs13 t2">{namesOf(able)}</p>}
       <Choose
         name="datacenter"
         label="Datacenter"
         hint="The site that the machines stand in. Addresses and configuration do not change."
         placeholder="Choose a datacenter"
-        options={[...(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name })), { value: none, text: 'None' }]}
+        options={[
+          ...(datacenters?.items ?? []).map((d) => ({
+            value: d.id,
+            text: d.code,
+            more: d.city_name,
+          })),
+          { value: none, text: 'None' },
+        ]}
       />
       {unknown && <Alert tone="danger">{unknown.message}</Alert>}
     </FormDialog>
@@ -89,10 +122,21 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
 }
 
 /** The selected servers that the action doesn't apply to, shown before the action runs. */
-export function Unable({ results, what, plural }: { results: readonly ItemResult[]; what: string; plural: string }) {
+export function Unable({
+  results,
+  what,
+  plural,
+}: {
+  results: readonly ItemResult[]
+  what: string
+  plural: string
+}) {
   return (
     <Alert tone="warn">
-      {results.length === 1 ? `${results[0]!.name} ${what}.` : `${counted(results.length, 'server')} ${plural}.`} {results[0]!.reason}.
+      {results.length === 1
+        ? `${results[0]!.name} ${what}.`
+        : `${counted(results.length, 'server')} ${plural}.`}{' '}
+      {results[0]!.reason}.
     </Alert>
   )
 }

@@ -21,8 +21,10 @@ import { confirmVerdict } from '../server-actions.ts'
 import { refreshServers } from '../server-queries.ts'
 
 /** Confirms exactly the hardware that was shown. */
-export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>
-  call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
+export const confirmServer = (
+  s: Pick<Server, 'id'>,
+  { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>,
+): Promise<Server> => call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
 
 /** Servers whose hardware needs a confirmation, each with a button. */
 export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
@@ -30,8 +32,13 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const [done, setDone] = useState<ReadonlySet<string>>(new Set())
-  // Leave out servers that were confirmed earlier. Servers that are confirmed in this list stay visible.
-  const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
+  // Leave out servers that were confirmed earlier. Servers that are confirmed in this list stay
+  // visible.
+  const servers = answers.flatMap((a) =>
+    a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id))
+      ? [a.data]
+      : [],
+  )
   // Servers with an identity problem are confirmed one by one.
   const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')
   const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
@@ -54,7 +61,9 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
     <div className="stack stack3">
       {waiting.length > 1 && (
         <div className={css['all']}>
-          <span className="fs13 t2">Compare each server with the label or the console of its machine.</span>
+          <span className="fs13 t2">
+            Compare each server with the label or the console of its machine.
+          </span>
           <Button
             size="small"
             busy={busy.size > 0}
@@ -75,7 +84,12 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
       <ul className={css['list']} aria-label="Hardware to confirm">
         {servers.map((s) => (
           <li key={s.id}>
-            <Identity server={s} error={errors[s.id]} busy={busy.has(s.id)} onConfirm={(claim) => void confirm([{ server: s, claim }])} />
+            <Identity
+              server={s}
+              error={errors[s.id]}
+              busy={busy.has(s.id)}
+              onConfirm={(claim) => void confirm([{ server: s, claim }])}
+            />
           </li>
         ))}
       </ul>
@@ -87,14 +101,28 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
 export default function ConfirmHardwareDialog({ ids }: { ids: readonly string[] }) {
   const { close } = useDialog()
   return (
-    <Dialog width="40rem" title={`Confirm the hardware of ${counted(ids.length, 'server')}`} footer={<ActionButton label="Close" run={() => close()} />}>
+    <Dialog
+      width="40rem"
+      title={`Confirm the hardware of ${counted(ids.length, 'server')}`}
+      footer={<ActionButton label="Close" run={() => close()} />}
+    >
       <HardwareToConfirm ids={ids} />
     </Dialog>
   )
 }
 
 /** The identity of a machine, to compare before confirming. */
-function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy: boolean; error: string | undefined; onConfirm: (claim: Claim) => void }) {
+function Identity({
+  server: s,
+  busy,
+  error,
+  onConfirm,
+}: {
+  server: Server
+  busy: boolean
+  error: string | undefined
+  onConfirm: (claim: Claim) => void
+}) {
   const alarm = identityAlarm(s)
   const { processors, memory } = summaryOf(s.resources)
   return (
@@ -125,14 +153,19 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
       <IdentityFacts server={s} />
       {alarm !== null && <CompareFingerprint fingerprint={s.identity.fingerprint} />}
       <p className="fs12 t3">{[processors?.text, memory?.text].filter(Boolean).join(', ')}</p>
-      {s.identity.note !== null && <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
+      {s.identity.note !== null && (
+        <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>
+      )}
       {alarm !== null && <WhatToDo steps={alarm.steps} />}
       <Problem text={error} />
     </article>
   )
 }
 
-/** Compares `fingerprint` with the last fingerprint in text that the user pastes from the machine's console. */
+/**
+ * Compares `fingerprint` with the last fingerprint in text that the user pastes from the machine's
+ * console.
+ */
 function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
   const [pasted, setPasted] = useState('')
   const found = pasted.trim() === '' ? null : compareFingerprint(pasted, fingerprint)
@@ -144,7 +177,9 @@ function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
       {...(found !== null && found.verdict !== 'same' && { error: found.text })}
     >
       <TextArea mono rows={2} value={pasted} onValue={setPasted} spellCheck={false} />
-      <span aria-live="polite">{found?.verdict === 'same' && <StatusDot tone="ok">{found.text}</StatusDot>}</span>
+      <span aria-live="polite">
+        {found?.verdict === 'same' && <StatusDot tone="ok">{found.text}</StatusDot>}
+      </span>
     </Field>
   )
 }
@@ -180,7 +215,9 @@ export function IdentityFacts({ server: { identity } }: { server: Server }) {
       {facts.map(([label, value, what]) => (
         <Fragment key={label}>
           <dt>{label}</dt>
-          <dd>{value ? <Copyable value={value} what={what} /> : <span className="t3">Unknown</span>}</dd>
+          <dd>
+            {value ? <Copyable value={value} what={what} /> : <span className="t3">Unknown</span>}
+          </dd>
         </Fragment>
       ))}
     </dl>

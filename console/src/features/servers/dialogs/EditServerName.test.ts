@@ -11,17 +11,25 @@ describe('renaming a server', () => {
   it('each broken rule of server names shows the specified message', () => {
     expect(nameProblem('', '1', others)).toBe('Server name must be at least 1 character')
     expect(nameProblem('   ', '1', others)).toBe('Server name must be at least 1 character')
-    expect(nameProblem('a'.repeat(26), '1', others)).toBe('Server name must be no more than 25 characters')
+    expect(nameProblem('a'.repeat(26), '1', others)).toBe(
+      'Server name must be no more than 25 characters',
+    )
     expect(nameProblem('a'.repeat(25), '1', others)).toBeNull()
     for (const bad of ['-a', 'a-', 'a--b', 'A', 'a_b', 'a b', 'ä']) {
-      expect(nameProblem(bad, '1', others)).toBe('Server name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen')
+      expect(nameProblem(bad, '1', others)).toBe(
+        'Server name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+      )
     }
-    expect(nameProblem('brisk-heron-077', '1', others)).toBe('Server name already exists. Please choose a different name.')
+    expect(nameProblem('brisk-heron-077', '1', others)).toBe(
+      'Server name already exists. Please choose a different name.',
+    )
   })
 
   it('a server may keep its name, and the entered name is trimmed', () => {
     expect(nameProblem('amber-falcon-204', '1', others)).toBeNull()
-    expect(nameProblem(' brisk-heron-077 ', '1', others)).toBe('Server name already exists. Please choose a different name.')
+    expect(nameProblem(' brisk-heron-077 ', '1', others)).toBe(
+      'Server name already exists. Please choose a different name.',
+    )
   })
 
   it('renaming changes the cached page at once if the server is on that page', () => {

@@ -2,7 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
 import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { all, no, yes } from '#contract/rule.ts'
-import { canForceRemoveServer, canResetServer, type ListedServer, serverRemove, serverReset } from '#contract/servers/servers.ts'
+import {
+  canForceRemoveServer,
+  canResetServer,
+  type ListedServer,
+  serverRemove,
+  serverReset,
+} from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -18,20 +24,36 @@ import { refreshServers } from '../server-queries.ts'
 const blank = { typed: '', keep: false }
 const { Check } = fieldsFor<typeof blank>()
 
-/** Takes a server out of its cluster: with a reset if the server responds, or by force if the server is gone. */
-export default function LeaveCluster({ server: s, way }: { server: ListedServer; way: 'reset' | 'remove' }) {
+/**
+ * Takes a server out of its cluster: with a reset if the server responds, or by force if the server
+ * is gone.
+ */
+export default function LeaveCluster({
+  server: s,
+  way,
+}: {
+  server: ListedServer
+  way: 'reset' | 'remove'
+}) {
   const { close } = useDialog()
-  const { data: cluster } = useQuery({ ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }), enabled: s.cluster !== null })
+  const { data: cluster } = useQuery({
+    ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }),
+    enabled: s.cluster !== null,
+  })
   const isReset = way === 'reset'
   const may = isReset ? canResetServer(s, cluster) : canForceRemoveServer(s, cluster)
-  const left = s.type === 'control_plane' && cluster !== undefined ? afterLeaving(cluster.control_planes - 1) : null
+  const left =
+    s.type === 'control_plane' && cluster !== undefined
+      ? afterLeaving(cluster.control_planes - 1)
+      : null
   const lost = lostCommitment(s, way)
   const role = s.type === 'control_plane' ? 'control plane' : 'worker'
   const form = useForm({
     initial: blank,
     read: ({ keep }) => ({ ok: true, body: { keep_workload_disks: keep } }),
     send: async (body, key) => {
-      if (isReset) return (await call(serverReset, { params: { id: s.id }, body }, { key })).operation
+      if (isReset)
+        return (await call(serverReset, { params: { id: s.id }, body }, { key })).operation
       await call(serverRemove, { params: { id: s.id }, query: { force: 'true' } })
       return null
     },
@@ -60,18 +82,22 @@ export default function LeaveCluster({ server: s, way }: { server: ListedServer;
         {s.cluster !== null && (
           <p>
             It is a {role} of the cluster <b className="strong">{s.cluster.name}</b>.{' '}
-            {isReset ? 'The workloads on the server stop, and start on another server if there is room.' : ''}
+            {isReset
+              ? 'The workloads on the server stop, and start on another server if there is room.'
+              : ''}
           </p>
         )}
         {isReset ? (
           <p>
-            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}the system disk except for Talos itself. The server starts again in
-            maintenance mode, and is free to use after a user has confirmed it. This can’t be undone.
+            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}the
+            system disk except for Talos itself. The server starts again in maintenance mode, and is
+            free to use after a user has confirmed it. This can’t be undone.
           </p>
         ) : (
           <p>
-            Nothing is sent to the machine and nothing is wiped: Steelyard and the cluster forget it. If the machine starts again, it still has the
-            configuration of its old cluster, so keep it off the network until it is wiped.
+            Nothing is sent to the machine and nothing is wiped: Steelyard and the cluster forget
+            it. If the machine starts again, it still has the configuration of its old cluster, so
+            keep it off the network until it is wiped.
           </p>
         )}
       </div>

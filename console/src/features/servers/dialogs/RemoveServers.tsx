@@ -14,7 +14,10 @@ import { Unable } from './AssignDatacenter.tsx'
 import { type BulkDialog, namesOf, removalWords, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
 
-/** Removes servers outside of clusters, with a request for each server. Servers that can't be removed are listed and stay selected. */
+/**
+ * Removes servers outside of clusters, with a request for each server. Servers that can't be
+ * removed are listed and stay selected.
+ */
 export default function RemoveServers({ servers, done }: BulkDialog) {
   const { close } = useDialog()
   const [{ able, unable }] = useState(() => sorted(servers, canRemoveServer))
@@ -30,10 +33,16 @@ export default function RemoveServers({ servers, done }: BulkDialog) {
       await refreshServers()
       const all = [...removals, ...unable]
       const gone = all.filter((r) => r.ok)
-      if (gone.length > 0) toast.success(gone.length === 1 ? `${gone[0]!.name} was removed` : `${counted(gone.length, 'server')} were removed`)
+      if (gone.length > 0)
+        toast.success(
+          gone.length === 1
+            ? `${gone[0]!.name} was removed`
+            : `${counted(gone.length, 'server')} were removed`,
+        )
       done?.(all)
       close()
-      if (gone.length < all.length) void showResults({ title: resultsTitle(all, 'removed'), done: 'Removed', results: all })
+      if (gone.length < all.length)
+        void showResults({ title: resultsTitle(all, 'removed'), done: 'Removed', results: all })
     },
   })
   return (
@@ -45,12 +54,22 @@ export default function RemoveServers({ servers, done }: BulkDialog) {
       busyText={able.length > 1 ? `${count(ended)} of ${count(able.length)}` : 'Loading'}
       can={form.values.typed === wanted ? yes : no(`Type ${wanted} first`)}
     >
-      {unable.length > 0 && <Unable results={unable} what="can’t be removed, and stays selected" plural="can’t be removed, and stay selected" />}
+      {unable.length > 0 && (
+        <Unable
+          results={unable}
+          what="can’t be removed, and stays selected"
+          plural="can’t be removed, and stay selected"
+        />
+      )}
       {one === undefined && <p className="fs13 t2">{namesOf(able)}</p>}
-      <div>Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.</div>
+      <div>
+        Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine
+        that announces itself again becomes a new server.
+      </div>
       {lost.length > 0 && (
         <Alert tone="warn">
-          {lost[0]}.{lost.length > 1 && ` The same applies to ${counted(lost.length - 1, 'other server')}.`}
+          {lost[0]}.
+          {lost.length > 1 && ` The same applies to ${counted(lost.length - 1, 'other server')}.`}
         </Alert>
       )}
       <TypeToConfirm words={wanted} />

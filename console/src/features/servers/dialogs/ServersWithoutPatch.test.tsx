@@ -15,21 +15,37 @@ afterEach(() => {
 
 async function opened(count: number, onConfirm: () => unknown = () => undefined) {
   render(<DialogHost />)
-  const servers = Array.from({ length: count }, (_, i) => ({ id: String(i), name: `server-${i}`, ...(i > 0 && { address: `2001:db8:1:2:3:4:5:${i}` }) }))
+  const servers = Array.from({ length: count }, (_, i) => ({
+    id: String(i),
+    name: `server-${i}`,
+    ...(i > 0 && { address: `2001:db8:1:2:3:4:5:${i}` }),
+  }))
   const closed = confirmServersWithoutPatch({ servers, onConfirm })
-  const dialog = await screen.findByRole('dialog', { name: 'Custom Talos Patches have not been created for these servers' })
-  return { dialog, closed, list: within(dialog).getByRole('list'), rows: within(dialog).getAllByRole('listitem') }
+  const dialog = await screen.findByRole('dialog', {
+    name: 'Custom Talos Patches have not been created for these servers',
+  })
+  return {
+    dialog,
+    closed,
+    list: within(dialog).getByRole('list'),
+    rows: within(dialog).getAllByRole('listitem'),
+  }
 }
 
 test('each listed server has a warning and its address, shortened to 6 and 5 characters, or "No Addresses"', async () => {
   const { rows } = await opened(2)
-  expect(rows.map((row) => row.textContent)).toEqual(['server-0No AddressesWarning', 'server-12001:d…4:5:1Warning'])
+  expect(rows.map((row) => row.textContent)).toEqual([
+    'server-0No AddressesWarning',
+    'server-12001:d…4:5:1Warning',
+  ])
 })
 
 test('the dialog is 27.5rem wide, and links to our page on connecting servers', async () => {
   const { dialog } = await opened(1)
   expect(dialog.style.width).toBe('27.5rem')
-  expect(dialog.textContent).toContain('Ensure networking is configured as per the official documentation')
+  expect(dialog.textContent).toContain(
+    'Ensure networking is configured as per the official documentation',
+  )
   expect(within(dialog).getByRole('link').getAttribute('href')).toBe('/docs/connecting-servers')
 })
 

@@ -5,12 +5,18 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import css from './ServersWithoutPatch.module.css'
 
-/** Specified: number of rows from which the list scrolls, height of a row in px, and characters kept at both ends of a shortened address. */
+/**
+ * Specified: number of rows from which the list scrolls, height of a row in px, and characters kept
+ * at both ends of a shortened address.
+ */
 const rowsInSight = 5
 const rowHeight = 64.41
 const addressEnds = [6, 5] as const
 
-/** The page on connecting servers with Kubernetes, which Steelyard serves itself (`docs/connecting-servers.html`). */
+/**
+ * The page on connecting servers with Kubernetes, which Steelyard serves itself
+ * (`docs/connecting-servers.html`).
+ */
 const connectingServers = '/docs/connecting-servers'
 
 interface ServersWithoutPatchProps {
@@ -18,13 +24,26 @@ interface ServersWithoutPatchProps {
   onConfirm: () => unknown
 }
 
-/** The modal `confirmServersWithoutPatch`: lists servers without a user's patch and asks whether to continue. */
+/**
+ * The modal `confirmServersWithoutPatch`: lists servers without a user's patch and asks whether to
+ * continue.
+ */
 export default function ServersWithoutPatch({ servers, onConfirm }: ServersWithoutPatchProps) {
   const { close } = useDialog()
-  const form = useForm({ initial: {}, read: () => ({ ok: true, body: null }), send: () => onConfirm(), done: () => close() })
+  const form = useForm({
+    initial: {},
+    read: () => ({ ok: true, body: null }),
+    send: () => onConfirm(),
+    done: () => close(),
+  })
   const scrolls = servers.length > rowsInSight
   return (
-    <FormDialog form={form} width="27.5rem" title="Custom Talos Patches have not been created for these servers" submit="Proceed">
+    <FormDialog
+      form={form}
+      width="27.5rem"
+      title="Custom Talos Patches have not been created for these servers"
+      submit="Proceed"
+    >
       <ul
         className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']}
         style={scrolls ? { maxHeight: rowHeight * rowsInSight } : undefined}

@@ -3,7 +3,9 @@ import { no, yes } from '#contract/rule.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 
-const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as ListedServer)
+const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map(
+  (id) => ({ id, name: `n-${id}` }) as ListedServer,
+)
 const judge = (s: ListedServer) => (s.id === 'b' ? no('It is in a cluster') : yes)
 
 test('before a bulk action starts, servers that do not allow the action are listed with the reason', () => {

@@ -19,21 +19,35 @@ export interface BulkDialog {
 export const resultsTitle = (results: readonly ItemResult[], done: string): string =>
   `${count(results.filter((r) => !r.ok).length)} of ${counted(results.length, 'server')} not ${done}`
 
-/** Names of the servers in a dialog, because some may be hidden by a filter or on another page: "a, b, c, d, e, f and 3 more". */
+/**
+ * Names of the servers in a dialog, because some may be hidden by a filter or on another page: "a,
+ * b, c, d, e, f and 3 more".
+ */
 export function namesOf(servers: readonly Pick<ListedServer, 'name'>[], most = 6): string {
   const names = servers.slice(0, most).map((s) => s.name)
-  return servers.length > most ? `${names.join(', ')} and ${count(servers.length - most)} more` : names.join(', ')
+  return servers.length > most
+    ? `${names.join(', ')} and ${count(servers.length - most)} more`
+    : names.join(', ')
 }
 
-/** Text that the user types to confirm a removal. Its number has no thousands separator, because the narrow space can't be typed. */
+/**
+ * Text that the user types to confirm a removal. Its number has no thousands separator, because the
+ * narrow space can't be typed.
+ */
 export const removalWords = (servers: readonly Pick<ListedServer, 'name'>[]): string =>
   servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`
 
 /** Number of concurrent calls. */
 const atOnce = 4
 
-/** Splits the selection into servers that the action applies to (`able`), and servers that it doesn't apply to, with the reason. */
-export function sorted(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): { able: ListedServer[]; unable: ItemResult[] } {
+/**
+ * Splits the selection into servers that the action applies to (`able`), and servers that it
+ * doesn't apply to, with the reason.
+ */
+export function sorted(
+  servers: readonly ListedServer[],
+  judge: (s: ListedServer) => Verdict,
+): { able: ListedServer[]; unable: ItemResult[] } {
   const able: ListedServer[] = []
   const unable: ItemResult[] = []
   for (const s of servers) {
@@ -44,7 +58,10 @@ export function sorted(servers: readonly ListedServer[], judge: (s: ListedServer
   return { able, unable }
 }
 
-/** Runs an action on each server, a few at a time, and reports each result. A failure doesn't stop the actions on other servers. */
+/**
+ * Runs an action on each server, a few at a time, and reports each result. A failure doesn't stop
+ * the actions on other servers.
+ */
 export async function toEach(
   servers: readonly ListedServer[],
   act: (s: ListedServer) => Promise<unknown>,
@@ -68,10 +85,18 @@ export async function toEach(
   return results
 }
 
-/** Allows a bulk action if it applies to at least one server; otherwise returns the first reason. */
-export function anyAble(servers: readonly ListedServer[], judge: (s: ListedServer) => Verdict): Verdict {
+/**
+ * Allows a bulk action if it applies to at least one server; otherwise returns the first reason.
+ */
+export function anyAble(
+  servers: readonly ListedServer[],
+  judge: (s: ListedServer) => Verdict,
+): Verdict {
   const verdicts = servers.map((s) => ({ s, verdict: judge(s) }))
   const first = verdicts[0]
-  if (first === undefined || verdicts.some(({ verdict }) => verdict.ok) || first.verdict.ok) return { ok: true }
-  return servers.length === 1 ? first.verdict : { ok: false, reason: `${first.s.name}: ${first.verdict.reason}` }
+  if (first === undefined || verdicts.some(({ verdict }) => verdict.ok) || first.verdict.ok)
+    return { ok: true }
+  return servers.length === 1
+    ? first.verdict
+    : { ok: false, reason: `${first.s.name}: ${first.verdict.reason}` }
 }

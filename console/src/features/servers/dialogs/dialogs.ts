@@ -7,6 +7,10 @@ export const assignDatacenter = dialog<BulkDialog>(() => import('./AssignDatacen
 /** Removes servers outside of clusters. */
 export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.tsx'))
 /** Takes a server out of its cluster, by reset or by force. */
-export const leaveCluster = dialog<{ server: ListedServer; way: 'reset' | 'remove' }>(() => import('./LeaveCluster.tsx'))
+export const leaveCluster = dialog<{ server: ListedServer; way: 'reset' | 'remove' }>(
+  () => import('./LeaveCluster.tsx'),
+)
 /** Shows the hardware of servers to confirm. */
-export const confirmHardware = dialog<{ ids: readonly string[] }>(() => import('./ConfirmHardware.tsx'))
+export const confirmHardware = dialog<{ ids: readonly string[] }>(
+  () => import('./ConfirmHardware.tsx'),
+)

@@ -4,11 +4,17 @@ import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { typingEndsInMs } from '../../../ui/typing.ts'
 import { contactOf } from '../server-state.ts'
 
-/** The `<time>` elements of the page. One timer updates their texts without React: re-rendering a thousand components would be too slow. */
+/**
+ * The `<time>` elements of the page. One timer updates their texts without React: re-rendering a
+ * thousand components would be too slow.
+ */
 const times = new Set<HTMLTimeElement>()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** While the user types, this many of the timer's updates in a row are left out, because a frame with many new texts delays the next letter. */
+/**
+ * While the user types, this many of the timer's updates in a row are left out, because a frame
+ * with many new texts delays the next letter.
+ */
 const mostLeftOut = 3
 let leftOut = 0
 
@@ -34,14 +40,28 @@ function keepTime(time: HTMLTimeElement): () => void {
   }
 }
 
-/** "18 s ago", live, with the exact time on hover. `key` makes React create a new element for a new time, so that the old text is never shown. */
-const Ago = ({ at }: { at: string }) => <time key={at} ref={keepTime} className="num" dateTime={at} title={exact(at)} />
+/**
+ * "18 s ago", live, with the exact time on hover. `key` makes React create a new element for a new
+ * time, so that the old text is never shown.
+ */
+const Ago = ({ at }: { at: string }) => (
+  <time key={at} ref={keepTime} className="num" dateTime={at} title={exact(at)} />
+)
 
-/** Time of the server's last response. The reason of a failure is shown beside the server's status. */
-export function Contact({ server, sentence = false }: { server: ListedServer; sentence?: boolean }) {
+/**
+ * Time of the server's last response. The reason of a failure is shown beside the server's status.
+ */
+export function Contact({
+  server,
+  sentence = false,
+}: {
+  server: ListedServer
+  sentence?: boolean
+}) {
   const { talos } = server
   const contact = contactOf(server)
-  if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not contacted yet'}</span>
+  if (contact.kind === 'never')
+    return <span className="t3">{contact.silent ? 'Never answered' : 'Not contacted yet'}</span>
   if (contact.kind === 'answered') {
     return (
       <>
@@ -52,8 +72,14 @@ export function Contact({ server, sentence = false }: { server: ListedServer; se
   }
   if (contact.kind === 'away') {
     return (
-      <span title={[talos.reason, contact.at && `last answer ${exact(contact.at)}`].filter(Boolean).join(', ')}>
-        <StatusDot tone="busy">{contact.at === null ? 'Not seen yet' : `Last seen ${moment(contact.at)}`}</StatusDot>
+      <span
+        title={[talos.reason, contact.at && `last answer ${exact(contact.at)}`]
+          .filter(Boolean)
+          .join(', ')}
+      >
+        <StatusDot tone="busy">
+          {contact.at === null ? 'Not seen yet' : `Last seen ${moment(contact.at)}`}
+        </StatusDot>
       </span>
     )
   }

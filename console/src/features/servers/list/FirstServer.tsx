@@ -15,21 +15,40 @@ export default function FirstServer({ onAdd }: { onAdd: () => void }) {
   return (
     <div className={css['first']}>
       <h2 className="h2">No servers yet</h2>
-      <p className="fs13 t2">A server is a machine that has booted Talos Linux and waits in maintenance mode. There are three ways to add the first one.</p>
+      <p className="fs13 t2">
+        A server is a machine that has booted Talos Linux and waits in maintenance mode. There are
+        three ways to add the first one.
+      </p>
       <ol className={css['ways']}>
         <li>
           <h3>Boot a prepared image</h3>
-          <p>Choose version, extensions and datacenter. Machines that boot the image appear here by themselves.</p>
+          <p>
+            Choose version, extensions and datacenter. Machines that boot the image appear here by
+            themselves.
+          </p>
           {image.ok ? (
-            <ActionButton label="Prepare image" kind="primary" icon="disk" to={paths.prepareImage()} />
+            <ActionButton
+              label="Prepare image"
+              kind="primary"
+              icon="disk"
+              to={paths.prepareImage()}
+            />
           ) : (
             <ActionButton label="Prepare image" kind="primary" icon="disk" can={image} />
           )}
         </li>
         <li>
           <h3>Add by address</h3>
-          <p>Machines that have booted Talos without a prepared image are found by their addresses, or by scanning a network.</p>
-          <ActionButton label="Add servers by address" icon="add" can={allowed(serverAdd)} run={onAdd} />
+          <p>
+            Machines that have booted Talos without a prepared image are found by their addresses,
+            or by scanning a network.
+          </p>
+          <ActionButton
+            label="Add servers by address"
+            icon="add"
+            can={allowed(serverAdd)}
+            run={onAdd}
+          />
         </li>
         <li>
           <h3>From a script</h3>

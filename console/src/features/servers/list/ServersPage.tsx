@@ -9,7 +9,12 @@ import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
-import { ListToolbar, type ListState, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
+import {
+  ListToolbar,
+  type ListState,
+  type SetListSearch,
+  useList,
+} from '../../../layout/lists/use-list.tsx'
 import { everyPage } from '../../../lib/every-page.ts'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -42,12 +47,22 @@ const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
 const FirstServer = part(() => import('./FirstServer.tsx'))
 
-export function ServersPage({ search, setSearch }: { search: ListSearch; setSearch: SetListSearch }) {
+export function ServersPage({
+  search,
+  setSearch,
+}: {
+  search: ListSearch
+  setSearch: SetListSearch
+}) {
   const answer = useQuery(serversQuery(search))
   const { data: page, isPlaceholderData, dataUpdatedAt } = answer
   const state = useList(serverList.list, serverColumns, { search, setSearch }, answer)
-  // What depends on all rows of an answer renders in slices, like the rows themselves (`DataTable`), so that the user can go on typing.
-  const latest = useMemo(() => ({ page, isPlaceholderData, dataUpdatedAt, list: JSON.stringify(search) }), [page, isPlaceholderData, dataUpdatedAt, search])
+  // What depends on all rows of an answer renders in slices, like the rows themselves
+  // (`DataTable`), so that the user can go on typing.
+  const latest = useMemo(
+    () => ({ page, isPlaceholderData, dataUpdatedAt, list: JSON.stringify(search) }),
+    [page, isPlaceholderData, dataUpdatedAt, search],
+  )
   const later = useDeferredValue(latest)
   const { page: rendered, ...of } = later.page === undefined ? latest : later
   const selection = useSelection()
@@ -60,29 +75,51 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
 
   /** Selects all matches, on all pages. */
   const selectMatching = async () => {
-    const all = await everyPage((at) => queryClient.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined })))
+    const all = await everyPage((at) =>
+      queryClient.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined })),
+    )
     remember(all)
     selection.set(all.map(idOf))
   }
 
   // Deselects servers for which the action succeeded; the others stay selected.
   const keep = selection.set
-  const done = useCallback((results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))), [keep])
+  const done = useCallback(
+    (results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))),
+    [keep],
+  )
   const bulk = useMemo(() => bulkActions(selected, done), [selected, done])
   const commands = useMemo<Action[]>(
     () =>
       selected.length > 0
         ? bulk
         : [
-            { label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: () => setSearch({ add: 'new' }) },
-            { label: 'Prepare image', icon: 'disk', can: allowed(serverAdd), to: paths.prepareImage() },
+            {
+              label: 'Add servers',
+              icon: 'add',
+              can: allowed(serverAdd),
+              run: () => setSearch({ add: 'new' }),
+            },
+            {
+              label: 'Prepare image',
+              icon: 'disk',
+              can: allowed(serverAdd),
+              to: paths.prepareImage(),
+            },
             { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
           ],
     [selected.length, bulk, setSearch],
   )
-  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected server')}` : 'Servers', commands)
+  useCommands(
+    selected.length > 0 ? `Act on ${counted(selected.length, 'selected server')}` : 'Servers',
+    commands,
+  )
 
-  const arrivals = useArrivals(of.list, of.isPlaceholderData ? undefined : rendered?.items, of.dataUpdatedAt)
+  const arrivals = useArrivals(
+    of.list,
+    of.isPlaceholderData ? undefined : rendered?.items,
+    of.dataUpdatedAt,
+  )
   return (
     <>
       <PageCount n={page?.total} />
@@ -91,7 +128,12 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
         {/* Rendered even while empty: screen readers announce changes only of a live region that exists already. */}
         <div aria-live="polite">
           {arrivals.said !== null && (
-            <Alert tone="ok" action={<IconButton size="small" icon="close" label="Dismiss" onClick={arrivals.dismiss} />}>
+            <Alert
+              tone="ok"
+              action={
+                <IconButton size="small" icon="close" label="Dismiss" onClick={arrivals.dismiss} />
+              }
+            >
               {arrivals.said}
             </Alert>
           )}
@@ -109,7 +151,9 @@ export function ServersPage({ search, setSearch }: { search: ListSearch; setSear
         selection={selection}
         bulk={{
           actions: bulk,
-          ...(units.every((u) => u !== null) && { note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU` }),
+          ...(units.every((u) => u !== null) && {
+            note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU`,
+          }),
           matching: state.total,
           onSelectMatching: () => void selectMatching(),
         }}
@@ -134,11 +178,17 @@ const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
 interface ToolbarProps {
   state: ListState<typeof serverList.list>
   setSearch: SetListSearch
-  /** Whether the user may add servers. Preparing an image needs the same permission, so links to it don't load the contract of images. */
+  /**
+   * Whether the user may add servers. Preparing an image needs the same permission, so links to it
+   * don't load the contract of images.
+   */
   add: Verdict
 }
 
-/** Renders again only if what it shows has changed: an answer to a search mostly changes nothing here. */
+/**
+ * Renders again only if what it shows has changed: an answer to a search mostly changes nothing
+ * here.
+ */
 const Toolbar = memo(
   ServersToolbar,
   ({ state: was, ...before }, { state: now, ...props }) =>
@@ -153,25 +203,44 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
   const { data: datacenters } = useQuery(everyDatacenter)
   // The filter of clusters is behind a button until it is set.
   const [isFiltering, setFiltering] = useState(false)
-  const { data: clusters } = useQuery({ ...everyCluster, enabled: isFiltering || state.search['cluster'] !== undefined })
+  const { data: clusters } = useQuery({
+    ...everyCluster,
+    enabled: isFiltering || state.search['cluster'] !== undefined,
+  })
   const narrow = useMedia('below', 'sm')
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
   const options = {
-    datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })),
-    cluster: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
+    datacenter: (datacenters?.items ?? []).map((d) => ({
+      value: d.code,
+      text: d.code,
+      hint: d.city_name,
+    })),
+    cluster: (clusters?.items ?? []).map((c) => ({
+      value: c.name,
+      text: c.name,
+      hint: c.datacenter.code,
+    })),
   }
   return (
     <ListToolbar
       state={state}
-      placeholder={wide || (compact && !narrow) ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
+      placeholder={
+        wide || (compact && !narrow)
+          ? 'Name, id, serial, address or cluster'
+          : 'Name, serial or address'
+      }
       options={options}
       inline={widest ? [...inline, 'confirmed'] : inline}
       onFilters={() => setFiltering(true)}
       views="all"
     >
-      {wide ? <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} /> : <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />}
+      {wide ? (
+        <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} />
+      ) : (
+        <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />
+      )}
       {!state.isEmpty && (
         <>
           {add.ok && !wide && !compact ? (
@@ -181,7 +250,13 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
           ) : (
             <ActionButton label="Prepare image" icon="disk" can={add} />
           )}
-          <ActionButton label="Add servers" kind="primary" icon="add" can={add} run={() => setSearch({ add: 'new' })} />
+          <ActionButton
+            label="Add servers"
+            kind="primary"
+            icon="add"
+            can={add}
+            run={() => setSearch({ add: 'new' })}
+          />
         </>
       )}
     </ListToolbar>

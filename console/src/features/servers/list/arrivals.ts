@@ -6,15 +6,26 @@ import { createStore } from '../../../lib/store.ts'
 
 type Listed = Pick<ListedServer, 'id' | 'name' | 'created_at' | 'status'>
 
-/** Maximum age, in ms, of a new server. An older server that newly matches the filters is not new. */
+/**
+ * Maximum age, in ms, of a new server. An older server that newly matches the filters is not new.
+ */
 const recentMs = 5 * 60_000
 /** How long a new row is marked, in ms. */
 const markedForMs = 60_000
 
-/** New servers among `items`. `before`: ids that the same list showed before; if null, nothing is new. */
-export function joined(before: ReadonlySet<string> | null, items: readonly Listed[], now = Date.now()): Listed[] {
+/**
+ * New servers among `items`. `before`: ids that the same list showed before; if null, nothing is
+ * new.
+ */
+export function joined(
+  before: ReadonlySet<string> | null,
+  items: readonly Listed[],
+  now = Date.now(),
+): Listed[] {
   if (before === null) return []
-  return items.filter((s) => !before.has(s.id) && s.status !== 'deleted' && now - Date.parse(s.created_at) < recentMs)
+  return items.filter(
+    (s) => !before.has(s.id) && s.status !== 'deleted' && now - Date.parse(s.created_at) < recentMs,
+  )
 }
 
 /** "4 servers joined: a, b, c and 1 more" */
@@ -28,18 +39,30 @@ export function joinedSentence(servers: readonly Pick<ListedServer, 'name'>[]): 
 export const newServers = createStore<ReadonlySet<string>>(new Set())
 
 /**
- * Marks the rows of servers that join while the list is open. `said` is the sentence that announces these servers, or null if none has joined.
- * `list` identifies the search that is shown.
+ * Marks the rows of servers that join while the list is open. `said` is the sentence that announces
+ * these servers, or null if none has joined. `list` identifies the search that is shown.
  */
-export function useArrivals(list: string, items: readonly ListedServer[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
-  const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({ list, at: 0, ids: null })
+export function useArrivals(
+  list: string,
+  items: readonly ListedServer[] | undefined,
+  shownAt: number,
+): { said: string | null; dismiss: () => void } {
+  const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({
+    list,
+    at: 0,
+    ids: null,
+  })
   const [came, setCame] = useState<readonly ListedServer[]>([])
   if (items !== undefined && (seen.list !== list || seen.at !== shownAt)) {
     const before = seen.list === list ? seen.ids : null
     const fresh = new Set(joined(before, items).map((s) => s.id))
     setSeen({ list, at: shownAt, ids: new Set([...(before ?? []), ...items.map((s) => s.id)]) })
     // Servers that arrive shortly after each other are announced together.
-    if (fresh.size > 0) setCame([...came, ...items.filter((s) => fresh.has(s.id) && came.every((c) => c.id !== s.id))])
+    if (fresh.size > 0)
+      setCame([
+        ...came,
+        ...items.filter((s) => fresh.has(s.id) && came.every((c) => c.id !== s.id)),
+      ])
   }
   useEffect(() => {
     newServers.set(new Set(came.map((s) => s.id)))

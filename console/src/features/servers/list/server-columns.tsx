@@ -13,10 +13,16 @@ import { statusOf } from '../server-state.ts'
 import { newServers } from './arrivals.ts'
 
 /**
- * A server's status, with the current problem or, in a quieter colour, with what the server is doing or can be used for.
- * In a list with a narrow column the reason is below the status.
+ * A server's status, with the current problem or, in a quieter colour, with what the server is
+ * doing or can be used for. In a list with a narrow column the reason is below the status.
  */
-export function ServerStatus({ server, inList = false }: { server: ListedServer; inList?: boolean }) {
+export function ServerStatus({
+  server,
+  inList = false,
+}: {
+  server: ListedServer
+  inList?: boolean
+}) {
   const { tone, word, why, more, trouble } = statusOf(server)
   const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
   const said = more === null ? why : `${why}: ${more}`
@@ -46,7 +52,10 @@ export function ServerStatus({ server, inList = false }: { server: ListedServer;
   )
 }
 
-/** A server's name, marked for a while if the server joined while the list was open. If the search matched other text than the name, shows that text too. */
+/**
+ * A server's name, marked for a while if the server joined while the list was open. If the search
+ * matched other text than the name, shows that text too.
+ */
 function Name({ server: s }: { server: ListedServer }) {
   const isNew = useStore(newServers).has(s.id)
   const name = isNew ? (
@@ -67,7 +76,12 @@ function Name({ server: s }: { server: ListedServer }) {
 }
 
 export const serverColumns = listColumns(serverList.list, {
-  name: { fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
+  name: {
+    fixed: true,
+    width: (from) => (from.md ? nameWidth : 136),
+    card: 'name',
+    cell: (s) => <Name server={s} />,
+  },
   datacenter: {
     fits: true,
     width: (from) => (from.xl ? 124 : 96),
@@ -107,7 +121,13 @@ export const serverColumns = listColumns(serverList.list, {
         none
       ),
   },
-  type: { fits: true, width: 106, from: 'md', cell: (s) => (s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type)) },
+  type: {
+    fits: true,
+    width: 106,
+    from: 'md',
+    cell: (s) =>
+      s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type),
+  },
   status: {
     fits: true,
     card: 'state',

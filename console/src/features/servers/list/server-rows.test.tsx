@@ -59,11 +59,28 @@ const parts = {
 
 const noActions = () => []
 
-function List({ rows = servers, actions = () => [] }: { rows?: readonly ListedServer[] | null; actions?: (s: ListedServer) => { label: string }[] }) {
-  return <DataTable {...parts} rows={rows ?? undefined} columns={columns} actions={actions} selection={useSelection()} />
+function List({
+  rows = servers,
+  actions = () => [],
+}: {
+  rows?: readonly ListedServer[] | null
+  actions?: (s: ListedServer) => { label: string }[]
+}) {
+  return (
+    <DataTable
+      {...parts}
+      rows={rows ?? undefined}
+      columns={columns}
+      actions={actions}
+      selection={useSelection()}
+    />
+  )
 }
 /** Indexes of the rendered rows. */
-const rendered = () => [...document.querySelectorAll<HTMLElement>('tbody tr[data-id]')].map((row) => Number(row.dataset['row']))
+const rendered = () =>
+  [...document.querySelectorAll<HTMLElement>('tbody tr[data-id]')].map((row) =>
+    Number(row.dataset['row']),
+  )
 
 afterEach(() => {
   cleanup()
@@ -133,8 +150,12 @@ describe('a table that has a size', () => {
     vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
     vi.stubGlobal('cancelAnimationFrame', () => frames.splice(0))
     vi.spyOn(HTMLElement.prototype, 'offsetHeight', 'get').mockReturnValue(36)
-    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(function rect(this: Element) {
-      return this.tagName === 'TBODY' ? new DOMRect(0, -scrolled, 1000, 36_000) : new DOMRect(0, 0, 1000, 720)
+    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(function rect(
+      this: Element,
+    ) {
+      return this.tagName === 'TBODY'
+        ? new DOMRect(0, -scrolled, 1000, 36_000)
+        : new DOMRect(0, 0, 1000, 720)
     })
   })
   afterEach(() => {

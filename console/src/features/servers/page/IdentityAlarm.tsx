@@ -40,7 +40,11 @@ export function IdentityAlarm({ server }: { server: Server }) {
               size="small"
               busy={busy && pressed === claim.label}
               busyText="Loading"
-              can={!busy || pressed === claim.label ? confirmVerdict(server) : { ok: false, reason: 'Wait until the current request has finished' }}
+              can={
+                !busy || pressed === claim.label
+                  ? confirmVerdict(server)
+                  : { ok: false, reason: 'Wait until the current request has finished' }
+              }
               run={() => confirm(claim)}
             />
           ))}

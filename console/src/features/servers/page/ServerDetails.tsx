@@ -15,9 +15,13 @@ import { downloadTalosconfig, talosconfigVerdict } from '../server-actions.ts'
 import css from './ServerDetails.module.css'
 
 /** Fetches what `ServerDetails` shows, for a user who is about to open a row. */
-export const preloadDetails = (id: string): Promise<void> => queryClient.prefetchQuery(serverQueryOf(id))
+export const preloadDetails = (id: string): Promise<void> =>
+  queryClient.prefetchQuery(serverQueryOf(id))
 
-/** Detail of a server's row: Server info, Storage, Platform. Shows what the list has at once, and fetches the rest. */
+/**
+ * Detail of a server's row: Server info, Storage, Platform. Shows what the list has at once, and
+ * fetches the rest.
+ */
 export function ServerDetails({ server: listed }: { server: ListedServer }) {
   const { data: whole, error, refetch } = useQuery(serverQueryOf(listed.id))
   const server = whole ?? listed
@@ -49,14 +53,32 @@ export function ServerDetails({ server: listed }: { server: ListedServer }) {
         <h2 className={css['head']}>
           Storage <span>{storageNote(server)}</span>
         </h2>
-        {resources !== undefined ? <Disks resources={resources} /> : error === null && <SkeletonRows rows={5} />}
+        {resources !== undefined ? (
+          <Disks resources={resources} />
+        ) : (
+          error === null && <SkeletonRows rows={5} />
+        )}
       </section>
       <section>
         <h2 className={css['head']}>Platform</h2>
-        <Platform server={server} missing={error === null ? <Skeleton width={120} height={18} /> : unknown} />
+        <Platform
+          server={server}
+          missing={error === null ? <Skeleton width={120} height={18} /> : unknown}
+        />
         <div className={css['buttons']}>
-          <ActionButton label="Talosconfig" size="small" icon="download" can={talosconfigVerdict(server)} run={() => downloadTalosconfig(server)} />
-          <ActionButton label="Open server" size="small" kind="ghost" to={paths.server(server.id)} />
+          <ActionButton
+            label="Talosconfig"
+            size="small"
+            icon="download"
+            can={talosconfigVerdict(server)}
+            run={() => downloadTalosconfig(server)}
+          />
+          <ActionButton
+            label="Open server"
+            size="small"
+            kind="ghost"
+            to={paths.server(server.id)}
+          />
         </div>
       </section>
     </div>
@@ -82,7 +104,16 @@ export function Platform({ server, missing = null }: { server: Platform; missing
         ['Schematic', talos.schematic === undefined ? missing : schematicOf(talos.schematic)],
         ['Addresses', <Addresses key="a" of={server.nodeAddresses} />],
         ['Datacenter', <ServerSite key="d" of={datacenter} />],
-        ['Cluster', cluster ? <a href={paths.cluster(cluster.id)}>{cluster.name}</a> : server.status === 'maintenance' ? quiet('None, free to use') : none],
+        [
+          'Cluster',
+          cluster ? (
+            <a href={paths.cluster(cluster.id)}>{cluster.name}</a>
+          ) : server.status === 'maintenance' ? (
+            quiet('None, free to use')
+          ) : (
+            none
+          ),
+        ],
         [
           'Commitment',
           server.capacity_commitment === null ? (
@@ -94,16 +125,30 @@ export function Platform({ server, missing = null }: { server: Platform; missing
           ),
         ],
         ['Serial', identity.serial ? <Copyable value={identity.serial} what="serial" /> : unknown],
-        ['UUID', identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid)} />],
+        [
+          'UUID',
+          identity.uuid === null ? (
+            unknown
+          ) : (
+            <Copyable value={identity.uuid} what="UUID" shown={truncate(identity.uuid)} />
+          ),
+        ],
       ]}
     />
   )
 }
 
-const schematicOf = (id: string | null) => (id === null ? none : <Copyable value={id} what="schematic" shown={truncate(id)} />)
+const schematicOf = (id: string | null) =>
+  id === null ? none : <Copyable value={id} what="schematic" shown={truncate(id)} />
 
 /** A server's datacenter with a link to the servers there. */
-export const ServerSite = ({ of: datacenter, className }: { of: Server['datacenter']; className?: string | undefined }) =>
+export const ServerSite = ({
+  of: datacenter,
+  className,
+}: {
+  of: Server['datacenter']
+  className?: string | undefined
+}) =>
   datacenter === null ? (
     none
   ) : (

@@ -3,7 +3,15 @@ import { exact, moment } from '../../../lib/time/time.ts'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { IdentityFacts } from '../dialogs/ConfirmHardware.tsx'
-import { cuNote, Disks, DisksPicture, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
+import {
+  cuNote,
+  Disks,
+  DisksPicture,
+  Links,
+  Memory,
+  Processors,
+  storageNote,
+} from './HardwareTables.tsx'
 import { Platform } from './ServerDetails.tsx'
 import css from './ServerHardware.module.css'
 
@@ -40,7 +48,13 @@ export function ServerHardware({ server }: { server: Server }) {
       <Panel title="Identity">
         <p className="fs13">
           <StatusDot
-            tone={identity.state === 'confirmed' ? 'ok' : identity.state === 'changed' ? 'danger' : 'warn'}
+            tone={
+              identity.state === 'confirmed'
+                ? 'ok'
+                : identity.state === 'changed'
+                  ? 'danger'
+                  : 'warn'
+            }
             why={<span title={exact(identity.since)}>since {moment(identity.since)}</span>}
           >
             {identityWords[identity.state]}

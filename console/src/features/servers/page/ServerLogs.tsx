@@ -31,20 +31,29 @@ export const mostCharacters = 4000
 export function appended(log: LogText, piece: string, most = mostLines): LogText {
   const parts = (log.rest + piece).split('\n')
   const rest = (parts.pop() ?? '').slice(0, mostCharacters)
-  const all = [...log.lines, ...parts.map((line) => line.replace(/\r$/, '').slice(0, mostCharacters))]
+  const all = [
+    ...log.lines,
+    ...parts.map((line) => line.replace(/\r$/, '').slice(0, mostCharacters)),
+  ]
   const over = Math.max(0, all.length - most)
   return { lines: over === 0 ? all : all.slice(over), rest, dropped: log.dropped + over }
 }
 
 /**
- * These two logs are available even before Talos reports its services. The kernel's log contains messages of Talos, its installer and the hardware.
- * The log of machined contains a line per API call.
+ * These two logs are available even before Talos reports its services. The kernel's log contains
+ * messages of Talos, its installer and the hardware. The log of machined contains a line per API
+ * call.
  */
 const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }
 const machinedLog = { id: 'machined', state: '' }
 const tails = ['100', '200', '500', '1000', '2000'] as const
 
-type State = { kind: 'asking' } | { kind: 'following' } | { kind: 'ended' } | { kind: 'refused'; reason: string } | { kind: 'broken'; reason: string }
+type State =
+  | { kind: 'asking' }
+  | { kind: 'following' }
+  | { kind: 'ended' }
+  | { kind: 'refused'; reason: string }
+  | { kind: 'broken'; reason: string }
 
 interface Asked {
   id: string
@@ -62,7 +71,10 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
     const run = async () => {
       const response = await authorized(
         serverLogs,
-        { params: { id }, query: { service, tail: Number(tail), ...(follow && { follow: 'true' }) } },
+        {
+          params: { id },
+          query: { service, tail: Number(tail), ...(follow && { follow: 'true' }) },
+        },
         { signal: stop.signal },
       )
       if (!response.ok || response.body === null) {
@@ -80,7 +92,10 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
     }
     run().catch((error: unknown) => {
       if (stop.signal.aborted) return
-      setState({ kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken', reason: reasonOf(error) })
+      setState({
+        kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken',
+        reason: reasonOf(error),
+      })
     })
     return () => stop.abort()
   }, [id, service, follow, tail])
@@ -93,7 +108,10 @@ export function ServerLogs({ server }: { server: Server }) {
   const [follow, setFollow] = useState(true)
   const [tail, setTail] = useState<string>('200')
   const [turn, setTurn] = useState(0)
-  const { data: services } = useQuery({ ...query(serverServices, { params: { id: server.id } }), retry: false })
+  const { data: services } = useQuery({
+    ...query(serverServices, { params: { id: server.id } }),
+    retry: false,
+  })
   const known = services?.items ?? []
   const withMachined = known.some((s) => s.id === machinedLog.id) ? known : [machinedLog, ...known]
   const options = [kernelLog, ...withMachined.filter((s) => s.id !== kernelLog.id)]
@@ -104,14 +122,30 @@ export function ServerLogs({ server }: { server: Server }) {
           mono
           aria-label="Log"
           value={service}
-          options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s === kernelLog ? s.state : s.state.toLowerCase() }) }))}
+          options={options.map((s) => ({
+            value: s.id,
+            text: s.id,
+            ...(s.state !== '' && { more: s === kernelLog ? s.state : s.state.toLowerCase() }),
+          }))}
           onValue={setService}
         />
-        <Select aria-label="Lines from the end" value={tail} options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))} onValue={setTail} />
+        <Select
+          aria-label="Lines from the end"
+          value={tail}
+          options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))}
+          onValue={setTail}
+        />
         <Switch label="Follow" checked={follow} onChange={setFollow} />
       </div>
       {/* Every change of service, follow or lines starts a new request. */}
-      <Log key={`${service} ${follow} ${tail} ${turn}`} id={server.id} service={service} follow={follow} tail={tail} onRetry={() => setTurn(turn + 1)} />
+      <Log
+        key={`${service} ${follow} ${tail} ${turn}`}
+        id={server.id}
+        service={service}
+        follow={follow}
+        tail={tail}
+        onRetry={() => setTurn(turn + 1)}
+      />
     </>
   )
 }
@@ -119,15 +153,22 @@ export function ServerLogs({ server }: { server: Server }) {
 function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
   const { log, state } = useLog(asked)
   const { service, follow } = asked
-  if (state.kind === 'refused') return <Empty boxed title="No logs from this server now" text={state.reason} />
+  if (state.kind === 'refused')
+    return <Empty boxed title="No logs from this server now" text={state.reason} />
   return (
     <Panel
       flush
       title={service}
       note={
         <span aria-live="polite">
-          {state.kind === 'following' && <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>}
-          {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : counted(log.lines.length, 'line')}</StatusDot>}
+          {state.kind === 'following' && (
+            <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>
+          )}
+          {state.kind === 'ended' && (
+            <StatusDot tone="off">
+              {follow ? 'The server ended the log' : counted(log.lines.length, 'line')}
+            </StatusDot>
+          )}
           {state.kind === 'asking' && <StatusDot tone="busy">Requesting</StatusDot>}
           {state.kind === 'broken' && <StatusDot tone="danger">Interrupted</StatusDot>}
         </span>
@@ -138,7 +179,12 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
           {state.reason}
         </Alert>
       )}
-      <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Log of ${service}`} />
+      <Lines
+        log={log}
+        follow={follow}
+        waiting={state.kind === 'asking'}
+        label={`Log of ${service}`}
+      />
     </Panel>
   )
 }
@@ -147,7 +193,17 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
 const reachable = { tabIndex: 0 }
 
 /** Log lines. If the view is at the end, it follows new lines. */
-function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean; waiting: boolean; label: string }) {
+function Lines({
+  log,
+  follow,
+  waiting,
+  label,
+}: {
+  log: LogText
+  follow: boolean
+  waiting: boolean
+  label: string
+}) {
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   const slow = useSlow()
@@ -181,7 +237,9 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
         ))}
         {log.rest !== '' && <div>{log.rest}</div>}
       </div>
-      {log.lines.length === 0 && log.rest === '' && <div className="t3">{waiting ? slow && 'Requesting the log…' : 'The log is empty.'}</div>}
+      {log.lines.length === 0 && log.rest === '' && (
+        <div className="t3">{waiting ? slow && 'Requesting the log…' : 'The log is empty.'}</div>
+      )}
     </div>
   )
 }

@@ -53,7 +53,12 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
       <Tabs
         label="Server"
         current={tab}
-        tabs={serverTabs.map((t) => ({ id: t, text: sentence(t), count: t === 'patches' ? patchCount : undefined, href: paths.server(server.id, t) }))}
+        tabs={serverTabs.map((t) => ({
+          id: t,
+          text: sentence(t),
+          count: t === 'patches' ? patchCount : undefined,
+          href: paths.server(server.id, t),
+        }))}
       />
       {tab === 'patches' && (
         <div className={css['cols']}>
@@ -73,7 +78,9 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
 
 const unfetched = { processors: undefined, memory: undefined, disks: undefined, links: undefined }
 
-/** The header of the page, with what a list has shown of the server, while the server is fetched. */
+/**
+ * The header of the page, with what a list has shown of the server, while the server is fetched.
+ */
 export function ServerOutline({ server }: { server: ListedServer }) {
   return (
     <div aria-busy="true">
@@ -83,9 +90,18 @@ export function ServerOutline({ server }: { server: ListedServer }) {
   )
 }
 
-function Header({ server, actions }: { server: ListedServer & Partial<Pick<Server, 'resources'>>; actions: readonly Action[] }) {
-  const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title)
-  const { processors, memory, disks, links } = server.resources === undefined ? unfetched : summaryOf(server.resources)
+function Header({
+  server,
+  actions,
+}: {
+  server: ListedServer & Partial<Pick<Server, 'resources'>>
+  actions: readonly Action[]
+}) {
+  const inSight = actions.filter(
+    (a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title,
+  )
+  const { processors, memory, disks, links } =
+    server.resources === undefined ? unfetched : summaryOf(server.resources)
   const address = server.nodeAddresses[0]
   const fact = (known: { text: string; more: string } | null | undefined) =>
     known === undefined ? (
@@ -115,7 +131,11 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
       actions={
         <>
           {inSight.map((a) => (
-            <ActionButton key={a.label} {...a} icon={a.label === 'Talosconfig' ? a.icon : undefined} />
+            <ActionButton
+              key={a.label}
+              {...a}
+              icon={a.label === 'Talosconfig' ? a.icon : undefined}
+            />
           ))}
           {actions.length > 0 && (
             <Menu
@@ -132,7 +152,14 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
           ['Processors', fact(processors)],
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
-          ['Links', links === undefined ? <Skeleton width={60} height={18} /> : links && <span title={links.more}>{links.text}</span>],
+          [
+            'Links',
+            links === undefined ? (
+              <Skeleton width={60} height={18} />
+            ) : (
+              links && <span title={links.more}>{links.text}</span>
+            ),
+          ],
           ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
           server.cluster && [
             'Cluster',
@@ -140,9 +167,19 @@ function Header({ server, actions }: { server: ListedServer & Partial<Pick<Serve
               {server.cluster.name}
             </a>,
           ],
-          server.operation_id !== null && ['Operation', <OperationLink key="operation" id={server.operation_id} />],
+          server.operation_id !== null && [
+            'Operation',
+            <OperationLink key="operation" id={server.operation_id} />,
+          ],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
-          ['Address', address === undefined ? <span className="t3">No Addresses</span> : <Copyable value={address} what="address" />],
+          [
+            'Address',
+            address === undefined ? (
+              <span className="t3">No Addresses</span>
+            ) : (
+              <Copyable value={address} what="address" />
+            ),
+          ],
         ]}
       />
     </PageHeader>
@@ -157,7 +194,9 @@ function DisksAndLinks({ server }: { server: Server }) {
       <ul className={css['links']} aria-label="Links">
         {interfaces.map((link) => (
           <li key={link.id} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
-            <StatusDot tone={link.link_state ? 'ok' : 'off'}>{link.link_state === undefined ? 'Unknown' : link.link_state ? 'Up' : 'Down'}</StatusDot>
+            <StatusDot tone={link.link_state ? 'ok' : 'off'}>
+              {link.link_state === undefined ? 'Unknown' : link.link_state ? 'Up' : 'Down'}
+            </StatusDot>
             <span className="mono fs12 clip">{link.id}</span>
             <span className="t3 right clip">{link.driver}</span>
           </li>
@@ -207,11 +246,24 @@ const talosMs = 30_000
 
 /** Steelyard's events about the server and, while the server responds, Talos's own events. */
 function ServerEvents({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: talosMs })
+  const { data, error, refetch } = useQuery({
+    ...query(serverEvents, { params: { id } }),
+    refetchInterval: talosMs,
+  })
   return (
     <div className="stack stack3">
-      {data !== undefined && !data.talos.ok && <Alert tone="info">Talos's own events are missing: {data.talos.reason ?? 'the server did not answer'}.</Alert>}
-      <EventTable noun="server" rows={data?.items} sources error={error} onRetry={() => void refetch()} />
+      {data !== undefined && !data.talos.ok && (
+        <Alert tone="info">
+          Talos's own events are missing: {data.talos.reason ?? 'the server did not answer'}.
+        </Alert>
+      )}
+      <EventTable
+        noun="server"
+        rows={data?.items}
+        sources
+        error={error}
+        onRetry={() => void refetch()}
+      />
     </div>
   )
 }

@@ -17,7 +17,13 @@ interface ServerPlaceProps {
 
 /** Loading, not-found and error states of a page about one server. */
 export function ServerPlace({ id, outline: Outline, children }: ServerPlaceProps) {
-  const { data: server, error, refetch, dataUpdatedAt, isRefetchError } = useQuery(serverQueryOf(id))
+  const {
+    data: server,
+    error,
+    refetch,
+    dataUpdatedAt,
+    isRefetchError,
+  } = useQuery(serverQueryOf(id))
   if (error instanceof CallError && error.status === 404)
     return (
       <NotFound

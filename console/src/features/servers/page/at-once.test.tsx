@@ -18,9 +18,22 @@ const listed: ListedServer = {
   datacenter: { id: 'd', code: 'PL-POZ-1' },
   cluster: null,
   capacity_commitment: null,
-  talos: { version: 'v1.13.9', stage: 'maintenance', reachable: true, last_contact_at: at, unreachable_since: null, reason: null },
+  talos: {
+    version: 'v1.13.9',
+    stage: 'maintenance',
+    reachable: true,
+    last_contact_at: at,
+    unreachable_since: null,
+    reason: null,
+  },
   kubernetes: null,
-  hardware: { maker: null, model: null, cores: 64, memory_bytes: 256 * 1024 ** 3, disk_bytes: 960e9 },
+  hardware: {
+    maker: null,
+    model: null,
+    cores: 64,
+    memory_bytes: 256 * 1024 ** 3,
+    disk_bytes: 960e9,
+  },
   identity: { state: 'confirmed', uuid: 'u', serial: 'S-1' },
   ineligible: null,
   operation_id: null,
@@ -30,7 +43,13 @@ const whole: Server = {
   ...listed,
   talos: { ...listed.talos, schematic: 'f'.repeat(64), installed: null },
   identity: { ...listed.identity, fingerprint: null, since: at, note: null },
-  resources: { node_addresses: [], processors: [], memory: [], disks: [{ id: 'nvme0n1', size: 960e9, model: 'PM9A3' }], interfaces: [] },
+  resources: {
+    node_addresses: [],
+    processors: [],
+    memory: [],
+    disks: [{ id: 'nvme0n1', size: 960e9, model: 'PM9A3' }],
+    interfaces: [],
+  },
   eligibility: [],
   version: 1,
   updated_at: at,
@@ -48,18 +67,22 @@ vi.mock('../../../api/client.ts', () => ({
 beforeEach(() => {
   api.answer = Promise.withResolvers()
   api.calls = 0
-  queryClient.setDefaultOptions({ queries: { ...queryClient.getDefaultOptions().queries, retry: false } })
+  queryClient.setDefaultOptions({
+    queries: { ...queryClient.getDefaultOptions().queries, retry: false },
+  })
 })
 afterEach(() => {
   cleanup()
   queryClient.clear()
 })
-const show = (element: React.ReactElement) => render(<QueryClientProvider client={queryClient}>{element}</QueryClientProvider>)
+const show = (element: React.ReactElement) =>
+  render(<QueryClientProvider client={queryClient}>{element}</QueryClientProvider>)
 const answer = (server: Server) => act(async () => api.answer.resolve(server))
 
 test('an opened row shows at once what the list has, and the rest when it has been fetched', async () => {
   show(<ServerDetails server={listed} />)
-  for (const text of ['64 CU', '960 GB', 'v1.13.9, maintenance', 'S-1', '10.0.0.1', 'PL-POZ-1']) expect(screen.getByText(text)).toBeTruthy()
+  for (const text of ['64 CU', '960 GB', 'v1.13.9, maintenance', 'S-1', '10.0.0.1', 'PL-POZ-1'])
+    expect(screen.getByText(text)).toBeTruthy()
   expect(screen.queryByText('nvme0n1')).toBeNull()
   await answer(whole)
   expect(await screen.findByText('nvme0n1')).toBeTruthy()
@@ -89,7 +112,8 @@ test('the page of a server shows its name, state and address at once if a list h
     </ServerPlace>,
   )
   expect(screen.getByRole('heading', { level: 1, name: 'amber-falcon-1' })).toBeTruthy()
-  for (const text of ['Maintenance', '10.0.0.1', 'v1.13.9']) expect(screen.getByText(text)).toBeTruthy()
+  for (const text of ['Maintenance', '10.0.0.1', 'v1.13.9'])
+    expect(screen.getByText(text)).toBeTruthy()
   await answer(whole)
   expect(await screen.findByText('1 disk')).toBeTruthy()
 })

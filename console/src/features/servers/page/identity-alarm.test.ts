@@ -11,14 +11,18 @@ const identity: Server['identity'] = {
   seen: { uuid: 'u2', serial: 's2' },
   note: 'Other.',
 }
-const server = (change: Partial<Server['identity']>, more: Partial<Pick<Server, 'status' | 'cluster'>> = {}) => ({
+const server = (
+  change: Partial<Server['identity']>,
+  more: Partial<Pick<Server, 'status' | 'cluster'>> = {},
+) => ({
   name: 'amber-falcon-204',
   status: 'maintenance' as const,
   cluster: null,
   ...more,
   identity: { ...identity, ...change },
 })
-const claims = (s: ReturnType<typeof server>) => identityAlarm(s)?.claims.map(({ uuid, serial }) => `${uuid}/${serial}`)
+const claims = (s: ReturnType<typeof server>) =>
+  identityAlarm(s)?.claims.map(({ uuid, serial }) => `${uuid}/${serial}`)
 
 test('a confirmed or removed server needs no action', () => {
   expect(identityAlarm(server({ state: 'confirmed' }))).toBeNull()
@@ -35,7 +39,11 @@ test('a server added by address is confirmed with the hardware that it reported'
 })
 
 test('if other hardware answers, a user can keep the known hardware or accept the other', () => {
-  expect(identityAlarm(server({}))).toMatchObject({ tone: 'danger', title: 'Other hardware answered here.', text: 'Other.' })
+  expect(identityAlarm(server({}))).toMatchObject({
+    tone: 'danger',
+    title: 'Other hardware answered here.',
+    text: 'Other.',
+  })
   expect(claims(server({}))).toEqual(['u1/s1', 'u2/s2'])
 })
 
@@ -57,8 +65,16 @@ test('two machines with the same UUID are distinguished by their serial numbers'
 
 test('if two machines have the same UUID and serial number, the only choice is to confirm that identity', () => {
   expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
-  const inCluster = identityAlarm(server({ seen: { uuid: 'u1', serial: 's1' } }, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } }))
-  expect(inCluster).toMatchObject({ title: 'The same hardware answered elsewhere.', claims: [{ label: 'Confirm', uuid: 'u1' }] })
+  const inCluster = identityAlarm(
+    server(
+      { seen: { uuid: 'u1', serial: 's1' } },
+      { status: 'ready', cluster: { id: 'c', name: 'poz-01' } },
+    ),
+  )
+  expect(inCluster).toMatchObject({
+    title: 'The same hardware answered elsewhere.',
+    claims: [{ label: 'Confirm', uuid: 'u1' }],
+  })
 })
 
 test('if nothing is known about the answering hardware, the only choice is to keep the known one', () => {

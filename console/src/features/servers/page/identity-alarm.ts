@@ -19,23 +19,31 @@ export interface IdentityAlarm {
   claims: readonly Claim[]
 }
 
-const called = (serial: string): string => (serial === '' ? 'the machine without a serial' : `serial ${serial}`)
+const called = (serial: string): string =>
+  serial === '' ? 'the machine without a serial' : `serial ${serial}`
 
 /** Null if there is no problem. */
 export function identityAlarm(s: Doubted): IdentityAlarm | null {
   const { identity } = s
   if (s.status === 'deleted' || identity.state === 'confirmed') return null
-  const known: Claim = { label: 'Confirm', uuid: identity.uuid ?? '', serial: identity.serial ?? '' }
+  const known: Claim = {
+    label: 'Confirm',
+    uuid: identity.uuid ?? '',
+    serial: identity.serial ?? '',
+  }
   if (identity.state !== 'changed') {
     return {
       tone: 'warn',
       title: 'This server has not been confirmed yet.',
-      text: identity.note ?? 'Compare the hardware below with the machine: the server may join a cluster only after a user has confirmed its hardware.',
+      text:
+        identity.note ??
+        'Compare the hardware below with the machine: the server may join a cluster only after a user has confirmed its hardware.',
       steps: [],
       claims: [known],
     }
   }
-  const text = identity.note ?? 'Nothing is sent to this server until a user decides which machine it is.'
+  const text =
+    identity.note ?? 'Nothing is sent to this server until a user decides which machine it is.'
   const seen = identity.seen ?? null
   if (seen !== null && seen.uuid === identity.uuid) return twins(s, known, seen.serial, text)
   return {
@@ -54,7 +62,9 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
           ],
     claims: [
       { ...known, label: 'Keep the known hardware' },
-      ...(s.cluster === null && seen !== null ? [{ label: 'Accept the hardware that answered', uuid: seen.uuid, serial: seen.serial }] : []),
+      ...(s.cluster === null && seen !== null
+        ? [{ label: 'Accept the hardware that answered', uuid: seen.uuid, serial: seen.serial }]
+        : []),
     ],
   }
 }
@@ -90,7 +100,9 @@ function twins(s: Doubted, known: Claim, otherSerial: string, text: string): Ide
     ],
     claims: [
       { ...known, label: same ? 'Confirm' : `It is ${called(known.serial)}` },
-      ...(same || s.cluster !== null ? [] : [{ label: `It is ${called(otherSerial)}`, uuid: known.uuid, serial: otherSerial }]),
+      ...(same || s.cluster !== null
+        ? []
+        : [{ label: `It is ${called(otherSerial)}`, uuid: known.uuid, serial: otherSerial }]),
     ],
   }
 }

@@ -18,20 +18,32 @@ const params = { id: cluster.id }
 const sysctl = (key: string, value: string) => `machine:\n  sysctls:\n    ${key}: "${value}"\n`
 const udev = 'machine:\n  udev:\n    rules:\n      - SUBSYSTEM=="drm", MODE="0666"\n'
 const patchNamed = (name: string, body: string) => ({ name, weight: 500, labels: {}, body })
-const configureWith = (patches: ReturnType<typeof patchNamed>[], more: object = {}) => ({ kind: 'configure' as const, patches, ...more })
+const configureWith = (patches: ReturnType<typeof patchNamed>[], more: object = {}) => ({
+  kind: 'configure' as const,
+  patches,
+  ...more,
+})
 const planOf = async (change: Parameters<typeof world.change>[1]) => {
   const called = await admin.call(clusterPlan, { params, body: { change } })
   if (!called.answer) throw new Error(called.text)
   return called.answer
 }
-const namesOf = async (id: string) => (await admin.call(patchList, { params: { id } })).answer!.items.filter((p) => !p.read_only).map((p) => p.name)
+const namesOf = async (id: string) =>
+  (await admin.call(patchList, { params: { id } }))
+    .answer!.items.filter((p) => !p.read_only)
+    .map((p) => p.name)
 const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 
 /** Applies a configuration without Steelyard, as talosctl does. */
 async function outside(node: { id: string }, change: (yaml: string) => string): Promise<void> {
-  const keys = (await world.backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 600_000 }))!
-  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
+  const keys = (await world.backend.domains.clusterCore.access.talosCredentials(cluster.id, {
+    role: 'os:admin',
+    lifetimeMs: 600_000,
+  }))!
+  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, {
+    deadlineMs: 10_000,
+  })
   try {
     await client.applyConfiguration(change(configOf(node)), { mode: 'auto' })
   } finally {
@@ -42,7 +54,9 @@ async function outside(node: { id: string }, change: (yaml: string) => string): 
 test('the plan lists workers first, shows the difference and that no server restarts, and changes nothing', async () => {
   const plan = await planOf(configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])
-  expect(plan.groups.map((g) => [g.reboots, g.drains])).toEqual(Array.from({ length: 5 }, () => ['no', false]))
+  expect(plan.groups.map((g) => [g.reboots, g.drains])).toEqual(
+    Array.from({ length: 5 }, () => ['no', false]),
+  )
   expect(plan.groups.slice(0, 2).map((g) => g.node_id)).toEqual([nodes[3]!.id, nodes[4]!.id])
   expect(plan.differences).toHaveLength(5)
   expect(plan.differences[0]!.diff).toMatch(/^@@ .*\n[^]*\+ +kernel\.panic: "30"\n/)
@@ -51,7 +65,10 @@ test('the plan lists workers first, shows the difference and that no server rest
 
 test('every server gets the patch without a restart, and it becomes a patch of the server', async () => {
   const before = nodes.map(boots)
-  const { id } = await world.change(cluster.id, configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
+  const { id } = await world.change(
+    cluster.id,
+    configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]),
+  )
   expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
   for (const node of nodes) {
     expect(configOf(node)).toContain('kernel.panic: "30"')
@@ -62,31 +79,60 @@ test('every server gets the patch without a restart, and it becomes a patch of t
 })
 
 test('an API token that may not write servers may not give them patches by a change of their cluster', async () => {
-  const made = await admin.call(apiTokenCreate, { body: { name: 'clusters', scopes: ['clusters:write'] } })
+  const made = await admin.call(apiTokenCreate, {
+    body: { name: 'clusters', scopes: ['clusters:write'] },
+  })
   const headers = { authorization: `Bearer ${made.answer!.token}` }
   const patches = [patchNamed('panic', sysctl('kernel.panic', '31'))]
   const refused = { code: 'forbidden', error: 'The API token does not include servers:write' }
-  for (const change of [configureWith(patches), { kind: 'grow' as const, servers: [{ node_id: nodes[0]!.id, role: 'worker' as const, patch: patches[0]! }] }]) {
-    expect((await world.backend.call(clusterPlan, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
-    expect((await world.backend.call(clusterChange, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
+  for (const change of [
+    configureWith(patches),
+    {
+      kind: 'grow' as const,
+      servers: [{ node_id: nodes[0]!.id, role: 'worker' as const, patch: patches[0]! }],
+    },
+  ]) {
+    expect(
+      (await world.backend.call(clusterPlan, { params, body: { change } }, { headers })).problem,
+    ).toMatchObject(refused)
+    expect(
+      (await world.backend.call(clusterChange, { params, body: { change } }, { headers })).problem,
+    ).toMatchObject(refused)
   }
-  expect((await world.backend.call(clusterPlan, { params, body: { change: { kind: 'defragment' } } }, { headers })).answer).toBeDefined()
+  expect(
+    (
+      await world.backend.call(
+        clusterPlan,
+        { params, body: { change: { kind: 'defragment' } } },
+        { headers },
+      )
+    ).answer,
+  ).toBeDefined()
 })
 
 test('a server that already has the patch is left out, and a change without effect is refused', async () => {
   const same = configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))])
-  expect((await planOf(same)).checks.find((c) => !c.ok)?.message).toBe('Every chosen server has these patches already')
-  expect((await admin.call(clusterChange, { params, body: { change: same } })).problem).toMatchObject({ code: 'transition_refused' })
+  expect((await planOf(same)).checks.find((c) => !c.ok)?.message).toBe(
+    'Every chosen server has these patches already',
+  )
+  expect(
+    (await admin.call(clusterChange, { params, body: { change: same } })).problem,
+  ).toMatchObject({ code: 'transition_refused' })
 })
 
 test('a secret in a patch is neither shown nor stored in the operation', async () => {
-  const body = 'machine:\n  registries:\n    config:\n      registry.example:\n        auth:\n          username: u\n          password: hunter2-secret\n'
+  const body =
+    'machine:\n  registries:\n    config:\n      registry.example:\n        auth:\n          username: u\n          password: hunter2-secret\n'
   const change = configureWith([patchNamed('registry', body)], { node_ids: [nodes[3]!.id] })
   const plan = await planOf(change)
   expect(plan.differences[0]!.diff).toContain('registry.example')
   expect(JSON.stringify(plan)).not.toContain('hunter2')
   const { id } = await world.change(cluster.id, change)
-  const row = await world.backend.platform.db.selectFrom('operation').select('arguments').where('id', '=', id).executeTakeFirstOrThrow()
+  const row = await world.backend.platform.db
+    .selectFrom('operation')
+    .select('arguments')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
   expect(JSON.stringify(row)).not.toContain('hunter2')
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
   expect(configOf(nodes[3]!)).toContain('hunter2-secret')
@@ -105,13 +151,17 @@ test('only the server that must restart is drained, restarts once, and runs work
     (s) => s.talos.stage === 'running' && s.kubernetes?.ready === true,
   )
   const before = nodes.map(boots)
-  const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '60'))], { remove: ['devices'] })
+  const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '60'))], {
+    remove: ['devices'],
+  })
   const plan = await planOf(change)
   expect(plan.groups.filter((g) => g.reboots === 'yes').map((g) => g.node_id)).toEqual([worker.id])
   const { id } = await world.change(cluster.id, change)
   const ended = await world.ended(id)
   expect(ended).toMatchObject({ status: 'done', reason: null })
-  expect(ended.steps.filter((s) => s.key.startsWith('drain/')).map((s) => s.node_id)).toEqual([worker.id])
+  expect(ended.steps.filter((s) => s.key.startsWith('drain/')).map((s) => s.node_id)).toEqual([
+    worker.id,
+  ])
   expect(nodes.map(boots)).toEqual(before.map((n, i) => (nodes[i] === worker ? n + 1 : n)))
   expect(await namesOf(worker.id)).toEqual(['panic'])
 })
@@ -120,10 +170,16 @@ describe('trouble', () => {
   test.each([
     [{ patches: [] }, 'Name a patch to add, to change or to remove'],
     [{ patches: [patchNamed('a', 'machine: {}\n')], remove: ['a'] }, 'The patch a is named twice'],
-    [{ patches: [patchNamed('a', sysctl('x', '••••••••'))] }, 'The patch a contains •••••••• in place of a secret: enter the secret itself'],
+    [
+      { patches: [patchNamed('a', sysctl('x', '••••••••'))] },
+      'The patch a contains •••••••• in place of a secret: enter the secret itself',
+    ],
     [{ patches: [patchNamed('a', 'machine:\n  token: x\n')] }, expect.stringContaining('a: ')],
     [
-      { patches: [patchNamed('a', sysctl('x', '1'))], node_ids: ['00000000-0000-4000-8000-000000000000'] },
+      {
+        patches: [patchNamed('a', sysctl('x', '1'))],
+        node_ids: ['00000000-0000-4000-8000-000000000000'],
+      },
       'A chosen server does not belong to the cluster, or is leaving it',
     ],
   ])('the change %j is refused with a sentence', async (change, message) => {
@@ -133,12 +189,21 @@ describe('trouble', () => {
 
   test('the change stops at a server with drift, later servers are not changed, and a retry continues once the drift is resolved', async () => {
     const [first, second, third] = [nodes[3]!, nodes[4]!, nodes[0]!]
-    const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '90'))], { node_ids: [first.id, second.id, third.id] })
+    const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '90'))], {
+      node_ids: [first.id, second.id, third.id],
+    })
     const { id } = await world.change(cluster.id, change)
     await outside(second, (yaml) => yaml.replace('kernel.panic: "60"', 'kernel.panic: "61"'))
-    expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('was changed outside of Steelyard') as string })
-    expect([first, second, third].map((node) => /kernel\.panic: "(\d+)"/.exec(configOf(node))?.[1])).toEqual(['90', '61', '60'])
-    expect((await planOf(change)).checks.find((c) => !c.ok)?.message).toContain('changed outside of Steelyard')
+    expect(await world.ended(id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('was changed outside of Steelyard') as string,
+    })
+    expect(
+      [first, second, third].map((node) => /kernel\.panic: "(\d+)"/.exec(configOf(node))?.[1]),
+    ).toEqual(['90', '61', '60'])
+    expect((await planOf(change)).checks.find((c) => !c.ok)?.message).toContain(
+      'changed outside of Steelyard',
+    )
     await outside(second, (yaml) => yaml.replace('kernel.panic: "61"', 'kernel.panic: "60"'))
     await admin.call(operationRetry, { params: { id }, body: {} })
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
@@ -146,7 +211,9 @@ describe('trouble', () => {
   })
 
   test('a cancelled change finishes the current server and does not change the others', async () => {
-    const change = configureWith([patchNamed('devices', udev)], { node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id] })
+    const change = configureWith([patchNamed('devices', udev)], {
+      node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id],
+    })
     const { id } = await world.change(cluster.id, change)
     await world.until(
       () => world.operation(id),

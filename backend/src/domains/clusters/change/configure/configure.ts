@@ -1,4 +1,7 @@
-/** Changes patches on running servers, one server at a time. Talos's own dry run says which servers restart. */
+/**
+ * Changes patches on running servers, one server at a time. Talos's own dry run says which servers
+ * restart.
+ */
 import * as z from 'zod/mini'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
@@ -20,7 +23,10 @@ const place = (clusterId: string) => ({ table: 'operation', column: 'arguments',
 const atOnce = 4
 
 /** The named servers in the given order; by default all of them. */
-function chosenOf({ state }: Pick<ChangeView, 'state'>, { node_ids }: Change): { chosen: MemberRow[]; strange: number } {
+function chosenOf(
+  { state }: Pick<ChangeView, 'state'>,
+  { node_ids }: Change,
+): { chosen: MemberRow[]; strange: number } {
   const here = workersFirst(state.members)
   if (node_ids === undefined) return { chosen: here, strange: 0 }
   const chosen = [...new Set(node_ids)].flatMap((id) => here.find((m) => m.node_id === id) ?? [])
@@ -34,12 +40,21 @@ function problemOf({ patches, remove }: Change): string | null {
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return `The patch ${twice} is named twice`
   const hidden = patches.find((p) => p.body.includes(patchMask))
-  return hidden ? `The patch ${hidden.name} contains ${patchMask} in place of a secret: enter the secret itself` : null
+  return hidden
+    ? `The patch ${hidden.name} contains ${patchMask} in place of a secret: enter the secret itself`
+    : null
 }
 
-type Asked = { readonly m: MemberRow } & ({ readonly rehearsal: Rehearsal } | { readonly problem: string })
+type Asked = { readonly m: MemberRow } & (
+  | { readonly rehearsal: Rehearsal }
+  | { readonly problem: string }
+)
 
-async function rehearse({ parts, signal }: ChangeView, members: readonly MemberRow[], set: PatchSet): Promise<Asked[]> {
+async function rehearse(
+  { parts, signal }: ChangeView,
+  members: readonly MemberRow[],
+  set: PatchSet,
+): Promise<Asked[]> {
   const waiting = [...members]
   const asked = new Map<string, Asked>()
   const one = async (): Promise<void> => {
@@ -52,7 +67,10 @@ async function rehearse({ parts, signal }: ChangeView, members: readonly MemberR
           m.node_id,
           kind === 'reboot' || kind === 'no_reboot'
             ? { m, rehearsal }
-            : { m, problem: kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason },
+            : {
+                m,
+                problem: kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason,
+              },
         )
       } catch (error) {
         if (!(error instanceof Problem)) throw error
@@ -74,7 +92,9 @@ export const configure: ChangeKind<Change> = {
       check(
         'chosen',
         strange === 0,
-        strange === 0 ? 'All chosen servers belong to the cluster' : 'A chosen server does not belong to the cluster, or is leaving it',
+        strange === 0
+          ? 'All chosen servers belong to the cluster'
+          : 'A chosen server does not belong to the cluster, or is leaving it',
       ),
       check('patches', problem === null, problem ?? 'The patches follow the rules'),
       reachable,
@@ -82,7 +102,8 @@ export const configure: ChangeKind<Change> = {
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const changing: MemberRow[] = []
-    for (const m of chosen) if (await view.parts.patches.rolling.changes(m.node_id, set)) changing.push(m)
+    for (const m of chosen)
+      if (await view.parts.patches.rolling.changes(m.node_id, set)) changing.push(m)
     const asked = await rehearse(view, changing, set)
     const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
@@ -91,17 +112,33 @@ export const configure: ChangeKind<Change> = {
     return {
       checks: [
         ...first,
-        check('changes', changing.length > 0, changing.length > 0 ? 'The patches change something' : 'Every chosen server has these patches already'),
+        check(
+          'changes',
+          changing.length > 0,
+          changing.length > 0
+            ? 'The patches change something'
+            : 'Every chosen server has these patches already',
+        ),
         check(
           'dry-run',
           refused.length === 0,
-          refused.length === 0 ? "Talos accepts the configurations (each server's own dry run)" : refused.slice(0, 3).join('. '),
+          refused.length === 0
+            ? "Talos accepts the configurations (each server's own dry run)"
+            : refused.slice(0, 3).join('. '),
         ),
         isControlPlane ? checkEtcd(reports) : checkAlarms(reports),
       ],
-      warnings: [...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message)))],
-      groups: tried.map(({ m, rehearsal }) => serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no')),
-      differences: tried.map(({ m, rehearsal }) => ({ node_id: m.node_id, name: m.name, diff: rehearsal.diff })),
+      warnings: [
+        ...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message))),
+      ],
+      groups: tried.map(({ m, rehearsal }) =>
+        serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no'),
+      ),
+      differences: tried.map(({ m, rehearsal }) => ({
+        node_id: m.node_id,
+        name: m.name,
+        diff: rehearsal.diff,
+      })),
     }
   },
 
@@ -109,11 +146,20 @@ export const configure: ChangeKind<Change> = {
   sealed: {
     async close({ vault }, tx, clusterId, change) {
       const bytes = Buffer.from(JSON.stringify(change))
-      return { kind: change.kind, sealed: Buffer.from(await vault.seal(tx, { ...place(clusterId), bytes })).toString('base64') }
+      return {
+        kind: change.kind,
+        sealed: Buffer.from(await vault.seal(tx, { ...place(clusterId), bytes })).toString(
+          'base64',
+        ),
+      }
     },
     async open({ vault }, on, clusterId, stored) {
       const { sealed } = z.parse(Stored, stored)
-      return JSON.parse((await vault.open(on, { ...place(clusterId), sealed: Buffer.from(sealed, 'base64') })).toString('utf8')) as Change
+      return JSON.parse(
+        (
+          await vault.open(on, { ...place(clusterId), sealed: Buffer.from(sealed, 'base64') })
+        ).toString('utf8'),
+      ) as Change
     },
   },
   steps: sendingSteps<Change>({ set: setOf }),

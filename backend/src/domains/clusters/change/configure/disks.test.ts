@@ -4,7 +4,11 @@ import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.t
 import type { Server } from '#contract/servers/servers.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: 1, seed: 'disks', special: { 1: { contents: { nvme1n1: 'ext4', nvme2n1: 'xfs' } } } })
+const world = await clusterWorld({
+  servers: 1,
+  seed: 'disks',
+  special: { 1: { contents: { nvme1n1: 'ext4', nvme2n1: 'xfs' } } },
+})
 const { admin } = world
 const [node] = world.take(1) as [Server]
 const { cluster, operation: creation } = await world.create([node])
@@ -21,7 +25,8 @@ const planOf = async (more: object) => {
   if (!called.answer) throw new Error(called.text)
   return called.answer
 }
-const workloadDisks = async () => (await world.cluster(cluster.id)).servers.find((s) => s.node_id === node.id)!.workload_disks
+const workloadDisks = async () =>
+  (await world.cluster(cluster.id)).servers.find((s) => s.node_id === node.id)!.workload_disks
 
 /** Makes the change and confirms each disk that its plan lists. */
 const make = async (more: object) => {
@@ -33,7 +38,9 @@ const make = async (more: object) => {
 test('a disk that is the system disk, unknown or named twice is refused with a sentence', async () => {
   const refusal = async (more: object) => (await planOf(more)).checks.find((c) => !c.ok)?.message
   expect(await refusal({})).toBe('Name a disk to add or to remove')
-  expect(await refusal({ add: [system] })).toBe(`Talos is installed on ${system} of ${node.name}, so the disk can't be a workload disk`)
+  expect(await refusal({ add: [system] })).toBe(
+    `Talos is installed on ${system} of ${node.name}, so the disk can't be a workload disk`,
+  )
   expect(await refusal({ add: ['nvme99n1'] })).toContain(`${node.name} has no disk /dev/nvme99n1`)
   expect(await refusal({ add: [first, first] })).toBe(`The disk ${first} is named twice`)
   expect(await refusal({ remove: [first] })).toBe(`${first} is no workload disk of ${node.name}`)
@@ -41,12 +48,21 @@ test('a disk that is the system disk, unknown or named twice is refused with a s
 
 test('an added disk is recorded, and a disk with content must be confirmed first', async () => {
   const plan = await planOf({ add: [first, second] })
-  expect(plan.warnings).toEqual([`${first} and ${second} will be wiped when ${node.name} leaves the cluster`])
+  expect(plan.warnings).toEqual([
+    `${first} and ${second} will be wiped when ${node.name} leaves the cluster`,
+  ])
   expect(plan.disks.map((d) => [d.device, d.content])).toEqual([
     [first, 'ext4 "data"'],
     [second, 'xfs "backup"'],
   ])
-  expect((await admin.call(clusterChange, { params, body: { change: change({ add: [first, second] }) } })).problem).toMatchObject({
+  expect(
+    (
+      await admin.call(clusterChange, {
+        params,
+        body: { change: change({ add: [first, second] }) },
+      })
+    ).problem,
+  ).toMatchObject({
     code: 'disk_not_confirmed',
   })
   expect(await make({ add: [first, second] })).toMatchObject({ status: 'done', reason: null })

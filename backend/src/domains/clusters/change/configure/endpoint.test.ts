@@ -1,4 +1,7 @@
-/** A change of the endpoint of the Kubernetes API, on a cluster of three control planes and one worker. */
+/**
+ * A change of the endpoint of the Kubernetes API, on a cluster of three control planes and one
+ * worker.
+ */
 import { expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
@@ -14,13 +17,18 @@ await world.ended(creation.id)
 const params = { id: cluster.id }
 const virtual = '127.20.255.77'
 
-const to = (endpoint: string, more: object = {}) => ({ kind: 'endpoint' as const, endpoint, ...more })
+const to = (endpoint: string, more: object = {}) => ({
+  kind: 'endpoint' as const,
+  endpoint,
+  ...more,
+})
 const planOf = async (change: ReturnType<typeof to>) => {
   const called = await admin.call(clusterPlan, { params, body: { change } })
   if (!called.answer) throw new Error(called.text)
   return called.answer
 }
-const refusal = async (change: ReturnType<typeof to>) => (await planOf(change)).checks.find((c) => !c.ok)?.message
+const refusal = async (change: ReturnType<typeof to>) =>
+  (await planOf(change)).checks.find((c) => !c.ok)?.message
 const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 const kubeconfig = async () => (await admin.call(clusterKubeconfig, { params })).answer!
@@ -28,9 +36,15 @@ const kubeconfig = async () => (await admin.call(clusterKubeconfig, { params }))
 test('an endpoint that is in use, belongs to another server or is unchanged is refused with the reason', async () => {
   const { endpoint } = await world.cluster(cluster.id)
   expect(await refusal(to(endpoint))).toBe(`The endpoint is ${endpoint} already`)
-  expect(await refusal(to(world.machine(spare!).plan.address))).toContain('which is no control plane of this cluster')
-  expect(await refusal(to(world.machine(nodes[1]!).plan.address, { virtual_ip: true }))).toContain('is in use by')
-  expect(await refusal(to('nothing.invalid'))).toMatch(/^nothing\.invalid does not lead to the control planes: /)
+  expect(await refusal(to(world.machine(spare!).plan.address))).toContain(
+    'which is no control plane of this cluster',
+  )
+  expect(await refusal(to(world.machine(nodes[1]!).plan.address, { virtual_ip: true }))).toContain(
+    'is in use by',
+  )
+  expect(await refusal(to('nothing.invalid'))).toMatch(
+    /^nothing\.invalid does not lead to the control planes: /,
+  )
 })
 
 test('both endpoints are valid until every server uses the new one, then the old one is removed from the certificates; no server restarts', async () => {
@@ -39,7 +53,11 @@ test('both endpoints are valid until every server uses the new one, then the old
   const started = nodes.map(boots)
   const plan = await planOf(to(virtual, { virtual_ip: true }))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])
-  await addFault(world.machine(nodes[2]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
+  await addFault(world.machine(nodes[2]!), {
+    kind: 'lost-reply',
+    method: 'ApplyConfiguration',
+    times: 1,
+  })
   const { id } = await world.change(cluster.id, to(virtual, { virtual_ip: true }))
   await world.until(
     () => world.operation(id),
@@ -50,7 +68,11 @@ test('both endpoints are valid until every server uses the new one, then the old
     expect(configOf(node)).toContain(old)
   }
   expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
-  expect(await world.cluster(cluster.id)).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true, status: 'ready' })
+  expect(await world.cluster(cluster.id)).toMatchObject({
+    endpoint: `https://${virtual}:6443`,
+    virtual_ip: true,
+    status: 'ready',
+  })
   for (const node of nodes) {
     expect(configOf(node)).toContain(`endpoint: https://${virtual}:6443`)
     expect(configOf(node)).not.toContain(before)

@@ -1,6 +1,8 @@
 /**
- * Changes the endpoint of the Kubernetes API without an interruption: first every control plane's certificate names both endpoints, then every server uses the
- * new one, and only then the old one is removed from the certificates. Steelyard itself calls the control planes' own addresses, which stay valid.
+ * Changes the endpoint of the Kubernetes API without an interruption: first every control plane's
+ * certificate names both endpoints, then every server uses the new one, and only then the old one
+ * is removed from the certificates. Steelyard itself calls the control planes' own addresses, which
+ * stay valid.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -38,15 +40,30 @@ type Turn = ChangeTurn<Change>
 const titles = changeTable.clusterEndpoint.steps
 
 const urlOf = ({ endpoint }: Change): string => endpointUrl(endpointHost(endpoint))
-const controlPlanes = (members: readonly store.MemberRow[]) => members.filter((m) => m.role === 'control_plane')
+const controlPlanes = (members: readonly store.MemberRow[]) =>
+  members.filter((m) => m.role === 'control_plane')
 
 /** Applies the address rules of a new cluster to the new endpoint. */
-async function addressCheck({ parts, state, facts }: ChangeView, change: Change): Promise<{ checks: Check[]; warnings: string[] }> {
+async function addressCheck(
+  { parts, state, facts }: ChangeView,
+  change: Change,
+): Promise<{ checks: Check[]; warnings: string[] }> {
   const { row } = state
   const host = endpointHost(change.endpoint)
-  const servers = workersFirst(state.members).map((m) => ({ node_id: m.node_id, name: m.name, role: m.role, candidate: facts.get(m.node_id)! }))
-  const addresses = row.datacenter_id === null ? [] : await parts.servers.addressesIn(parts.db, row.datacenter_id)
-  const others = row.datacenter_id === null ? [] : (await store.endpoints(parts.db, row.datacenter_id)).filter((o) => o.virtual_ip && o.id !== row.id)
+  const servers = workersFirst(state.members).map((m) => ({
+    node_id: m.node_id,
+    name: m.name,
+    role: m.role,
+    candidate: facts.get(m.node_id)!,
+  }))
+  const addresses =
+    row.datacenter_id === null ? [] : await parts.servers.addressesIn(parts.db, row.datacenter_id)
+  const others =
+    row.datacenter_id === null
+      ? []
+      : (await store.endpoints(parts.db, row.datacenter_id)).filter(
+          (o) => o.virtual_ip && o.id !== row.id,
+        )
   const used = [
     ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
     ...others.map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
@@ -55,7 +72,8 @@ async function addressCheck({ parts, state, facts }: ChangeView, change: Change)
   const checks: Check[] = []
   const warnings: string[] = []
   const asked = { virtual_ip: change.virtual_ip, servers: [] }
-  // An address that the control planes already hold as their virtual IP is in use by this cluster itself.
+  // An address that the control planes already hold as their virtual IP is in use by this cluster
+  // itself.
   const own = row.virtual_ip && endpointHost(row.endpoint) === host
   judgeEndpoint(
     host,
@@ -70,7 +88,10 @@ async function addressCheck({ parts, state, facts }: ChangeView, change: Change)
 }
 
 /** A virtual IP must be free; another endpoint must lead to the control planes. */
-async function reachCheck({ parts, state, facts, signal }: ChangeView, change: Change): Promise<Check> {
+async function reachCheck(
+  { parts, state, facts, signal }: ChangeView,
+  change: Change,
+): Promise<Check> {
   const host = endpointHost(change.endpoint)
   const isOwn =
     [state.row.endpoint, state.row.other_endpoint].some((url) => url === urlOf(change)) ||
@@ -80,9 +101,15 @@ async function reachCheck({ parts, state, facts, signal }: ChangeView, change: C
   if (change.virtual_ip)
     return found.kind === 'silent'
       ? check('reach', true, `Nothing answers at ${host} yet`)
-      : check('reach', false, `${host} is not free: something answers on port 6443. Choose an unused address`)
-  if (found.kind === 'api' || found.kind === 'unnamed') return check('reach', true, `${host} leads to the control planes`)
-  if (found.kind === 'silent' && change.accept_unchecked) return check('reach', true, `Not checked: ${found.why}`)
+      : check(
+          'reach',
+          false,
+          `${host} is not free: something answers on port 6443. Choose an unused address`,
+        )
+  if (found.kind === 'api' || found.kind === 'unnamed')
+    return check('reach', true, `${host} leads to the control planes`)
+  if (found.kind === 'silent' && change.accept_unchecked)
+    return check('reach', true, `Not checked: ${found.why}`)
   return check(
     'reach',
     false,
@@ -97,20 +124,31 @@ function groupsOf(members: readonly store.MemberRow[]): PlannedGroup[] {
     reboots: 'no',
     steps: prefixes.map((prefix) => ({ key: keyOf(prefix, m.node_id), title: titles[prefix](m) })),
   })
-  const whole = (prefix: 'reach' | 'swap'): PlannedGroup => ({ node_id: null, name: null, steps: [{ key: prefix, title: titles[prefix]() }] })
+  const whole = (prefix: 'reach' | 'swap'): PlannedGroup => ({
+    node_id: null,
+    name: null,
+    steps: [{ key: prefix, title: titles[prefix]() }],
+  })
   const first = controlPlanes(members)
   return [
     ...first.map((m) => group(m, ['names'])),
     whole('reach'),
-    ...[...first, ...members.filter((m) => m.role === 'worker')].map((m) => group(m, ['endpoint', 'node-ready'])),
+    ...[...first, ...members.filter((m) => m.role === 'worker')].map((m) =>
+      group(m, ['endpoint', 'node-ready']),
+    ),
     whole('swap'),
     ...first.map((m) => group(m, ['forget'])),
   ]
 }
 
-/** Whether the server was taken over with a configuration of its own, onto which its patches are merged. */
-const isAdopted = async ({ parts, state }: Pick<ChangeView, 'parts' | 'state'>, nodeId: string): Promise<boolean> =>
-  (await store.base(parts.db, state.row.id, nodeId)) !== undefined
+/**
+ * Whether the server was taken over with a configuration of its own, onto which its patches are
+ * merged.
+ */
+const isAdopted = async (
+  { parts, state }: Pick<ChangeView, 'parts' | 'state'>,
+  nodeId: string,
+): Promise<boolean> => (await store.base(parts.db, state.row.id, nodeId)) !== undefined
 
 /** Changes the own configuration of a server that was taken over. Other servers have none. */
 const changeOwn = (
@@ -118,19 +156,32 @@ const changeOwn = (
   { parts, state }: Turn,
   nodeId: string,
   values: (base: string) => Promise<Record<string, unknown>> | Record<string, unknown>,
-): Promise<void> => outside(parts).rebase(tx, state.row.id, nodeId, async (base) => parts.read(ours, 'withValues', base, await values(base)))
+): Promise<void> =>
+  outside(parts).rebase(tx, state.row.id, nodeId, async (base) =>
+    parts.read(ours, 'withValues', base, await values(base)),
+  )
 
 /** The names in the certificate of the API server, with those of both endpoints. */
 async function namesWith(base: string, { parts, state: { row }, change }: Turn): Promise<string[]> {
   const path = 'cluster.apiServer.certSANs'
   const found = (await parts.read(ours, 'values', base, [path]))[path]
   const before = Array.isArray(found) ? found : []
-  const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) => (url === null ? [] : endpointHost(url)))
+  const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) =>
+    url === null ? [] : endpointHost(url),
+  )
   return [...new Set([...before, ...endpoints])]
 }
 
-/** Changes the rows with `before`, then renders the server's configuration and sends it. Safe to repeat. */
-async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>, wanted?: string): Promise<StepResult> {
+/**
+ * Changes the rows with `before`, then renders the server's configuration and sends it. Safe to
+ * repeat.
+ */
+async function send(
+  turn: Turn,
+  nodeId: string,
+  before: (tx: Tx) => Promise<unknown>,
+  wanted?: string,
+): Promise<StepResult> {
   const { parts, state } = turn
   const { name } = memberOf(turn, nodeId)
   const rendered = await write(turn, async (tx) => {
@@ -139,7 +190,8 @@ async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unkn
   })
   const path = 'cluster.controlPlane.endpoint'
   const named = rendered && (await parts.read(ours, 'values', rendered.yaml, [path]))[path]
-  if (wanted !== undefined && named !== wanted) return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
+  if (wanted !== undefined && named !== wanted)
+    return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
   const sent = await parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
   const problem = notHeld(sent, name)
   if (problem !== null) return problem
@@ -148,7 +200,11 @@ async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unkn
 }
 
 /** Like `send` for a control plane, whose API server then answers with its new certificate. */
-async function sendToControlPlane(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>): Promise<StepResult> {
+async function sendToControlPlane(
+  turn: Turn,
+  nodeId: string,
+  before: (tx: Tx) => Promise<unknown>,
+): Promise<StepResult> {
   const result = await send(turn, nodeId, before)
   if (result !== 'done') return result
   const [target] = await factsOf(turn.parts, turn.parts.db, [memberOf(turn, nodeId)])
@@ -157,11 +213,15 @@ async function sendToControlPlane(turn: Turn, nodeId: string, before: (tx: Tx) =
     return 'done'
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
-    return { waiting: `The API server of ${target!.name} is not ready: ${error.message}`, againMs: 1_000 }
+    return {
+      waiting: `The API server of ${target!.name} is not ready: ${error.message}`,
+      againMs: 1_000,
+    }
   }
 }
 
-const set = (tx: Tx, turn: Turn, change: Parameters<typeof store.update>[2]) => updateCluster(turn.parts, tx, system, turn.state.row.id, change)
+const set = (tx: Tx, turn: Turn, change: Parameters<typeof store.update>[2]) =>
+  updateCluster(turn.parts, tx, system, turn.state.row.id, change)
 
 export const endpoint: ChangeKind<Change> = {
   async plan(view, change) {
@@ -173,13 +233,21 @@ export const endpoint: ChangeKind<Change> = {
       state.row.other_endpoint === null &&
       members.every((m) => m.endpoint === null)
     const adopted: string[] = []
-    for (const m of controlPlanes(members)) if (await isAdopted(view, m.node_id)) adopted.push(m.name)
+    for (const m of controlPlanes(members))
+      if (await isAdopted(view, m.node_id)) adopted.push(m.name)
     const other = state.row.other_endpoint
-    const isThird = other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
+    const isThird =
+      other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
     const { checks, warnings } = await addressCheck(view, change)
     return {
       checks: [
-        check('changes', !isSettled, isSettled ? `The endpoint is ${urlOf(change)} already` : `The endpoint becomes ${urlOf(change)}`),
+        check(
+          'changes',
+          !isSettled,
+          isSettled
+            ? `The endpoint is ${urlOf(change)} already`
+            : `The endpoint becomes ${urlOf(change)}`,
+        ),
         check(
           'unfinished',
           !isThird,
@@ -206,7 +274,9 @@ export const endpoint: ChangeKind<Change> = {
         'Kubeconfigs that were downloaded before stop working at the end: download new ones.',
         ...(adopted.length === 0
           ? []
-          : [`The certificate of ${listed(adopted)} keeps the name of the old endpoint, because it may be there for other reasons`]),
+          : [
+              `The certificate of ${listed(adopted)} keeps the name of the old endpoint, because it may be there for other reasons`,
+            ]),
       ],
       groups: groupsOf(members),
     }
@@ -216,18 +286,29 @@ export const endpoint: ChangeKind<Change> = {
     const { row } = view.state
     // During a change back, the unfinished endpoint stays valid until no server uses it.
     if (row.endpoint !== urlOf(change))
-      await updateCluster(view.parts, tx, system, row.id, { other_endpoint: urlOf(change), other_virtual_ip: change.virtual_ip })
+      await updateCluster(view.parts, tx, system, row.id, {
+        other_endpoint: urlOf(change),
+        other_virtual_ip: change.virtual_ip,
+      })
   },
 
   steps: {
     names: (turn, { nodeId }: StepAt) =>
-      sendToControlPlane(turn, nodeId!, (tx) => changeOwn(tx, turn, nodeId!, async (base) => ({ 'cluster.apiServer.certSANs': await namesWith(base, turn) }))),
+      sendToControlPlane(turn, nodeId!, (tx) =>
+        changeOwn(tx, turn, nodeId!, async (base) => ({
+          'cluster.apiServer.certSANs': await namesWith(base, turn),
+        })),
+      ),
     async reach(turn): Promise<StepResult> {
       const host = endpointHost(turn.change.endpoint)
       const found = await reach(turn.parts, turn.state.row.id, host, turn.job.signal)
       if (found.kind === 'api') return 'done'
-      if (found.kind === 'silent' && turn.change.accept_unchecked) return { skipped: `Not checked: ${found.why}` }
-      return { waiting: `The Kubernetes API does not answer at ${host}: ${found.why}`, isSafe: true }
+      if (found.kind === 'silent' && turn.change.accept_unchecked)
+        return { skipped: `Not checked: ${found.why}` }
+      return {
+        waiting: `The Kubernetes API does not answer at ${host}: ${found.why}`,
+        isSafe: true,
+      }
     },
     endpoint: (turn, { nodeId }: StepAt) => {
       const wanted = urlOf(turn.change)
@@ -249,15 +330,19 @@ export const endpoint: ChangeKind<Change> = {
             other_endpoint: row.endpoint,
             other_virtual_ip: row.virtual_ip,
           })
-        for (const m of members.filter((one) => one.endpoint !== null)) await store.updateMember(tx, row.id, m.node_id, { endpoint: null })
+        for (const m of members.filter((one) => one.endpoint !== null))
+          await store.updateMember(tx, row.id, m.node_id, { endpoint: null })
       })
       return 'done'
     },
     async forget(turn, { nodeId }: StepAt): Promise<StepResult> {
       const result = await sendToControlPlane(turn, nodeId!, async (tx) => {
-        if (turn.state.row.other_endpoint !== null) await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
+        if (turn.state.row.other_endpoint !== null)
+          await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
       })
-      return result === 'done' && (await isAdopted(turn, nodeId!)) ? { skipped: 'The server was taken over, and its names stay' } : result
+      return result === 'done' && (await isAdopted(turn, nodeId!))
+        ? { skipped: 'The server was taken over, and its names stay' }
+        : result
     },
   },
 }

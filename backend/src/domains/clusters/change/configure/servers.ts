@@ -1,4 +1,7 @@
-/** Steps that several changes of configurations share. Servers are changed one after another: dry run, drain if the server restarts, send, wait until it runs. */
+/**
+ * Steps that several changes of configurations share. Servers are changed one after another: dry
+ * run, drain if the server restarts, send, wait until it runs.
+ */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
@@ -7,28 +10,55 @@ import { noChange, type PatchSet } from '../../../patches/sets.ts'
 import type { ServerFacts } from '../../../servers/present.ts'
 import { joined } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeTurn, check, keyOf, memberOf, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import {
+  type ChangeTurn,
+  check,
+  keyOf,
+  memberOf,
+  type PlannedGroup,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 
-/** Servers that belong to the cluster, workers first, so that a wrong configuration breaks a worker before a member of etcd. */
+/**
+ * Servers that belong to the cluster, workers first, so that a wrong configuration breaks a worker
+ * before a member of etcd.
+ */
 export const workersFirst = (members: readonly MemberRow[]): MemberRow[] => {
   const here = members.filter(isWanted)
-  return [...here.filter((m) => m.role === 'worker'), ...here.filter((m) => m.role === 'control_plane')]
+  return [
+    ...here.filter((m) => m.role === 'worker'),
+    ...here.filter((m) => m.role === 'control_plane'),
+  ]
 }
 
 /** Check: all servers of the change have joined and answer. */
-export function checkReachable(members: readonly MemberRow[], facts: ReadonlyMap<string, ServerFacts>): Check {
+export function checkReachable(
+  members: readonly MemberRow[],
+  facts: ReadonlyMap<string, ServerFacts>,
+): Check {
   const ill = members.flatMap(({ node_id, name }) => {
     const server = facts.get(node_id)
     if (server?.status !== 'ready') return [`${name} has not joined yet`]
-    return server.reachable === false ? [`${name} does not answer${server.reason === null ? '' : `: ${server.reason}`}`] : []
+    return server.reachable === false
+      ? [`${name} does not answer${server.reason === null ? '' : `: ${server.reason}`}`]
+      : []
   })
-  return check('reachable', ill.length === 0, ill.length === 0 ? 'All servers of the change answer' : joined(ill))
+  return check(
+    'reachable',
+    ill.length === 0,
+    ill.length === 0 ? 'All servers of the change answer' : joined(ill),
+  )
 }
 
 /** The steps of one server. */
-export function serverGroup(m: Pick<MemberRow, 'node_id' | 'name' | 'role'>, reboots: PlannedGroup['reboots']): PlannedGroup {
+export function serverGroup(
+  m: Pick<MemberRow, 'node_id' | 'name' | 'role'>,
+  reboots: PlannedGroup['reboots'],
+): PlannedGroup {
   const isControlPlane = m.role === 'control_plane'
   const drains = reboots !== 'no'
   const prefixes = [
@@ -41,7 +71,10 @@ export function serverGroup(m: Pick<MemberRow, 'node_id' | 'name' | 'role'>, reb
     'node-ready' as const,
     ...(drains ? (['uncordon'] as const) : []),
   ]
-  const steps = prefixes.map((prefix) => ({ key: keyOf(prefix, m.node_id), title: titles[prefix](m) }))
+  const steps = prefixes.map((prefix) => ({
+    key: keyOf(prefix, m.node_id),
+    title: titles[prefix](m),
+  }))
   return { node_id: m.node_id, name: m.name, drains, ...(reboots && { reboots }), steps }
 }
 
@@ -53,7 +86,8 @@ interface Sending<C> {
 }
 
 /** Whether the plan says that the server restarts, so that it was drained. */
-const drains = ({ operation }: ChangeTurn, nodeId: string): boolean => operation.steps.some((s) => s.key === keyOf('drain', nodeId))
+const drains = ({ operation }: ChangeTurn, nodeId: string): boolean =>
+  operation.steps.some((s) => s.key === keyOf('drain', nodeId))
 
 /** The result of a step that sends a configuration; null if the machine has the configuration. */
 export function notHeld(sent: Delivery, name: string): StepResult | null {
@@ -95,7 +129,9 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
       if (tried.kind === 'silent') return { waiting: tried.reason, isSafe: true }
       if (tried.kind === 'ready' && tried.reboots && !drains(turn, nodeId!)) {
         await takeBack(turn, nodeId!)
-        return { failed: `${name} would have to restart, which the plan did not say: make a new plan` }
+        return {
+          failed: `${name} would have to restart, which the plan did not say: make a new plan`,
+        }
       }
       if (tried.kind === 'refused' || tried.kind === 'changed' || tried.kind === 'needs_reboot') {
         await takeBack(turn, nodeId!)
@@ -109,7 +145,8 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
       await prepare(turn, nodeId!)
       const sent = await patches.rolling.deliver(turn.job, nodeId!, {
         mayReboot: drains(turn, nodeId!),
-        also: (tx) => patches.rolling.save(tx, nodeId!, set(turn.change), turn.operation.created_by),
+        also: (tx) =>
+          patches.rolling.save(tx, nodeId!, set(turn.change), turn.operation.created_by),
       })
       if (sent.kind === 'silent') return { waiting: sent.reason }
       if (sent.kind === 'refused' || sent.kind === 'changed' || sent.kind === 'needs_reboot') {

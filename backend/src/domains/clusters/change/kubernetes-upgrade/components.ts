@@ -1,4 +1,7 @@
-/** Steps that upgrade the components of Kubernetes, server by server: send a configuration with the new image, and wait until the component runs it. */
+/**
+ * Steps that upgrade the components of Kubernetes, server by server: send a configuration with the
+ * new image, and wait until the component runs it.
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
@@ -10,7 +13,16 @@ import { isRecord, KubernetesError, printable } from '../../../../kubernetes/cli
 import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
 import type { CoreParts } from '../../parts.ts'
 import * as store from '../../store.ts'
-import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, waitedMs, write } from '../frame.ts'
+import {
+  type ChangeTurn,
+  kubernetes,
+  memberOf,
+  type StepAt,
+  type StepResult,
+  talos,
+  waitedMs,
+  write,
+} from '../frame.ts'
 import { notHeld } from '../configure/servers.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
@@ -18,9 +30,15 @@ import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
 type Turn = ChangeTurn<ChangeOf<'upgradeKubernetes'>>
 type Program = Exclude<keyof MachineImages, 'install'>
 
-/** Time limit of one call in ms. A pull may take longer: the machine continues it after the limit, and the step calls again. */
+/**
+ * Time limit of one call in ms. A pull may take longer: the machine continues it after the limit,
+ * and the step calls again.
+ */
 const pullDeadlineMs = 110_000
-/** A component that has not started after this time, in ms, hangs: a cancel no longer waits for it. It doesn't wait for one that is known to be dead either. */
+/**
+ * A component that has not started after this time, in ms, hangs: a cancel no longer waits for it.
+ * It doesn't wait for one that is known to be dead either.
+ */
 const hangsMs = 3 * 60_000
 const hangs = ({ job }: Turn, { step }: StepAt): boolean => waitedMs(job, step) > hangsMs
 
@@ -32,18 +50,25 @@ export async function imagesNow(
   nodeId: string,
 ): Promise<MachineImages | null> {
   const newest = await store.newestConfig(on, clusterId, nodeId)
-  return newest ? read(ours, 'images', await secrets.openConfig(on, clusterId, newest.sealed)) : null
+  return newest
+    ? read(ours, 'images', await secrets.openConfig(on, clusterId, newest.sealed))
+    : null
 }
 
-/** Makes the newest configuration of the server name the new image. Returns why that is impossible, or null. */
+/**
+ * Makes the newest configuration of the server name the new image. Returns why that is impossible,
+ * or null.
+ */
 const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string | null> =>
   write(turn, async (tx) => {
     const { parts, state, change } = turn
     const { name } = memberOf(turn, nodeId)
     const now = await imagesNow(parts, tx, state.row.id, nodeId)
     const image = imageFor(program, now?.[program], change.version)
-    if (now === null || image === null) return `${name} names its image of ${program} by a digest or a tag without a version: change the patch that sets it`
-    // All images are stored, so that none of them counts as drift in the comparison with the machine.
+    if (now === null || image === null)
+      return `${name} names its image of ${program} by a digest or a tag without a version: change the patch that sets it`
+    // All images are stored, so that none of them counts as drift in the comparison with the
+    // machine.
     const images = JSON.stringify({ ...now, [program]: image })
     await store.updateMember(tx, state.row.id, nodeId, { images })
     const rendered = await parts.patches.rolling.prepare(tx, state.row.id, nodeId)
@@ -61,10 +86,14 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
   return notHeld(sent, memberOf(turn, nodeId).name)
 }
 
-/** The image of kube-proxy in the configurations of control planes; null if the cluster runs without kube-proxy. */
+/**
+ * The image of kube-proxy in the configurations of control planes; null if the cluster runs without
+ * kube-proxy.
+ */
 async function proxyImage({ parts, state }: Turn): Promise<string | undefined | null> {
   const [controlPlane] = controlPlanesOf(state.members)
-  const newest = controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
+  const newest =
+    controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
   if (!newest) return null
   const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
   const path = 'cluster.proxy.disabled'
@@ -72,42 +101,66 @@ async function proxyImage({ parts, state }: Turn): Promise<string | undefined | 
   return isDisabled ? null : (await parts.read(ours, 'images', config)).proxy
 }
 
-/** The images that a server will run, and what runs them: Talos itself (the kubelet), or Kubernetes. */
-async function imagesToPull(turn: Turn, nodeId: string): Promise<{ image: string; by: 'system' | 'cri' }[]> {
+/**
+ * The images that a server will run, and what runs them: Talos itself (the kubelet), or Kubernetes.
+ */
+async function imagesToPull(
+  turn: Turn,
+  nodeId: string,
+): Promise<{ image: string; by: 'system' | 'cri' }[]> {
   const { version } = turn.change
   const now = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId)) ?? {}
   const proxy = await proxyImage(turn)
   const isControlPlane = memberOf(turn, nodeId).role === 'control_plane'
-  const pods = isControlPlane ? Object.values(staticPods).map((program) => imageFor(program, now[program], version)) : []
+  const pods = isControlPlane
+    ? Object.values(staticPods).map((program) => imageFor(program, now[program], version))
+    : []
   const all = [
     { image: imageFor('kubelet', now.kubelet, version), by: 'system' as const },
-    ...[...pods, proxy === null ? null : imageFor('proxy', proxy, version)].map((image) => ({ image, by: 'cri' as const })),
+    ...[...pods, proxy === null ? null : imageFor('proxy', proxy, version)].map((image) => ({
+      image,
+      by: 'cri' as const,
+    })),
   ]
   return all.flatMap(({ image, by }) => (image === null ? [] : [{ image, by }]))
 }
 
-/** Step `images/<node id>`: the machine pulls the new images, so that a missing one is found before anything changes. */
+/**
+ * Step `images/<node id>`: the machine pulls the new images, so that a missing one is found before
+ * anything changes.
+ */
 export async function pullImages(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   for (const { image, by } of await imagesToPull(turn, nodeId!)) {
     try {
-      await talos(turn, nodeId!, (client) => client.imagePull(by, image, { deadlineMs: pullDeadlineMs }), pullDeadlineMs)
+      await talos(
+        turn,
+        nodeId!,
+        (client) => client.imagePull(by, image, { deadlineMs: pullDeadlineMs }),
+        pullDeadlineMs,
+      )
     } catch (error) {
       if (!(error instanceof TalosError)) throw error
-      if (error.kind === 'not_found') return { failed: `${name} can't pull ${image}: ${error.message}. Nothing was changed` }
+      if (error.kind === 'not_found')
+        return { failed: `${name} can't pull ${image}: ${error.message}. Nothing was changed` }
       return { waiting: `${name} can't pull ${image} yet: ${error.message}`, isSafe: true }
     }
   }
   return 'done'
 }
 
-const staticPodPath = (pod: StaticPod, node: string) => `/api/v1/namespaces/kube-system/pods/${pod}-${encodeURIComponent(node)}`
-const list = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [])
+const staticPodPath = (pod: StaticPod, node: string) =>
+  `/api/v1/namespaces/kube-system/pods/${pod}-${encodeURIComponent(node)}`
+const list = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? (value as unknown[]).filter(isRecord) : []
 
 /** `isDead`: the component has ended or can't start, so a cancel needn't wait for it. */
 type NotReady = { readonly why: string; readonly isDead: boolean }
 
-/** Reasons of the kubelet for a container that only a change can bring to life (Kubernetes `pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go`). */
+/**
+ * Reasons of the kubelet for a container that only a change can bring to life (Kubernetes
+ * `pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go`).
+ */
 const deadReasons = new Set([
   'CrashLoopBackOff',
   'ErrImagePull',
@@ -124,33 +177,46 @@ function whyNot(found: unknown, what: string, image: string): NotReady | null {
   const { spec, status } = isRecord(found) ? found : {}
   const [container] = list(isRecord(spec) ? spec['containers'] : undefined)
   if (!container) return { why: `${what} does not run`, isDead: false }
-  if (container['image'] !== image) return { why: `${what} still runs ${printable(String(container['image']))}`, isDead: false }
+  if (container['image'] !== image)
+    return { why: `${what} still runs ${printable(String(container['image']))}`, isDead: false }
   return whyNotReady(status, what)
 }
 
 /** Why the pod with this status is not ready, or null. */
 function whyNotReady(status: unknown, what: string): NotReady | null {
-  const ready = list(isRecord(status) ? status['conditions'] : undefined).find((c) => c['type'] === 'Ready')
+  const ready = list(isRecord(status) ? status['conditions'] : undefined).find(
+    (c) => c['type'] === 'Ready',
+  )
   if (ready?.['status'] === 'True') return null
   const [running] = list(isRecord(status) ? status['containerStatuses'] : undefined)
   const waiting = isRecord(running?.['state']) ? running['state']['waiting'] : undefined
-  const why = isRecord(waiting) ? [waiting['reason'], waiting['message']].filter((text) => typeof text === 'string').join(': ') : ''
-  const isDead = isRecord(waiting) && typeof waiting['reason'] === 'string' && deadReasons.has(waiting['reason'])
+  const why = isRecord(waiting)
+    ? [waiting['reason'], waiting['message']].filter((text) => typeof text === 'string').join(': ')
+    : ''
+  const isDead =
+    isRecord(waiting) && typeof waiting['reason'] === 'string' && deadReasons.has(waiting['reason'])
   return { why: `${what} is not ready${why ? `: ${printable(why)}` : ''}`, isDead }
 }
 
 /**
- * Why a static pod is not ready, from the machine: its kubelet reports the pod to Talos even if no API server answers (Talos
- * `controllers/k8s/kubelet_static_pod.go`). Null if it reports nothing.
+ * Why a static pod is not ready, from the machine: its kubelet reports the pod to Talos even if no
+ * API server answers (Talos `controllers/k8s/kubelet_static_pod.go`). Null if it reports nothing.
  */
-async function whyNotReadyThere(turn: Turn, nodeId: string, pod: StaticPod): Promise<NotReady | null> {
+async function whyNotReadyThere(
+  turn: Turn,
+  nodeId: string,
+  pod: StaticPod,
+): Promise<NotReady | null> {
   const { name } = memberOf(turn, nodeId)
   const { items } = await talos(turn, nodeId, (client) => client.list(resources.staticPod))
   const found = items.find((item) => item.id === `kube-system/${pod}-${name}`)
   return found === undefined ? null : whyNotReady(found.spec.podStatus, `${pod} of ${name}`)
 }
 
-/** Steps `kube-apiserver/<node id>`, `kube-controller-manager/…` and `kube-scheduler/…`: set the new image and wait until the pod runs it. */
+/**
+ * Steps `kube-apiserver/<node id>`, `kube-controller-manager/…` and `kube-scheduler/…`: set the new
+ * image and wait until the pod runs it.
+ */
 export const staticPod =
   (pod: StaticPod) =>
   async (turn: Turn, at: StepAt): Promise<StepResult> => {
@@ -158,39 +224,69 @@ export const staticPod =
     const { name } = memberOf(turn, nodeId)
     const given = await give(turn, nodeId, staticPods[pod])
     if (given !== null) return given
-    const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId))![staticPods[pod]]!
-    const waits = ({ why, isDead }: NotReady): StepResult => ({ waiting: why, againMs: 1_000, isSafe: isDead || hangs(turn, at) })
+    const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId))![
+      staticPods[pod]
+    ]!
+    const waits = ({ why, isDead }: NotReady): StepResult => ({
+      waiting: why,
+      againMs: 1_000,
+      isSafe: isDead || hangs(turn, at),
+    })
     const api = await kubernetes(turn)
     try {
-      const why = whyNot(await api.get(staticPodPath(pod, name), turn.job.signal), `${pod} of ${name}`, image)
+      const why = whyNot(
+        await api.get(staticPodPath(pod, name), turn.job.signal),
+        `${pod} of ${name}`,
+        image,
+      )
       return why === null ? 'done' : waits(why)
     } catch (error) {
       if (turn.job.signal.aborted || !(error instanceof KubernetesError)) throw error
       // The API server of the only control plane is the one that does not start.
-      const unknown = { why: `The Kubernetes API does not answer as expected: ${error.message}`, isDead: false }
+      const unknown = {
+        why: `The Kubernetes API does not answer as expected: ${error.message}`,
+        isDead: false,
+      }
       return waits((await whyNotReadyThere(turn, nodeId, pod)) ?? unknown)
     }
   }
 
-/** Step `kube-proxy/<node id>`: set the new image, which the control plane writes into its manifest of kube-proxy. */
-export const proxy = async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => (await give(turn, nodeId!, 'proxy')) ?? 'done'
+/**
+ * Step `kube-proxy/<node id>`: set the new image, which the control plane writes into its manifest
+ * of kube-proxy.
+ */
+export const proxy = async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> =>
+  (await give(turn, nodeId!, 'proxy')) ?? 'done'
 
-/** Step `kubelet/<node id>`: set the new image and wait until Kubernetes reports the node with the new version. */
+/**
+ * Step `kubelet/<node id>`: set the new image and wait until Kubernetes reports the node with the
+ * new version.
+ */
 export async function kubelet(turn: Turn, at: StepAt): Promise<StepResult> {
   const nodeId = at.nodeId!
   const { name } = memberOf(turn, nodeId)
   const given = await give(turn, nodeId, 'kubelet')
   if (given !== null) return given
-  const waits = (waiting: string, isDead = false): StepResult => ({ waiting, againMs: 1_000, isSafe: isDead || hangs(turn, at) })
-  const service = await talos(turn, nodeId, async (client) => (await client.services()).find((s) => s.id === 'kubelet'))
+  const waits = (waiting: string, isDead = false): StepResult => ({
+    waiting,
+    againMs: 1_000,
+    isSafe: isDead || hangs(turn, at),
+  })
+  const service = await talos(turn, nodeId, async (client) =>
+    (await client.services()).find((s) => s.id === 'kubelet'),
+  )
   if (service?.state !== 'Running' || service.healthy === false) {
     const why = (service && messageOf(service)) ?? 'no reason is known'
     const isDead = service?.state === 'Failed'
-    return waits(`The kubelet of ${name} ${isDead ? 'does not start' : 'is not running yet'}: ${why}`, isDead)
+    return waits(
+      `The kubelet of ${name} ${isDead ? 'does not start' : 'is not running yet'}: ${why}`,
+      isDead,
+    )
   }
   const node = await (await kubernetes(turn)).get(nodePath(name), turn.job.signal)
   const info = isRecord(node) && isRecord(node['status']) ? node['status']['nodeInfo'] : undefined
-  const runs = isRecord(info) && typeof info['kubeletVersion'] === 'string' ? info['kubeletVersion'] : ''
+  const runs =
+    isRecord(info) && typeof info['kubeletVersion'] === 'string' ? info['kubeletVersion'] : ''
   if (bare(runs) === bare(turn.change.version)) return 'done'
   return waits(`The kubelet of ${name} still runs ${printable(runs) || 'an unknown version'}`)
 }
@@ -198,5 +294,7 @@ export async function kubelet(turn: Turn, at: StepAt): Promise<StepResult> {
 /** Step `node-ready/<node id>`. */
 export async function readyAgain(turn: Turn, at: StepAt): Promise<StepResult> {
   const result = await nodeReady(turn, at)
-  return typeof result === 'object' && 'waiting' in result ? { ...result, isSafe: hangs(turn, at) } : result
+  return typeof result === 'object' && 'waiting' in result
+    ? { ...result, isSafe: hangs(turn, at) }
+    : result
 }

@@ -1,6 +1,8 @@
 /**
- * The objects that Talos maintains in a cluster (kube-proxy, CoreDNS, Flannel, roles). Talos itself only creates missing ones, so an upgrade updates existing
- * ones by server-side apply as Talos's field manager (Talos `pkg/cluster/kubernetes/talos_managed.go`, syncManifestsSSA). Nothing is deleted.
+ * The objects that Talos maintains in a cluster (kube-proxy, CoreDNS, Flannel, roles). Talos itself
+ * only creates missing ones, so an upgrade updates existing ones by server-side apply as Talos's
+ * field manager (Talos `pkg/cluster/kubernetes/talos_managed.go`, syncManifestsSSA). Nothing is
+ * deleted.
  */
 import { stringify } from 'yaml'
 import { unifiedDiff } from '#contract/servers/diff.ts'
@@ -10,7 +12,10 @@ import { isRecord, type Kubernetes, KubernetesError } from '../../../../kubernet
 import { type ChangeView, talosOf } from '../frame.ts'
 
 const fieldManager = 'talos'
-/** Talos 1.13 and newer marks its objects (`manifest_apply.go`). Without the mark, an apply by the same manager would remove it. */
+/**
+ * Talos 1.13 and newer marks its objects (`manifest_apply.go`). Without the mark, an apply by the
+ * same manager would remove it.
+ */
 const owner = { 'config.k8s.io/owning-inventory': 'talos-bootstrap-manifests-inventory' }
 const mostManifests = 500
 
@@ -21,28 +26,46 @@ export interface Manifest {
   readonly title: string
 }
 
-const part = (body: unknown, key: string): Body => (isRecord(body) && isRecord(body[key]) ? body[key] : {})
+const part = (body: unknown, key: string): Body =>
+  isRecord(body) && isRecord(body[key]) ? body[key] : {}
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 export const nameOf = ({ body }: Manifest): string => textOf(part(body, 'metadata')['name'])
 
 /** Namespaces and definitions of kinds come first, because other objects need them. */
-const rank = ({ body }: Manifest): number => (body['kind'] === 'Namespace' ? 0 : body['kind'] === 'CustomResourceDefinition' ? 1 : 2)
+const rank = ({ body }: Manifest): number =>
+  body['kind'] === 'Namespace' ? 0 : body['kind'] === 'CustomResourceDefinition' ? 1 : 2
 
 /** The manifests that this control plane reports. @throws TalosError */
-export async function readManifests(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, nodeId: string): Promise<Manifest[]> {
+export async function readManifests(
+  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  nodeId: string,
+): Promise<Manifest[]> {
   const { items } = await talosOf(view, nodeId, (client) => client.list(resources.manifest))
-  const objects = items.flatMap(({ spec }) => spec.items.flatMap(({ object }) => (object ? [object as Body] : [])))
+  const objects = items.flatMap(({ spec }) =>
+    spec.items.flatMap(({ object }) => (object ? [object as Body] : [])),
+  )
   return objects
-    .filter((body) => textOf(body['apiVersion']) !== '' && textOf(body['kind']) !== '' && textOf(part(body, 'metadata')['name']) !== '')
+    .filter(
+      (body) =>
+        textOf(body['apiVersion']) !== '' &&
+        textOf(body['kind']) !== '' &&
+        textOf(part(body, 'metadata')['name']) !== '',
+    )
     .slice(0, mostManifests)
     .map((body) => {
       const { namespace, name } = part(body, 'metadata')
-      return { body, title: `${textOf(body['kind'])} ${namespace === undefined ? '' : `${textOf(namespace)}/`}${textOf(name)}` }
+      return {
+        body,
+        title: `${textOf(body['kind'])} ${namespace === undefined ? '' : `${textOf(namespace)}/`}${textOf(name)}`,
+      }
     })
     .toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** The image that the manifest of kube-proxy names; undefined if the cluster has no kube-proxy of Talos. */
+/**
+ * The image that the manifest of kube-proxy names; undefined if the cluster has no kube-proxy of
+ * Talos.
+ */
 export const proxyImageOf = (manifests: readonly Manifest[]): string | undefined => {
   const found = manifests.find((m) => m.body['kind'] === 'DaemonSet' && nameOf(m) === 'kube-proxy')
   const containers = part(part(part(found?.body, 'spec'), 'template'), 'spec')['containers']
@@ -51,10 +74,18 @@ export const proxyImageOf = (manifests: readonly Manifest[]): string | undefined
 }
 
 /** The manifests with another image, as they will be after the change of the configuration. */
-export const withImage = (manifests: readonly Manifest[], before: string, after: string): Manifest[] =>
+export const withImage = (
+  manifests: readonly Manifest[],
+  before: string,
+  after: string,
+): Manifest[] =>
   manifests.map((m) => ({
     ...m,
-    body: JSON.parse(JSON.stringify(m.body, (key, value: unknown) => (key === 'image' && value === before ? after : value))) as Body,
+    body: JSON.parse(
+      JSON.stringify(m.body, (key, value: unknown) =>
+        key === 'image' && value === before ? after : value,
+      ),
+    ) as Body,
   }))
 
 /** Paths of kinds, read once per group and version. */
@@ -66,11 +97,17 @@ export function objectPaths(api: Kubernetes, signal: AbortSignal) {
     const list = known.get(root) ?? api.get(root, signal)
     known.set(root, list)
     const found: unknown = await list
-    const kinds = isRecord(found) && Array.isArray(found['resources']) ? (found['resources'] as unknown[]).filter(isRecord) : []
+    const kinds =
+      isRecord(found) && Array.isArray(found['resources'])
+        ? (found['resources'] as unknown[]).filter(isRecord)
+        : []
     const kind = kinds.find((k) => k['kind'] === body['kind'] && !textOf(k['name']).includes('/'))
     if (!kind) throw new KubernetesError(`the cluster serves no kind of ${title}`)
     const { namespace, name } = part(body, 'metadata')
-    const scope = kind['namespaced'] === true ? `/namespaces/${encodeURIComponent(textOf(namespace) || 'default')}` : ''
+    const scope =
+      kind['namespaced'] === true
+        ? `/namespaces/${encodeURIComponent(textOf(namespace) || 'default')}`
+        : ''
     return `${root}${scope}/${textOf(kind['name'])}/${encodeURIComponent(textOf(name))}`
   }
 }
@@ -79,26 +116,55 @@ export function objectPaths(api: Kubernetes, signal: AbortSignal) {
 function asApplied({ body }: Manifest, talosVersion: string): Body {
   if (!has(talosVersion, 'manifestInventory')) return body
   const metadata = part(body, 'metadata')
-  return { ...body, metadata: { ...metadata, annotations: { ...part(metadata, 'annotations'), ...owner } } }
+  return {
+    ...body,
+    metadata: { ...metadata, annotations: { ...part(metadata, 'annotations'), ...owner } },
+  }
 }
 
 /** An object without the fields that Kubernetes fills in, and without the values of a Secret. */
 function shown(object: unknown): string {
   if (!isRecord(object)) return ''
   const { status: _status, data, stringData: _text, ...rest } = object
-  const { managedFields: _m, resourceVersion: _v, generation: _g, uid: _u, creationTimestamp: _c, ...metadata } = part(object, 'metadata')
-  const values = object['kind'] === 'Secret' ? Object.fromEntries(Object.keys(isRecord(data) ? data : {}).map((key) => [key, '••••••••'])) : data
-  return stringify({ ...rest, metadata, ...(data !== undefined && { data: values }) }, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false })
+  const {
+    managedFields: _m,
+    resourceVersion: _v,
+    generation: _g,
+    uid: _u,
+    creationTimestamp: _c,
+    ...metadata
+  } = part(object, 'metadata')
+  const values =
+    object['kind'] === 'Secret'
+      ? Object.fromEntries(Object.keys(isRecord(data) ? data : {}).map((key) => [key, '••••••••']))
+      : data
+  return stringify(
+    { ...rest, metadata, ...(data !== undefined && { data: values }) },
+    { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false },
+  )
 }
 
-/** What applying the manifests would change, as unified diffs with a title each. @throws KubernetesError */
-export async function manifestDiff(api: Kubernetes, manifests: readonly Manifest[], talosVersion: string, signal: AbortSignal): Promise<string> {
+/**
+ * What applying the manifests would change, as unified diffs with a title each. @throws
+ * KubernetesError
+ */
+export async function manifestDiff(
+  api: Kubernetes,
+  manifests: readonly Manifest[],
+  talosVersion: string,
+  signal: AbortSignal,
+): Promise<string> {
   const pathOf = objectPaths(api, signal)
   const parts: string[] = []
   for (const manifest of manifests) {
     const path = await pathOf(manifest)
     const before = await api.get(path, signal)
-    const after = await api.applyAs(path, asApplied(manifest, talosVersion), { manager: fieldManager, dryRun: true }, signal)
+    const after = await api.applyAs(
+      path,
+      asApplied(manifest, talosVersion),
+      { manager: fieldManager, dryRun: true },
+      signal,
+    )
     const diff = unifiedDiff(shown(before), shown(after))
     if (diff !== '') parts.push(`# ${manifest.title}\n${diff}`)
   }
@@ -106,10 +172,20 @@ export async function manifestDiff(api: Kubernetes, manifests: readonly Manifest
 }
 
 /** Applies the manifests. Safe to repeat. @throws KubernetesError */
-export async function applyManifests(api: Kubernetes, manifests: readonly Manifest[], talosVersion: string, signal: AbortSignal): Promise<void> {
+export async function applyManifests(
+  api: Kubernetes,
+  manifests: readonly Manifest[],
+  talosVersion: string,
+  signal: AbortSignal,
+): Promise<void> {
   const pathOf = objectPaths(api, signal)
   for (const manifest of manifests)
-    await api.applyAs(await pathOf(manifest), asApplied(manifest, talosVersion), { manager: fieldManager, dryRun: false }, signal)
+    await api.applyAs(
+      await pathOf(manifest),
+      asApplied(manifest, talosVersion),
+      { manager: fieldManager, dryRun: false },
+      signal,
+    )
 }
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
@@ -117,19 +193,31 @@ const numberOf = (value: unknown): number => (typeof value === 'number' ? value 
 /** Why the workload of a manifest is not rolled out yet, or null. */
 function whyNotRolledOut(found: unknown, title: string): string | null {
   const [status, spec] = [part(found, 'status'), part(found, 'spec')]
-  const isSeen = numberOf(status['observedGeneration']) >= numberOf(part(found, 'metadata')['generation'])
+  const isSeen =
+    numberOf(status['observedGeneration']) >= numberOf(part(found, 'metadata')['generation'])
   const isDaemonSet = isRecord(found) && found['kind'] === 'DaemonSet'
-  const wanted = isDaemonSet ? numberOf(status['desiredNumberScheduled']) : numberOf(spec['replicas'])
+  const wanted = isDaemonSet
+    ? numberOf(status['desiredNumberScheduled'])
+    : numberOf(spec['replicas'])
   const updated = numberOf(status[isDaemonSet ? 'updatedNumberScheduled' : 'updatedReplicas'])
   const available = numberOf(status[isDaemonSet ? 'numberAvailable' : 'availableReplicas'])
   if (isSeen && updated >= wanted && available >= wanted) return null
   return `${title}: ${updated} of ${wanted} pods are updated, ${available} run`
 }
 
-/** Why the DaemonSets and Deployments among the manifests are not rolled out yet, or null. @throws KubernetesError */
-export async function rolloutProblem(api: Kubernetes, manifests: readonly Manifest[], signal: AbortSignal): Promise<string | null> {
+/**
+ * Why the DaemonSets and Deployments among the manifests are not rolled out yet, or null. @throws
+ * KubernetesError
+ */
+export async function rolloutProblem(
+  api: Kubernetes,
+  manifests: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<string | null> {
   const pathOf = objectPaths(api, signal)
-  for (const manifest of manifests.filter(({ body }) => body['kind'] === 'DaemonSet' || body['kind'] === 'Deployment')) {
+  for (const manifest of manifests.filter(
+    ({ body }) => body['kind'] === 'DaemonSet' || body['kind'] === 'Deployment',
+  )) {
     const problem = whyNotRolledOut(await api.get(await pathOf(manifest), signal), manifest.title)
     if (problem !== null) return problem
   }

@@ -2,16 +2,34 @@
 import { type MachineImages } from '#talos/config/compare.ts'
 import { images as defaults, kubernetesProblem } from '#talos/versions.ts'
 
-/** The components of a control plane in the order of the upgrade: an API server must not be older than its clients (Kubernetes, "Version Skew Policy"). */
-export const staticPods = { 'kube-apiserver': 'apiServer', 'kube-controller-manager': 'controllerManager', 'kube-scheduler': 'scheduler' } as const
+/**
+ * The components of a control plane in the order of the upgrade: an API server must not be older
+ * than its clients (Kubernetes, "Version Skew Policy").
+ */
+export const staticPods = {
+  'kube-apiserver': 'apiServer',
+  'kube-controller-manager': 'controllerManager',
+  'kube-scheduler': 'scheduler',
+} as const
 export type StaticPod = keyof typeof staticPods
 
 export const bare = (version: string): string => version.replace(/^v/, '')
 export const minorOf = (version: string): number => Number(bare(version).split('.')[1])
 const patchOf = (version: string): number => Number(bare(version).split('.')[2])
 
-/** Why the cluster can't be upgraded to this version, or null. `talos`: the versions that its servers run. */
-export function pathProblem({ from, to, talos }: { readonly from: string; readonly to: string; readonly talos: readonly string[] }): string | null {
+/**
+ * Why the cluster can't be upgraded to this version, or null. `talos`: the versions that its
+ * servers run.
+ */
+export function pathProblem({
+  from,
+  to,
+  talos,
+}: {
+  readonly from: string
+  readonly to: string
+  readonly talos: readonly string[]
+}): string | null {
   for (const version of new Set(talos)) {
     const problem = kubernetesProblem(version, to)
     if (problem !== undefined) return problem
@@ -20,7 +38,8 @@ export function pathProblem({ from, to, talos }: { readonly from: string; readon
   const step = minorOf(b) - minorOf(a)
   if (step < 0 || (step === 0 && patchOf(b) < patchOf(a)))
     return `The cluster runs Kubernetes ${a}: Kubernetes can't go back to ${b}, because its objects may be stored in newer forms`
-  if (step > 1) return `Kubernetes is upgraded one minor release at a time: from ${a} to 1.${minorOf(a) + 1} first, then on to ${b}`
+  if (step > 1)
+    return `Kubernetes is upgraded one minor release at a time: from ${a} to 1.${minorOf(a) + 1} first, then on to ${b}`
   return null
 }
 
@@ -29,10 +48,14 @@ const pinned = /@sha256:/
 const tagged = /^(.*?)(?::v?\d+\.\d+\.\d+(-fat|-slim)?)?$/
 
 /**
- * The image of a program in another version: from the same registry, and for a kubelet of the same variant (`-slim`, `-fat`). Null for an image with a digest
- * or another tag.
+ * The image of a program in another version: from the same registry, and for a kubelet of the same
+ * variant (`-slim`, `-fat`). Null for an image with a digest or another tag.
  */
-export function imageFor(program: Exclude<keyof MachineImages, 'install'>, current: string | undefined, version: string): string | null {
+export function imageFor(
+  program: Exclude<keyof MachineImages, 'install'>,
+  current: string | undefined,
+  version: string,
+): string | null {
   if (current === undefined || current === '') return defaults[program](version)
   if (pinned.test(current)) return null
   const [, repository, variant = ''] = tagged.exec(current) ?? []

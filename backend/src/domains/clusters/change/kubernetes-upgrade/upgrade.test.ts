@@ -18,12 +18,22 @@ const world = await clusterWorld({ servers: 6, seed: 'upgrade-kubernetes' })
 const { admin } = world
 const nodes = world.take(5)
 const [lone] = world.take(1) as [Server]
-const { cluster, operation: creation } = await world.create(nodes, { talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
-const { cluster: loneCluster, operation: loneCreation } = await world.create([lone], { talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
+const { cluster, operation: creation } = await world.create(nodes, {
+  talos_version: 'v1.13.9',
+  kubernetes_version: '1.35.4',
+})
+const { cluster: loneCluster, operation: loneCreation } = await world.create([lone], {
+  talos_version: 'v1.13.9',
+  kubernetes_version: '1.35.4',
+})
 await world.ended(creation.id)
 const params = { id: cluster.id }
 
-const to = (version: string, more: object = {}) => ({ kind: 'upgradeKubernetes' as const, version, ...more })
+const to = (version: string, more: object = {}) => ({
+  kind: 'upgradeKubernetes' as const,
+  version,
+  ...more,
+})
 const planOf = async (change: ReturnType<typeof to>) => {
   const called = await admin.call(clusterPlan, { params, body: { change } })
   if (!called.answer) throw new Error(called.text)
@@ -32,11 +42,16 @@ const planOf = async (change: ReturnType<typeof to>) => {
 const imagesAt = (node: { id: string }) => imagesOf(world.machine(node).config!.text)
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 const objects = () =>
-  Object.values(kubernetesOf(world.machine(nodes[0]!))!.state.kubernetes.objects).map(({ body }) => body as { kind?: string; metadata?: { name?: string } })
+  Object.values(kubernetesOf(world.machine(nodes[0]!))!.state.kubernetes.objects).map(
+    ({ body }) => body as { kind?: string; metadata?: { name?: string } },
+  )
 
 describe('an upgrade that is not allowed', () => {
   test.each([
-    ['1.34.9', "The cluster runs Kubernetes 1.35.4: Kubernetes can't go back to 1.34.9, because its objects may be stored in newer forms"],
+    [
+      '1.34.9',
+      "The cluster runs Kubernetes 1.35.4: Kubernetes can't go back to 1.34.9, because its objects may be stored in newer forms",
+    ],
     ['1.37.0', 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.37.0'],
   ])('to %s is refused with the reason', async (version, message) => {
     expect((await planOf(to(version))).checks.find((c) => !c.ok)?.message).toBe(message)
@@ -45,7 +60,9 @@ describe('an upgrade that is not allowed', () => {
 
 test('an API server that is gone refuses the upgrade with its name', async () => {
   await addFault(world.machine(nodes[1]!), { kind: 'refuse', port: 'kubernetes' })
-  expect((await planOf(to('1.36.3'))).checks.find((c) => !c.ok)?.message).toMatch(/^The Kubernetes API does not answer as expected: .*Bring it back first$/)
+  expect((await planOf(to('1.36.3'))).checks.find((c) => !c.ok)?.message).toMatch(
+    /^The Kubernetes API does not answer as expected: .*Bring it back first$/,
+  )
   await clearFaults(world.machine(nodes[1]!))
 })
 
@@ -63,19 +80,37 @@ test('the plan updates the control planes program by program, then the kubelets,
     'manifests+rollout',
   ])
   expect(plan.groups.every((g) => g.reboots === 'no' && !g.drains)).toBe(true)
-  expect(plan.differences.map((d) => d.diff).join('')).toContain('registry.k8s.io/kube-proxy:v1.36.3')
-  expect((await planOf(to('1.36.3', { drain: true }))).groups.filter((g) => g.drains)).toHaveLength(5)
+  expect(plan.differences.map((d) => d.diff).join('')).toContain(
+    'registry.k8s.io/kube-proxy:v1.36.3',
+  )
+  expect((await planOf(to('1.36.3', { drain: true }))).groups.filter((g) => g.drains)).toHaveLength(
+    5,
+  )
 })
 
 test('calls of an API that the new version no longer serves refuse the upgrade unless they are accepted; an API that is removed later is a warning', async () => {
   const hand = handOn(world.simulator.world, cluster.name)!
-  hand.callDeprecated({ group: 'resource.k8s.io', version: 'v1alpha3', resource: 'resourceclaims', subresource: '', removed_release: '1.36' })
-  hand.callDeprecated({ group: '', version: 'v1', resource: 'componentstatuses', subresource: '', removed_release: '1.40' })
+  hand.callDeprecated({
+    group: 'resource.k8s.io',
+    version: 'v1alpha3',
+    resource: 'resourceclaims',
+    subresource: '',
+    removed_release: '1.36',
+  })
+  hand.callDeprecated({
+    group: '',
+    version: 'v1',
+    resource: 'componentstatuses',
+    subresource: '',
+    removed_release: '1.40',
+  })
   const refused = await planOf(to('1.36.3'))
   expect(refused.checks.filter((c) => !c.ok).map((c) => c.message)).toEqual([
     'Programs of the cluster use APIs that Kubernetes 1.36 no longer serves: resourceclaims of resource.k8s.io/v1alpha3. Update these programs first, or accept that their calls fail',
   ])
-  expect(refused.warnings).toContain('Programs use APIs that a later Kubernetes no longer serves: componentstatuses of v1 (until 1.39)')
+  expect(refused.warnings).toContain(
+    'Programs use APIs that a later Kubernetes no longer serves: componentstatuses of v1 (until 1.39)',
+  )
   const accepted = await planOf(to('1.36.3', { accept_removed_apis: true }))
   expect(accepted.checks.filter((c) => !c.ok)).toEqual([])
   expect(accepted.warnings[0]).toContain('resourceclaims of resource.k8s.io/v1alpha3')
@@ -91,7 +126,10 @@ test('a missing image stops the upgrade before anything changes', async () => {
   const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
   stopped = id
   const failed = await world.ended(id)
-  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`) })
+  expect(failed).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`),
+  })
   expect(nodes.map(imagesAt)).toEqual(before)
   await clearFaults(world.machine(worker))
 })
@@ -99,17 +137,21 @@ test('a missing image stops the upgrade before anything changes', async () => {
 const waits = (id: string, key: string, reason: string) =>
   world.until(
     () => world.operation(id),
-    ({ steps }) => steps.some((s) => s.key === key && s.status === 'waiting' && s.reason === reason),
+    ({ steps }) =>
+      steps.some((s) => s.key === key && s.status === 'waiting' && s.reason === reason),
   )
-/** Makes the waiting steps of an operation older. The wall clock stays, because the machines would refuse certificates of a later time. */
+/**
+ * Makes the waiting steps of an operation older. The wall clock stays, because the machines would
+ * refuse certificates of a later time.
+ */
 async function waitLonger(id: string, minutes: number): Promise<void> {
   const { clock, platform } = world.backend
   clock.advance(minutes * 60_000)
   clock.jump(-minutes * 60_000)
-  await platform.pool.query(`update operation_step set started_at = started_at - $2 * interval '1 minute' where operation_id = $1 and status = 'waiting'`, [
-    id,
-    minutes,
-  ])
+  await platform.pool.query(
+    `update operation_step set started_at = started_at - $2 * interval '1 minute' where operation_id = $1 and status = 'waiting'`,
+    [id, minutes],
+  )
   await atOnce(changeQueue)
 }
 /** Runs the reconciler of the cluster now instead of after its pause. */
@@ -130,8 +172,13 @@ test(
     const started = nodes.map(boots)
     const looking = upgradeWorld(world).lookForDrift(nodes)
     // The response of one control plane to its new configuration is lost.
-    await addFault(world.machine(first), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
-    for (const node of [hanging, lone]) await addFault(world.machine(node), { kind: 'pod-crash', image: 'kube-apiserver:v1.36.3' })
+    await addFault(world.machine(first), {
+      kind: 'lost-reply',
+      method: 'ApplyConfiguration',
+      times: 1,
+    })
+    for (const node of [hanging, lone])
+      await addFault(world.machine(node), { kind: 'pod-crash', image: 'kube-apiserver:v1.36.3' })
     await world.ended(loneCreation.id)
     const alone = await world.change(loneCluster.id, to('1.36.3'))
     await admin.call(operationRetry, { params: { id: stopped }, body: {} })
@@ -141,12 +188,23 @@ test(
     expect(await looking.stop()).toEqual([])
 
     for (const id of [stopped, alone.id]) await waitLonger(id, 21)
-    const advice = 'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
+    const advice =
+      'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
     for (const [id, node] of [[stopped, hanging] as const, [alone.id, lone] as const])
-      expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: `Not done after 21 min. ${crashes(node)}. ${advice}` })
-    expect([first, hanging, last].map((n) => imagesAt(n).apiServer?.endsWith('v1.36.3'))).toEqual([true, true, false])
+      expect(await world.ended(id)).toMatchObject({
+        status: 'failed',
+        reason: `Not done after 21 min. ${crashes(node)}. ${advice}`,
+      })
+    expect([first, hanging, last].map((n) => imagesAt(n).apiServer?.endsWith('v1.36.3'))).toEqual([
+      true,
+      true,
+      false,
+    ])
     const health = (await admin.call(clusterHealth, { params })).answer!
-    expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({ state: 'problem', message: expect.stringContaining(hanging.name) as string })
+    expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({
+      state: 'problem',
+      message: expect.stringContaining(hanging.name) as string,
+    })
     expect(health.nodes.every((n) => n.ready)).toBe(true)
 
     // A cancel doesn't wait for a component that is known to be dead: the clock stands still here.
@@ -155,7 +213,9 @@ test(
     await admin.call(operationCancel, { params: { id: alone.id } })
     expect(await world.ended(alone.id)).toMatchObject({
       status: 'cancelled',
-      reason: expect.stringMatching(`^Cancelled after \\d+ of \\d+ steps. .*${lone.name}.*: Cancelled while it waited: ${crashes(lone)}$`) as string,
+      reason: expect.stringMatching(
+        `^Cancelled after \\d+ of \\d+ steps. .*${lone.name}.*: Cancelled while it waited: ${crashes(lone)}$`,
+      ) as string,
     })
 
     await clearFaults(world.machine(hanging))
@@ -172,12 +232,16 @@ test(
     // The kubelet may still become Ready. Until then the operation says what it waits for.
     expect(await world.operation(stopped)).toMatchObject({
       status: 'cancelling',
-      reason: expect.stringMatching(`^Waits until this step is over or can be left: .*${ill.name}.*\\. ${unready}$`) as string,
+      reason: expect.stringMatching(
+        `^Waits until this step is over or can be left: .*${ill.name}.*\\. ${unready}$`,
+      ) as string,
     })
     await waitLonger(stopped, 4)
     expect(await world.ended(stopped)).toMatchObject({
       status: 'cancelled',
-      reason: expect.stringMatching(`^Cancelled after \\d+ of \\d+ steps. .*${ill.name}.*: Cancelled while it waited: ${unready}$`) as string,
+      reason: expect.stringMatching(
+        `^Cancelled after \\d+ of \\d+ steps. .*${ill.name}.*: Cancelled while it waited: ${unready}$`,
+      ) as string,
     })
     await clearFaults(world.machine(ill))
     const again = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
@@ -194,9 +258,13 @@ test('after the upgrade every program runs the new version, and nothing counts a
   }
   for (const node of nodes.slice(0, 3)) {
     const { apiServer, controllerManager, scheduler, proxy } = imagesAt(node)
-    expect([apiServer, controllerManager, scheduler, proxy].map((image) => image?.split(':')[1])).toEqual(['v1.36.3', 'v1.36.3', 'v1.36.3', 'v1.36.3'])
+    expect(
+      [apiServer, controllerManager, scheduler, proxy].map((image) => image?.split(':')[1]),
+    ).toEqual(['v1.36.3', 'v1.36.3', 'v1.36.3', 'v1.36.3'])
   }
-  const daemonSet = objects().find((o) => o.kind === 'DaemonSet' && o.metadata?.name === 'kube-proxy')
+  const daemonSet = objects().find(
+    (o) => o.kind === 'DaemonSet' && o.metadata?.name === 'kube-proxy',
+  )
   expect(JSON.stringify(daemonSet)).toContain('registry.k8s.io/kube-proxy:v1.36.3')
   await world.until(
     () => atOnce(clusterQueue).then(() => world.cluster(cluster.id)),

@@ -1,6 +1,7 @@
 /**
- * Upgrades Kubernetes in the order of `talosctl upgrade-k8s` (Talos `pkg/cluster/kubernetes`): each component of the control planes, one server after another,
- * then kube-proxy, then the kubelets, then the objects that Talos maintains. No server restarts.
+ * Upgrades Kubernetes in the order of `talosctl upgrade-k8s` (Talos `pkg/cluster/kubernetes`): each
+ * component of the control planes, one server after another, then kube-proxy, then the kubelets,
+ * then the objects that Talos maintains. No server restarts.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -14,13 +15,30 @@ import { versionOf } from '../../outside.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeTurn, type ChangeView, check, keyOf, kubernetes, type PlannedGroup, type StepResult, viewOf } from '../frame.ts'
+import {
+  type ChangeKind,
+  type ChangeTurn,
+  type ChangeView,
+  check,
+  keyOf,
+  kubernetes,
+  type PlannedGroup,
+  type StepResult,
+  viewOf,
+} from '../frame.ts'
 import { checkReachable, workersFirst } from '../configure/servers.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkApis } from './apis.ts'
 import { imagesNow, kubelet, proxy, pullImages, readyAgain, staticPod } from './components.ts'
-import { applyManifests, manifestDiff, proxyImageOf, readManifests, rolloutProblem, withImage } from './manifests.ts'
+import {
+  applyManifests,
+  manifestDiff,
+  proxyImageOf,
+  readManifests,
+  rolloutProblem,
+  withImage,
+} from './manifests.ts'
 import { bare, imageFor, minorOf, pathProblem, type StaticPod, staticPods } from './path.ts'
 
 type Change = ChangeOf<'upgradeKubernetes'>
@@ -29,7 +47,11 @@ const titles = changeTable.clusterUpgradeKubernetes.steps
 const pods = Object.keys(staticPods) as StaticPod[]
 
 /** Settings and images in the configurations of servers that prevent the upgrade. */
-async function configurationProblems(view: ChangeView, members: readonly store.MemberRow[], version: string): Promise<{ removed: string[]; images: string[] }> {
+async function configurationProblems(
+  view: ChangeView,
+  members: readonly store.MemberRow[],
+  version: string,
+): Promise<{ removed: string[]; images: string[] }> {
   const { parts, state } = view
   const removed: string[] = []
   const images: string[] = []
@@ -37,37 +59,65 @@ async function configurationProblems(view: ChangeView, members: readonly store.M
     const newest = await store.newestConfig(parts.db, state.row.id, m.node_id)
     if (!newest) continue
     const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
-    removed.push(...(await parts.read(ours, 'removed', config, minorOf(version))).map((one) => `${m.name}: ${one}`))
+    removed.push(
+      ...(await parts.read(ours, 'removed', config, minorOf(version))).map(
+        (one) => `${m.name}: ${one}`,
+      ),
+    )
     const now = await imagesNow(parts, parts.db, state.row.id, m.node_id)
-    for (const program of ['kubelet', ...(m.role === 'control_plane' ? (['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const) : [])] as const)
-      if (imageFor(program, now?.[program], version) === null) images.push(`${m.name}: ${now![program]}`)
+    for (const program of [
+      'kubelet',
+      ...(m.role === 'control_plane'
+        ? (['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const)
+        : []),
+    ] as const)
+      if (imageFor(program, now?.[program], version) === null)
+        images.push(`${m.name}: ${now![program]}`)
   }
   return { removed, images }
 }
 
-/** The changes of the manifests. If the Kubernetes API doesn't answer, there is no difference to show; another check reports that. */
+/**
+ * The changes of the manifests. If the Kubernetes API doesn't answer, there is no difference to
+ * show; another check reports that.
+ */
 async function manifestsToCome(view: ChangeView, m: store.MemberRow, version: string) {
   try {
     const manifests = await readManifests(view, m.node_id)
     const before = proxyImageOf(manifests)
     const after = before === undefined ? null : imageFor('proxy', before, version)
     const api = await kubernetesOf(view.parts, view.state)
-    const diff = await manifestDiff(api, after === null ? manifests : withImage(manifests, before!, after), talosOf(view, m), view.signal)
+    const diff = await manifestDiff(
+      api,
+      after === null ? manifests : withImage(manifests, before!, after),
+      talosOf(view, m),
+      view.signal,
+    )
     return { problem: null, diff }
   } catch (error) {
-    if (view.signal.aborted || !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)) throw error
+    if (
+      view.signal.aborted ||
+      !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)
+    )
+      throw error
     return { problem: error.message, diff: '' }
   }
 }
 
-const talosOf = ({ facts, state }: Pick<ChangeView, 'facts' | 'state'>, m: store.MemberRow): string =>
-  facts.get(m.node_id)?.talos_version ?? state.row.talos_version
+const talosOf = (
+  { facts, state }: Pick<ChangeView, 'facts' | 'state'>,
+  m: store.MemberRow,
+): string => facts.get(m.node_id)?.talos_version ?? state.row.talos_version
 
 function groupsOf(members: readonly store.MemberRow[], drains: boolean): PlannedGroup[] {
   const controlPlanes = members.filter((m) => m.role === 'control_plane')
   // Kubelets of control planes come first, as in Talos.
   const inOrder = [...controlPlanes, ...members.filter((m) => m.role === 'worker')]
-  const group = (m: store.MemberRow, prefixes: readonly (keyof typeof titles)[], drained = false): PlannedGroup => ({
+  const group = (
+    m: store.MemberRow,
+    prefixes: readonly (keyof typeof titles)[],
+    drained = false,
+  ): PlannedGroup => ({
     node_id: m.node_id,
     name: m.name,
     drains: drained,
@@ -76,9 +126,17 @@ function groupsOf(members: readonly store.MemberRow[], drains: boolean): Planned
   })
   return [
     ...inOrder.map((m) => group(m, ['images'])),
-    ...pods.flatMap((pod) => controlPlanes.map((m) => group(m, pod === 'kube-apiserver' ? ['etcd-healthy', pod] : [pod]))),
+    ...pods.flatMap((pod) =>
+      controlPlanes.map((m) => group(m, pod === 'kube-apiserver' ? ['etcd-healthy', pod] : [pod])),
+    ),
     ...controlPlanes.map((m) => group(m, ['kube-proxy'])),
-    ...inOrder.map((m) => group(m, drains ? ['drain', 'kubelet', 'node-ready', 'uncordon'] : ['kubelet', 'node-ready'], drains)),
+    ...inOrder.map((m) =>
+      group(
+        m,
+        drains ? ['drain', 'kubelet', 'node-ready', 'uncordon'] : ['kubelet', 'node-ready'],
+        drains,
+      ),
+    ),
     {
       node_id: null,
       name: null,
@@ -98,10 +156,18 @@ async function syncManifests(turn: Turn): Promise<StepResult> {
   const manifests = await readManifests(view, m.node_id)
   const wanted = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, m.node_id))?.proxy
   const named = proxyImageOf(manifests)
-  if (named !== undefined && wanted !== undefined && named !== wanted) return { waiting: `${m.name} has not updated its manifests yet`, againMs: 1_000 }
+  if (named !== undefined && wanted !== undefined && named !== wanted)
+    return { waiting: `${m.name} has not updated its manifests yet`, againMs: 1_000 }
   const [server] = await turn.parts.servers.forPlan(turn.parts.db, [m.node_id])
   const api = await kubernetes(turn)
-  await turn.job.effect('manifests', () => applyManifests(api, manifests, server?.talos_version ?? turn.state.row.talos_version, turn.job.signal))
+  await turn.job.effect('manifests', () =>
+    applyManifests(
+      api,
+      manifests,
+      server?.talos_version ?? turn.state.row.talos_version,
+      turn.job.signal,
+    ),
+  )
   return 'done'
 }
 
@@ -109,7 +175,11 @@ async function syncManifests(turn: Turn): Promise<StepResult> {
 async function rolledOut(turn: Turn): Promise<StepResult> {
   const [m] = controlPlanesOf(turn.state.members)
   if (!m) return { waiting: 'No control plane answers' }
-  const problem = await rolloutProblem(await kubernetes(turn), await readManifests(viewOf(turn), m.node_id), turn.job.signal)
+  const problem = await rolloutProblem(
+    await kubernetes(turn),
+    await readManifests(viewOf(turn), m.node_id),
+    turn.job.signal,
+  )
   return problem === null ? 'done' : { waiting: problem, againMs: 1_000, isSafe: true }
 }
 
@@ -121,13 +191,22 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     const from = state.row.kubernetes_version
     const path = pathProblem({ from, to: version, talos: members.map((m) => talosOf(view, m)) })
     const reachable = checkReachable(members, view.facts)
-    const first = [check('path', path === null, path ?? `Kubernetes ${bare(from)} can be upgraded to ${version}`), reachable]
+    const first = [
+      check(
+        'path',
+        path === null,
+        path ?? `Kubernetes ${bare(from)} can be upgraded to ${version}`,
+      ),
+      reachable,
+    ]
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const { removed, images } = await configurationProblems(view, members, version)
     const apis = await checkApis(view, minorOf(version), change.accept_removed_apis)
     const [controlPlane] = controlPlanesOf(state.members)
-    const manifests = controlPlane ? await manifestsToCome(view, controlPlane, version) : { problem: 'No control plane answers', diff: '' }
+    const manifests = controlPlane
+      ? await manifestsToCome(view, controlPlane, version)
+      : { problem: 'No control plane answers', diff: '' }
     return {
       checks: [
         ...first,
@@ -147,11 +226,24 @@ export const upgradeKubernetes: ChangeKind<Change> = {
             : `These images are named by a digest, or by a tag without a version: ${listed(images, 6)}. Change the patches that set them`,
         ),
         ...apis.checks,
-        check('manifests', manifests.problem === null, manifests.problem ?? 'The cluster accepts the objects that Talos maintains'),
+        check(
+          'manifests',
+          manifests.problem === null,
+          manifests.problem ?? 'The cluster accepts the objects that Talos maintains',
+        ),
       ],
       warnings: [...apis.warnings, ...parts.versions.warnings(state.row.talos_version, version)],
       groups: groupsOf(members, change.drain),
-      differences: manifests.diff === '' ? [] : [{ node_id: controlPlane!.node_id, name: 'Objects that Talos maintains in the cluster', diff: manifests.diff }],
+      differences:
+        manifests.diff === ''
+          ? []
+          : [
+              {
+                node_id: controlPlane!.node_id,
+                name: 'Objects that Talos maintains in the cluster',
+                diff: manifests.diff,
+              },
+            ],
     }
   },
 
@@ -171,9 +263,11 @@ export const upgradeKubernetes: ChangeKind<Change> = {
   },
 
   async end(tx, { parts, state, change }) {
-    // This also applies to a cancel during the last steps: the cluster's version is the version of its kubelets.
+    // This also applies to a cancel during the last steps: the cluster's version is the version of
+    // its kubelets.
     const version = bare(change.version)
     const members = (await store.members(tx, state.row.id)).filter(store.isWanted)
-    if (members.every((m) => versionOf(m.images?.kubelet) === version)) await updateCluster(parts, tx, system, state.row.id, { kubernetes_version: version })
+    if (members.every((m) => versionOf(m.images?.kubelet) === version))
+      await updateCluster(parts, tx, system, state.row.id, { kubernetes_version: version })
   },
 }

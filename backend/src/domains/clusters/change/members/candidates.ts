@@ -1,4 +1,7 @@
-/** Servers that join a running cluster: the checks of a creation that apply, their reservation, and the steps of the plan. */
+/**
+ * Servers that join a running cluster: the checks of a creation that apply, their reservation, and
+ * the steps of the plan.
+ */
 import { contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { type Check, type ClusterServer, endpointHost } from '#contract/clusters/clusters.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
@@ -6,7 +9,13 @@ import { Problem } from '#contract/errors.ts'
 import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import type { Caller } from '../../../../http/caller.ts'
-import { type ChosenServer, dialledNetwork, type Finding, judgeServers, toWipe } from '../../create/check.ts'
+import {
+  type ChosenServer,
+  dialledNetwork,
+  type Finding,
+  judgeServers,
+  toWipe,
+} from '../../create/check.ts'
 import { agreedOf, diskColumns } from '../../create/disks.ts'
 import { joiningStepsOf } from '../../plan.ts'
 import { installImage } from '../../render.ts'
@@ -25,45 +34,86 @@ interface Judged {
 
 const none: ReadonlySet<string> = new Set()
 
-/** Checks that the servers can join, with the rules of a creation. `returning`: servers of this cluster that have lost their configuration. */
-async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly ClusterServer[], returning: ReadonlySet<string> = none): Promise<Judged> {
+/**
+ * Checks that the servers can join, with the rules of a creation. `returning`: servers of this
+ * cluster that have lost their configuration.
+ */
+async function judge(
+  { parts, state: { row } }: Around,
+  on: Db | Tx,
+  asked: readonly ClusterServer[],
+  returning: ReadonlySet<string> = none,
+): Promise<Judged> {
   const { servers, datacenters } = parts
   const findings: Finding[] = []
   const warningsOf = new Map<string, string[]>()
   const candidates = await servers.forPlan(on, [...new Set(asked.map((s) => s.node_id))])
   const around = {
-    candidates: new Map(candidates.map((c) => [c.id, returning.has(c.id) ? { ...c, cluster: null, operation_id: null } : c])),
-    datacenter: row.datacenter_id === null ? null : ((await datacenters.find(on, row.datacenter_id)) ?? null),
+    candidates: new Map(
+      candidates.map((c) => [
+        c.id,
+        returning.has(c.id) ? { ...c, cluster: null, operation_id: null } : c,
+      ]),
+    ),
+    datacenter:
+      row.datacenter_id === null ? null : ((await datacenters.find(on, row.datacenter_id)) ?? null),
     eligibility: servers.eligibilityFor,
   }
   const chosen = judgeServers({ servers: asked }, row.talos_version, around, findings, warningsOf)
-  const refused = (message: string) => findings.push({ check: 'servers', ok: false, message, conflict: 'not_eligible' })
+  const refused = (message: string) =>
+    findings.push({ check: 'servers', ok: false, message, conflict: 'not_eligible' })
   const before = new Map((await store.members(on, row.id)).map((m) => [m.node_id, m]))
   for (const { node_id, name, candidate, role } of chosen) {
     const old = before.get(node_id)
-    if (old !== undefined && !returning.has(node_id) && (old.released_at === null || leftTraces(old)))
-      refused(`${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`)
-    const problem = networkProblem(row, { name, addresses: [candidate.address, ...candidate.addresses] })
+    if (
+      old !== undefined &&
+      !returning.has(node_id) &&
+      (old.released_at === null || leftTraces(old))
+    )
+      refused(
+        `${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
+      )
+    const problem = networkProblem(row, {
+      name,
+      addresses: [candidate.address, ...candidate.addresses],
+    })
     if (problem !== null) refused(problem)
     const host = parseAddress(endpointHost(row.endpoint))
     const network = dialledNetwork(candidate)
-    if (role === 'control_plane' && row.virtual_ip && host !== null && (network === null || !contains(network, host)))
-      refused(`The virtual IP ${endpointHost(row.endpoint)} is not in the network of ${name}, so ${name} can't hold it as a control plane`)
+    if (
+      role === 'control_plane' &&
+      row.virtual_ip &&
+      host !== null &&
+      (network === null || !contains(network, host))
+    )
+      refused(
+        `The virtual IP ${endpointHost(row.endpoint)} is not in the network of ${name}, so ${name} can't hold it as a control plane`,
+      )
   }
-  for (const { patch } of asked) for (const problem of patch === undefined ? [] : await parts.patches.check(patch.body)) refused(problem)
-  const warnings = chosen.flatMap((s) => (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`))
+  for (const { patch } of asked)
+    for (const problem of patch === undefined ? [] : await parts.patches.check(patch.body))
+      refused(problem)
+  const warnings = chosen.flatMap((s) =>
+    (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`),
+  )
   return { findings, warnings, chosen }
 }
 
-/** Why the server's addresses conflict with the pod and service networks, or null. The creation checked them for its own servers only. */
+/**
+ * Why the server's addresses conflict with the pod and service networks, or null. The creation
+ * checked them for its own servers only.
+ */
 function networkProblem(
   { pod_cidr, service_cidr }: Pick<store.ClusterRow, 'pod_cidr' | 'service_cidr'>,
   { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
 ): string | null {
   for (const [what, text] of [['pod', pod_cidr] as const, ['service', service_cidr] as const]) {
     const cidr = parseCidr(text)
-    const inside = addresses.map((a) => parseAddress(a.split('/', 1)[0]!)).some((a) => a !== null && cidr !== null && contains(cidr, a))
-    if (cidr !== null && inside) return `The ${what} network ${formatCidr(cidr)} of the cluster contains an address of ${name}`
+    const inside = addresses
+      .map((a) => parseAddress(a.split('/', 1)[0]!))
+      .some((a) => a !== null && cidr !== null && contains(cidr, a))
+    if (cidr !== null && inside)
+      return `The ${what} network ${formatCidr(cidr)} of the cluster contains an address of ${name}`
   }
   return null
 }
@@ -72,18 +122,31 @@ const adoptedWarning =
   'The cluster was created without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
 
 /** The part of a plan about new servers: checks, warnings, and the servers with their defaults. */
-export async function judgeJoining(view: ChangeView, asked: readonly ClusterServer[], { nodes }: Pick<Outlook, 'nodes'>, returning?: ReadonlySet<string>) {
+export async function judgeJoining(
+  view: ChangeView,
+  asked: readonly ClusterServer[],
+  { nodes }: Pick<Outlook, 'nodes'>,
+  returning?: ReadonlySet<string>,
+) {
   const { findings, warnings, chosen } = await judge(view, view.parts.db, asked, returning)
   const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
-  const checks: Check[] = findings.map(({ check: name, ok, message }) => ({ check: name, ok, message }))
-  if (taken) checks.push(checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''))
+  const checks: Check[] = findings.map(({ check: name, ok, message }) => ({
+    check: name,
+    ok,
+    message,
+  }))
+  if (taken)
+    checks.push(
+      checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''),
+    )
   const { row } = view.state
   return {
     checks,
     warnings: [
       ...warnings,
       ...(row.taken_over_at === null ? [] : [adoptedWarning]),
-      ...(chosen.some((s) => s.role === 'control_plane') && parseAddress(endpointHost(row.endpoint)) === null
+      ...(chosen.some((s) => s.role === 'control_plane') &&
+      parseAddress(endpointHost(row.endpoint)) === null
         ? [`${endpointHost(row.endpoint)} must lead to the new control planes as well.`]
         : []),
     ],
@@ -92,19 +155,33 @@ export async function judgeJoining(view: ChangeView, asked: readonly ClusterServ
   }
 }
 
-/** Control planes join one at a time, because etcd accepts one learner at a time. Workers come last and join in parallel; their groups only order the steps. */
+/**
+ * Control planes join one at a time, because etcd accepts one learner at a time. Workers come last
+ * and join in parallel; their groups only order the steps.
+ */
 export const joiningGroups = (chosen: readonly ChosenServer[]): PlannedGroup[] =>
-  [...chosen.filter((s) => s.role === 'control_plane'), ...chosen.filter((s) => s.role === 'worker')].map((s) => ({
+  [
+    ...chosen.filter((s) => s.role === 'control_plane'),
+    ...chosen.filter((s) => s.role === 'worker'),
+  ].map((s) => ({
     node_id: s.node_id,
     name: s.name,
     reboots: 'yes',
     steps: joiningStepsOf(s).map(({ key, title }) => ({ key, title })),
   }))
 
-/** Time limits of the steps of a joining server, in ms. They are longer than the server's own limits (`decide-server.ts`), whose failures have better reasons. */
-export const joiningPatienceMs = Object.fromEntries(Object.keys(joiningSteps).map((place) => [place, 45 * 60_000]))
+/**
+ * Time limits of the steps of a joining server, in ms. They are longer than the server's own limits
+ * (`decide-server.ts`), whose failures have better reasons.
+ */
+export const joiningPatienceMs = Object.fromEntries(
+  Object.keys(joiningSteps).map((place) => [place, 45 * 60_000]),
+)
 
-/** Reserves the servers. Nothing is sent to them until the change reaches them. @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed */
+/**
+ * Reserves the servers. Nothing is sent to them until the change reaches them. @throws Problem
+ * not_found; server_taken; not_eligible; disk_not_confirmed
+ */
 export async function reserve(
   tx: Tx,
   {
@@ -112,7 +189,12 @@ export async function reserve(
     caller,
     confirmed,
     operationId,
-  }: { readonly view: Around; readonly caller: Caller; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
+  }: {
+    readonly view: Around
+    readonly caller: Caller
+    readonly confirmed: readonly ConfirmedDisk[]
+    readonly operationId: string
+  },
   asked: readonly ClusterServer[],
   returning?: ReadonlySet<string>,
 ): Promise<void> {
@@ -140,8 +222,10 @@ export async function reserve(
   })
   const members = await store.members(tx, row.id)
   const from = Math.max(-1, ...members.map((m) => m.position)) + 1
-  // A server that was in this cluster before still has its old row. It is deleted, because the server no longer has that configuration.
-  for (const s of chosen) if (members.some((m) => m.node_id === s.node_id)) await store.dropMember(tx, row.id, s.node_id)
+  // A server that was in this cluster before still has its old row. It is deleted, because the
+  // server no longer has that configuration.
+  for (const s of chosen)
+    if (members.some((m) => m.node_id === s.node_id)) await store.dropMember(tx, row.id, s.node_id)
   await store.insertMembers(
     tx,
     chosen.map((s, i) => ({
@@ -153,10 +237,13 @@ export async function reserve(
       interface: s.interface,
       ...diskColumns(s.candidate.disks, s.install_disk, s.workload_disks),
       install_image: installImage(s.candidate, row.talos_version, parts.config),
-      agreed_disks: JSON.stringify(agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
+      agreed_disks: JSON.stringify(
+        agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks]),
+      ),
       at_since: new Date(clock.now()),
       waits: true,
     })),
   )
-  for (const { node_id, patch } of asked) if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
+  for (const { node_id, patch } of asked)
+    if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
 }

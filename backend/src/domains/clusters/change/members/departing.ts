@@ -1,11 +1,22 @@
-/** Steps of a change that remove a server from its cluster. The server's own reconciler (`member/`) resets it. */
+/**
+ * Steps of a change that remove a server from its cluster. The server's own reconciler (`member/`)
+ * resets it.
+ */
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../leave/etcd.ts'
 import { leavingStepsOf } from '../../plan.ts'
 import { release } from '../../member/releasing.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeTurn, keyOf, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import {
+  type ChangeKind,
+  type ChangeTurn,
+  keyOf,
+  type PlannedGroup,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
 
@@ -13,26 +24,44 @@ import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
 const silent = 'The server has not answered; as soon as it answers, it is reset and released'
 const againMs = 2_000
 
-/** Reason of the skipped reset of a server that never had a configuration, or that a user has removed by force meanwhile. */
+/**
+ * Reason of the skipped reset of a server that never had a configuration, or that a user has
+ * removed by force meanwhile.
+ */
 const unwiped = 'The server was released without a reset'
-const isReleasedUnwiped = (m: store.MemberRow): boolean => m.released_at !== null && m.wiped_at === null && m.reset_intent_at === null
+const isReleasedUnwiped = (m: store.MemberRow): boolean =>
+  m.released_at !== null && m.wiped_at === null && m.reset_intent_at === null
 
-/** Steps of a server that answers: drain, reset, then removal from etcd and Kubernetes. After a cancel the server is uncordoned. */
+/**
+ * Steps of a server that answers: drain, reset, then removal from etcd and Kubernetes. After a
+ * cancel the server is uncordoned.
+ */
 export function departingGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
-  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
+  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(
+    ({ key, title }) => ({ key, title }),
+  )
   const titles = changeTable.clusterShrink.steps
   return {
     node_id: m.node_id,
     name: m.name,
     drains: true,
     reboots: 'yes',
-    steps: [{ key: keyOf('drain', m.node_id), title: titles.drain(m) }, ...steps, { key: keyOf('uncordon', m.node_id), title: titles.uncordon(m) }],
+    steps: [
+      { key: keyOf('drain', m.node_id), title: titles.drain(m) },
+      ...steps,
+      { key: keyOf('uncordon', m.node_id), title: titles.uncordon(m) },
+    ],
   }
 }
 
-/** Steps of a server that doesn't answer: removal from etcd and Kubernetes now, reset when it answers. */
+/**
+ * Steps of a server that doesn't answer: removal from etcd and Kubernetes now, reset when it
+ * answers.
+ */
 export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
-  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
+  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(
+    ({ key, title }) => ({ key, title }),
+  )
   const isForgetting = ({ key }: { key: string }) => key.startsWith('forget-')
   return {
     node_id: m.node_id,
@@ -43,14 +72,27 @@ export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGro
   }
 }
 
-/** Marks the server as leaving, so that its own reconciler resets it. `operationId`: null if the server does not answer, so that its reset has no time limit. */
-const order = (turn: ChangeTurn, m: store.MemberRow, operationId: string | null, keepsDisks: boolean): Promise<void> =>
+/**
+ * Marks the server as leaving, so that its own reconciler resets it. `operationId`: null if the
+ * server does not answer, so that its reset has no time limit.
+ */
+const order = (
+  turn: ChangeTurn,
+  m: store.MemberRow,
+  operationId: string | null,
+  keepsDisks: boolean,
+): Promise<void> =>
   write(turn, async (tx) => {
     const now = await store.member(tx, m.cluster_id, m.node_id)
     if (!now || now.released_at !== null) return
     await store.updateMember(tx, m.cluster_id, m.node_id, {
       // A server may have been wiped already by an earlier change that ended half way.
-      ...(now.wanted === 'joined' && { at: 'reset', reset_intent_at: null, reset_sent_at: null, wiped_at: null }),
+      ...(now.wanted === 'joined' && {
+        at: 'reset',
+        reset_intent_at: null,
+        reset_sent_at: null,
+        wiped_at: null,
+      }),
       wanted: 'released',
       waits: false,
       at_since: new Date(turn.job.now()),
@@ -66,12 +108,18 @@ const order = (turn: ChangeTurn, m: store.MemberRow, operationId: string | null,
 
 /** Whether this change has not marked the server as leaving yet. */
 const isUntold = ({ operation }: ChangeTurn, m: store.MemberRow): boolean =>
-  m.released_at === null && (m.wanted === 'joined' || (m.operation_id !== null && m.operation_id !== operation.id))
+  m.released_at === null &&
+  (m.wanted === 'joined' || (m.operation_id !== null && m.operation_id !== operation.id))
 
 /** Clears the failure of a leaving server, so that its reconciler tries again. */
 const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
   write(turn, async (tx) => {
-    await store.updateMember(tx, m.cluster_id, m.node_id, { failed_at: null, failure: null, resets: 0, at_since: new Date(turn.job.now()) })
+    await store.updateMember(tx, m.cluster_id, m.node_id, {
+      failed_at: null,
+      failure: null,
+      resets: 0,
+      at_since: new Date(turn.job.now()),
+    })
     await turn.parts.servers.hold(tx, m.node_id, turn.operation.id)
     await wakeMember(turn, tx, m)
   })
@@ -82,12 +130,25 @@ interface Departing {
   readonly staysReserved: boolean
 }
 
-/** Why the server must not leave now, or null. Reads the members from etcd, so call it right before the reset. */
-async function refusal({ parts, state, job }: ChangeTurn, m: store.MemberRow): Promise<string | null> {
-  return whyNotNow(state.members, m, state.row.name) ?? (await whyStay(parts, state.members, m, state.row.name, job.signal))
+/**
+ * Why the server must not leave now, or null. Reads the members from etcd, so call it right before
+ * the reset.
+ */
+async function refusal(
+  { parts, state, job }: ChangeTurn,
+  m: store.MemberRow,
+): Promise<string | null> {
+  return (
+    whyNotNow(state.members, m, state.row.name) ??
+    (await whyStay(parts, state.members, m, state.row.name, job.signal))
+  )
 }
 
-async function resetStep(turn: ChangeTurn, at: StepAt, { keepsDisks }: Departing): Promise<StepResult> {
+async function resetStep(
+  turn: ChangeTurn,
+  at: StepAt,
+  { keepsDisks }: Departing,
+): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   if (!m || isReleasedUnwiped(m)) return { skipped: unwiped }
   if (isUntold(turn, m)) {
@@ -102,7 +163,9 @@ async function resetStep(turn: ChangeTurn, at: StepAt, { keepsDisks }: Departing
     if (hasFailedNow(at, m)) return { failed: m.failure ?? `${m.name} failed` }
     await beginAgain(turn, m)
   }
-  return m.at === 'reset' || m.reset_intent_at === null ? followed(at, `Waiting for ${m.name}`) : 'done'
+  return m.at === 'reset' || m.reset_intent_at === null
+    ? followed(at, `Waiting for ${m.name}`)
+    : 'done'
 }
 
 async function wipedStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
@@ -116,7 +179,11 @@ async function wipedStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
   return followed(at, `Waiting for ${m.name} to be in maintenance`)
 }
 
-async function forgetMemberStep(turn: ChangeTurn, at: StepAt, departing: Departing): Promise<StepResult> {
+async function forgetMemberStep(
+  turn: ChangeTurn,
+  at: StepAt,
+  departing: Departing,
+): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   if (!m) return 'done'
   if (isUntold(turn, m)) {
@@ -127,8 +194,14 @@ async function forgetMemberStep(turn: ChangeTurn, at: StepAt, departing: Departi
   return why === null ? 'done' : { waiting: why, againMs }
 }
 
-/** Marks a server that does not answer as leaving. Returns null, or why that is not possible now. */
-async function forgetSilent(turn: ChangeTurn, m: store.MemberRow, { keepsDisks }: Departing): Promise<StepResult | null> {
+/**
+ * Marks a server that does not answer as leaving. Returns null, or why that is not possible now.
+ */
+async function forgetSilent(
+  turn: ChangeTurn,
+  m: store.MemberRow,
+  { keepsDisks }: Departing,
+): Promise<StepResult | null> {
   const why = await refusal(turn, m)
   if (why !== null) return { waiting: why, againMs, isSafe: true }
   await order(turn, m, null, keepsDisks)
@@ -136,7 +209,11 @@ async function forgetSilent(turn: ChangeTurn, m: store.MemberRow, { keepsDisks }
 }
 
 /** The last step of a server that answers: releases it, unless it joins again. */
-async function forgetNodeStep(turn: ChangeTurn, at: StepAt, departing: Departing): Promise<StepResult> {
+async function forgetNodeStep(
+  turn: ChangeTurn,
+  at: StepAt,
+  departing: Departing,
+): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   if (!m) return 'done'
   if (isUntold(turn, m)) {
@@ -145,18 +222,26 @@ async function forgetNodeStep(turn: ChangeTurn, at: StepAt, departing: Departing
   }
   const why = await removeFromKubernetes(turn.parts, turn.job, turn.state, m)
   if (why !== null) return { waiting: why, againMs }
-  if (m.released_at === null && m.wiped_at !== null && !departing.staysReserved) await release({ parts: turn.parts, job: turn.job, state: turn.state, m })
+  if (m.released_at === null && m.wiped_at !== null && !departing.staysReserved)
+    await release({ parts: turn.parts, job: turn.job, state: turn.state, m })
   return 'done'
 }
 
-/** Uncordons a server that stays. A server that has left can't run workload, and one that joined again is a new node. */
+/**
+ * Uncordons a server that stays. A server that has left can't run workload, and one that joined
+ * again is a new node.
+ */
 async function uncordonStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
-  return m && store.isWanted(m) ? uncordon(turn, at) : { skipped: `${m?.name ?? 'The server'} has left` }
+  return m && store.isWanted(m)
+    ? uncordon(turn, at)
+    : { skipped: `${m?.name ?? 'The server'} has left` }
 }
 
 /** The steps of servers that leave. `of` returns the options of the change for a server. */
-export const departingSteps = <C>(of: (change: C, nodeId: string) => Departing): ChangeKind<C>['steps'] => ({
+export const departingSteps = <C>(
+  of: (change: C, nodeId: string) => Departing,
+): ChangeKind<C>['steps'] => ({
   drain: (turn, at) => drain(turn, at),
   reset: (turn, at) => resetStep(turn, at, of(turn.change, at.nodeId!)),
   release: (turn, at) => wipedStep(turn, at),
@@ -169,7 +254,9 @@ export const departingSteps = <C>(of: (change: C, nodeId: string) => Departing):
 export async function endDeparting(tx: Tx, turn: ChangeTurn): Promise<void> {
   const { parts, state, job, operation } = turn
   const members = await store.members(tx, state.row.id)
-  for (const m of members.filter((one) => one.operation_id === operation.id && one.released_at === null)) {
+  for (const m of members.filter(
+    (one) => one.operation_id === operation.id && one.released_at === null,
+  )) {
     const isUntouched = m.wanted === 'released' && m.reset_intent_at === null && m.wiped_at === null
     if (isUntouched)
       await store.updateMember(tx, m.cluster_id, m.node_id, {

@@ -12,7 +12,8 @@ import { sealedPatches } from './patched.ts'
 
 const idsOf = ({ servers }: ChangeOf<'grow'>): string[] => servers.map((s) => s.node_id)
 
-const step: ChangeKind<ChangeOf<'grow'>>['steps'][string] = (turn, one) => joining(turn, one, { together: idsOf(turn.change), isTakenBack: true })
+const step: ChangeKind<ChangeOf<'grow'>>['steps'][string] = (turn, one) =>
+  joining(turn, one, { together: idsOf(turn.change), isTakenBack: true })
 
 export const grow: ChangeKind<ChangeOf<'grow'>> = {
   patienceMs: joiningPatienceMs,
@@ -22,7 +23,8 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
     const outlook = await outlookOf(view)
     const { checks, warnings, chosen, disks } = await judgeJoining(view, change.servers, outlook)
     const added = change.servers.filter((s) => s.role === 'control_plane').length
-    const controlPlanes = members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length + added
+    const controlPlanes =
+      members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length + added
     const count = canHaveControlPlanes(controlPlanes)
     const why = whyNoMember(outlook, row.name)
     return {
@@ -31,7 +33,14 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
         kubernetesCheck(outlook),
         ...(added === 0
           ? [checkAlarms(outlook.reports)]
-          : [etcdCheck(outlook, row.name), checked('control_planes', count.ok ? null : count.reason, counted(controlPlanes, 'control plane'))]),
+          : [
+              etcdCheck(outlook, row.name),
+              checked(
+                'control_planes',
+                count.ok ? null : count.reason,
+                counted(controlPlanes, 'control plane'),
+              ),
+            ]),
       ],
       warnings: added === 0 && why !== null ? [...warnings, why] : warnings,
       groups: joiningGroups(chosen),

@@ -15,112 +15,195 @@ const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
   expect((await world.ended(operation.id)).status).toBe('done')
   return world.cluster(cluster.id)
 }
-const added = (nodes: readonly Server[], role: 'control_plane' | 'worker') => nodes.map((n) => ({ node_id: n.id, role }))
+const added = (nodes: readonly Server[], role: 'control_plane' | 'worker') =>
+  nodes.map((n) => ({ node_id: n.id, role }))
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members
-const timeOf = (o: Operation, key: string, what: 'started_at' | 'ended_at') => Date.parse(o.steps.find((s) => s.key === key)![what]!)
+const timeOf = (o: Operation, key: string, what: 'started_at' | 'ended_at') =>
+  Date.parse(o.steps.find((s) => s.key === key)![what]!)
 const refusal = async (cluster: Cluster, servers: ReturnType<typeof added>) =>
-  (await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'grow', servers } } })).problem
+  (
+    await admin.call(clusterChange, {
+      params: { id: cluster.id },
+      body: { change: { kind: 'grow', servers } },
+    })
+  ).problem
 
 describe.concurrent('adding servers to a running cluster', () => {
-  test('a cluster of 3 + 1 grows to 5 + 2: control planes one at a time, and the cluster stays ready', { timeout: 600_000 }, async () => {
-    const nodes = world.take(4)
-    const [cp4, cp5, worker] = world.take(3) as [Server, Server, Server]
-    const cluster = await ready(nodes)
-    const change = { kind: 'grow' as const, servers: [...added([worker], 'worker'), ...added([cp4, cp5], 'control_plane')] }
-    const plan = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } })).answer!
-    expect(plan.checks.filter((c) => !c.ok)).toEqual([])
-    expect(plan.groups.map((g) => g.node_id)).toEqual([cp4.id, cp5.id, worker.id])
-    const operation = await world.change(cluster.id, change)
-    expect((await world.cluster(cluster.id)).operation_id).toBe(operation.id)
-    expect((await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'defragment' } } })).problem).toMatchObject({
-      code: 'operation_running',
-      error: expect.stringContaining('Add servers to'),
-    })
-    expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
-    expect((await admin.call(serverReset, { params: { id: nodes[3]!.id }, body: {} })).problem).toMatchObject({ code: 'operation_running' })
-    const statuses = new Set<string>()
-    const end = await world.until(
-      async () => {
-        statuses.add((await world.cluster(cluster.id)).status)
-        return world.operation(operation.id)
-      },
-      (o) => o.ended_at !== null,
-    )
-    expect(end).toMatchObject({ status: 'done', reason: null })
-    expect([...statuses]).toEqual(['ready'])
-    expect(timeOf(end, `apply/${cp5.id}`, 'started_at')).toBeGreaterThanOrEqual(timeOf(end, `join/${cp4.id}`, 'ended_at'))
-    expect(timeOf(end, `apply/${worker.id}`, 'started_at')).toBeGreaterThanOrEqual(timeOf(end, `join/${cp5.id}`, 'ended_at'))
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 5, workers: 2 })
-    expect(etcdOf(nodes[0]!).filter((m) => !m.learner)).toHaveLength(5)
-    expect(world.nodeNames(nodes[0]!).toSorted()).toEqual([...nodes, cp4, cp5, worker].map((n) => n.name).toSorted())
-    for (const node of [cp4, cp5, worker])
-      expect(await world.server(node.id)).toMatchObject({ status: 'ready', operation_id: null, kubernetes: { ready: true } })
-    expect(world.etcds(cluster.name)).toBe(1)
-    expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
-  })
-
-  test('an addition that can not succeed is refused before anything changes', { timeout: 600_000 }, async () => {
-    const nodes = world.take(4)
-    const free = world.take(2)
-    const cluster = await ready(nodes)
-    expect(await refusal(cluster, added(free.slice(0, 1), 'control_plane'))).toMatchObject({
-      code: 'transition_refused',
-      error: expect.stringContaining('an odd number of control planes'),
-    })
-    expect(await refusal(cluster, added(nodes.slice(3), 'worker'))).toMatchObject({ error: expect.stringContaining('is already in the cluster') })
-    await world.machine(nodes[2]!).lifecycle.powerOff()
-    expect(await refusal(cluster, added(free, 'control_plane'))).toMatchObject({ error: expect.stringContaining(`${nodes[2]!.name} is not healthy in etcd`) })
-    for (const { id } of free) expect(await world.server(id)).toMatchObject({ cluster: null, operation_id: null })
-    world.machine(nodes[2]!).lifecycle.powerOn()
-  })
-
-  test('a server that can not be installed fails its step; a retry adds it, and nothing is installed twice', { timeout: 600_000 }, async () => {
-    const nodes = world.take(1)
-    const [ill, well] = world.take(2) as [Server, Server]
-    const cluster = await ready(nodes)
-    const patch = { name: 'motd', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4097"\n' }
-    const servers = added([ill, well], 'worker').map((s) => ({ ...s, patch }))
-    const operation = await world.withOtherHardware(ill, () => world.change(cluster.id, { kind: 'grow', servers }))
-    const stored = await world.backend.platform.db.selectFrom('operation').select('arguments').where('id', '=', operation.id).executeTakeFirstOrThrow()
-    expect(JSON.stringify(stored)).not.toContain('somaxconn')
-    const failed = await world.ended(operation.id)
-    expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
-    expect(await world.server(ill.id)).toMatchObject({ identity: { state: 'changed' }, talos: { reachable: false } })
-    world.machine(ill).disk.change((state) => (state.identitySalt = ''))
-    world.machine(ill).journal.changed()
-    const { uuid, serial } = ill.identity
-    expect((await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: uuid!, serial: serial! } })).problem).toBeUndefined()
-    expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
-    expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
-    for (const node of [ill, well]) {
-      expect(world.machine(node).disk.state.counters.installs).toBe(1)
-      expect((await admin.call(patchList, { params: { id: node.id } })).answer!.items.map((p) => p.name)).toContain('motd')
-      expect(world.machine(node).config!.text).toContain('4097')
-    }
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
-  })
-
-  test('a cancel removes the servers that have not joined, and keeps those that have', { timeout: 600_000 }, async () => {
-    const nodes = world.take(1)
-    const [first, second] = world.take(2) as [Server, Server]
-    const cluster = await ready(nodes)
-    await addFault(world.machine(first), { kind: 'time', off_ms: 0 })
-    const operation = await world.change(cluster.id, { kind: 'grow', servers: added([first, second], 'control_plane') })
-    await world.until(
-      () => world.operation(operation.id),
-      (o) => o.steps.some((s) => s.key === `etcd/${first.id}` && s.status === 'waiting'),
-    )
-    await admin.call(operationCancel, { params: { id: operation.id } })
-    expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled' })
-    await clearFaults(world.machine(first))
-    for (const { id } of [first, second])
-      await world.until(
-        () => world.server(id),
-        (s) => s.cluster === null && s.status === 'maintenance' && s.operation_id === null,
+  test(
+    'a cluster of 3 + 1 grows to 5 + 2: control planes one at a time, and the cluster stays ready',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(4)
+      const [cp4, cp5, worker] = world.take(3) as [Server, Server, Server]
+      const cluster = await ready(nodes)
+      const change = {
+        kind: 'grow' as const,
+        servers: [...added([worker], 'worker'), ...added([cp4, cp5], 'control_plane')],
+      }
+      const plan = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
+        .answer!
+      expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+      expect(plan.groups.map((g) => g.node_id)).toEqual([cp4.id, cp5.id, worker.id])
+      const operation = await world.change(cluster.id, change)
+      expect((await world.cluster(cluster.id)).operation_id).toBe(operation.id)
+      expect(
+        (
+          await admin.call(clusterChange, {
+            params: { id: cluster.id },
+            body: { change: { kind: 'defragment' } },
+          })
+        ).problem,
+      ).toMatchObject({
+        code: 'operation_running',
+        error: expect.stringContaining('Add servers to'),
+      })
+      expect(
+        (await admin.call(clusterDelete, { params: { id: cluster.id } })).problem,
+      ).toMatchObject({ code: 'operation_running' })
+      expect(
+        (await admin.call(serverReset, { params: { id: nodes[3]!.id }, body: {} })).problem,
+      ).toMatchObject({ code: 'operation_running' })
+      const statuses = new Set<string>()
+      const end = await world.until(
+        async () => {
+          statuses.add((await world.cluster(cluster.id)).status)
+          return world.operation(operation.id)
+        },
+        (o) => o.ended_at !== null,
       )
-    expect(world.machine(second).disk.state.counters.applies).toBe(0)
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1 })
-    expect(etcdOf(nodes[0]!)).toHaveLength(1)
-  })
+      expect(end).toMatchObject({ status: 'done', reason: null })
+      expect([...statuses]).toEqual(['ready'])
+      expect(timeOf(end, `apply/${cp5.id}`, 'started_at')).toBeGreaterThanOrEqual(
+        timeOf(end, `join/${cp4.id}`, 'ended_at'),
+      )
+      expect(timeOf(end, `apply/${worker.id}`, 'started_at')).toBeGreaterThanOrEqual(
+        timeOf(end, `join/${cp5.id}`, 'ended_at'),
+      )
+      expect(await world.cluster(cluster.id)).toMatchObject({
+        status: 'ready',
+        control_planes: 5,
+        workers: 2,
+      })
+      expect(etcdOf(nodes[0]!).filter((m) => !m.learner)).toHaveLength(5)
+      expect(world.nodeNames(nodes[0]!).toSorted()).toEqual(
+        [...nodes, cp4, cp5, worker].map((n) => n.name).toSorted(),
+      )
+      for (const node of [cp4, cp5, worker])
+        expect(await world.server(node.id)).toMatchObject({
+          status: 'ready',
+          operation_id: null,
+          kubernetes: { ready: true },
+        })
+      expect(world.etcds(cluster.name)).toBe(1)
+      expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
+    },
+  )
+
+  test(
+    'an addition that can not succeed is refused before anything changes',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(4)
+      const free = world.take(2)
+      const cluster = await ready(nodes)
+      expect(await refusal(cluster, added(free.slice(0, 1), 'control_plane'))).toMatchObject({
+        code: 'transition_refused',
+        error: expect.stringContaining('an odd number of control planes'),
+      })
+      expect(await refusal(cluster, added(nodes.slice(3), 'worker'))).toMatchObject({
+        error: expect.stringContaining('is already in the cluster'),
+      })
+      await world.machine(nodes[2]!).lifecycle.powerOff()
+      expect(await refusal(cluster, added(free, 'control_plane'))).toMatchObject({
+        error: expect.stringContaining(`${nodes[2]!.name} is not healthy in etcd`),
+      })
+      for (const { id } of free)
+        expect(await world.server(id)).toMatchObject({ cluster: null, operation_id: null })
+      world.machine(nodes[2]!).lifecycle.powerOn()
+    },
+  )
+
+  test(
+    'a server that can not be installed fails its step; a retry adds it, and nothing is installed twice',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(1)
+      const [ill, well] = world.take(2) as [Server, Server]
+      const cluster = await ready(nodes)
+      const patch = { name: 'motd', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4097"\n' }
+      const servers = added([ill, well], 'worker').map((s) => ({ ...s, patch }))
+      const operation = await world.withOtherHardware(ill, () =>
+        world.change(cluster.id, { kind: 'grow', servers }),
+      )
+      const stored = await world.backend.platform.db
+        .selectFrom('operation')
+        .select('arguments')
+        .where('id', '=', operation.id)
+        .executeTakeFirstOrThrow()
+      expect(JSON.stringify(stored)).not.toContain('somaxconn')
+      const failed = await world.ended(operation.id)
+      expect(failed).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(/[Oo]ther hardware/),
+      })
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
+      expect(await world.server(ill.id)).toMatchObject({
+        identity: { state: 'changed' },
+        talos: { reachable: false },
+      })
+      world.machine(ill).disk.change((state) => (state.identitySalt = ''))
+      world.machine(ill).journal.changed()
+      const { uuid, serial } = ill.identity
+      expect(
+        (
+          await admin.call(serverConfirm, {
+            params: { id: ill.id },
+            body: { uuid: uuid!, serial: serial! },
+          })
+        ).problem,
+      ).toBeUndefined()
+      expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
+      expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
+      for (const node of [ill, well]) {
+        expect(world.machine(node).disk.state.counters.installs).toBe(1)
+        expect(
+          (await admin.call(patchList, { params: { id: node.id } })).answer!.items.map(
+            (p) => p.name,
+          ),
+        ).toContain('motd')
+        expect(world.machine(node).config!.text).toContain('4097')
+      }
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
+    },
+  )
+
+  test(
+    'a cancel removes the servers that have not joined, and keeps those that have',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(1)
+      const [first, second] = world.take(2) as [Server, Server]
+      const cluster = await ready(nodes)
+      await addFault(world.machine(first), { kind: 'time', off_ms: 0 })
+      const operation = await world.change(cluster.id, {
+        kind: 'grow',
+        servers: added([first, second], 'control_plane'),
+      })
+      await world.until(
+        () => world.operation(operation.id),
+        (o) => o.steps.some((s) => s.key === `etcd/${first.id}` && s.status === 'waiting'),
+      )
+      await admin.call(operationCancel, { params: { id: operation.id } })
+      expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled' })
+      await clearFaults(world.machine(first))
+      for (const { id } of [first, second])
+        await world.until(
+          () => world.server(id),
+          (s) => s.cluster === null && s.status === 'maintenance' && s.operation_id === null,
+        )
+      expect(world.machine(second).disk.state.counters.applies).toBe(0)
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1 })
+      expect(etcdOf(nodes[0]!)).toHaveLength(1)
+    },
+  )
 })

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { type Cluster, clusterServerReplace, type NewClusterInput } from '#contract/clusters/clusters.ts'
+import {
+  clusterChange,
+  type ClusterChangeInput,
+  clusterPlan,
+} from '#contract/clusters/changes/changes.ts'
+import {
+  type Cluster,
+  clusterServerReplace,
+  type NewClusterInput,
+} from '#contract/clusters/clusters.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { operationCancel } from '#contract/operations.ts'
@@ -10,8 +18,14 @@ import { clusterWorld } from '../../testing/world.ts'
 const world = await clusterWorld({ servers: 60, seed: 'departing' })
 const { admin } = world
 
-const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> = {}): Promise<Cluster> => {
-  const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
+const ready = async (
+  nodes: readonly Server[],
+  asked: Partial<NewClusterInput> = {},
+): Promise<Cluster> => {
+  const { cluster, operation } = await world.create(nodes, {
+    endpoint: 'kube.example.com',
+    ...asked,
+  })
   expect((await world.ended(operation.id)).status).toBe('done')
   return world.cluster(cluster.id)
 }
@@ -41,82 +55,145 @@ interface Thing {
 }
 /** Objects of the simulated cluster. */
 const thingsOf = (controlPlane: Server): Thing[] =>
-  Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects).map((one) => (one as { readonly body: unknown }).body as Thing)
+  Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects).map(
+    (one) => (one as { readonly body: unknown }).body as Thing,
+  )
 const namesOf = (nodes: readonly Server[]) => nodes.map((n) => n.name).toSorted()
-const isFree = async (node: Server) => expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+const isFree = async (node: Server) =>
+  expect(await world.server(node.id)).toMatchObject({
+    status: 'maintenance',
+    cluster: null,
+    operation_id: null,
+  })
 
 describe.concurrent('removing servers from a running cluster', () => {
-  test('workers leave first, then control planes one at a time; each ends in maintenance and is wiped as the plan says', { timeout: 600_000 }, async () => {
-    const nodes = world.take(7)
-    const all = nodes.map((n, i) => ({ node_id: n.id, role: i < 5 ? ('control_plane' as const) : ('worker' as const) }))
-    const cluster = await ready(nodes, { servers: all })
-    const [cp4, cp5, worker] = [nodes[3]!, nodes[4]!, nodes[5]!]
-    const change = { kind: 'shrink' as const, servers: [cp4, worker, cp5].map((n) => ({ node_id: n.id })) }
-    const plan = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } })).answer!
-    expect(plan.checks.filter((c) => !c.ok)).toEqual([])
-    expect(plan.groups.map((g) => [g.node_id, g.drains])).toEqual([
-      [worker.id, true],
-      [cp5.id, true],
-      [cp4.id, true],
-    ])
-    const { id } = await world.change(cluster.id, change)
-    const end = await world.ended(id)
-    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done' && !s.key.startsWith('uncordon/')) }).toEqual({ status: 'done', open: [] })
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
-    expect(etcdOf(nodes[0]!)).toEqual(namesOf(nodes.slice(0, 3)))
-    expect(world.nodeNames(nodes[0]!).toSorted()).toEqual(namesOf([...nodes.slice(0, 3), nodes[6]!]))
-    expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
-    for (const node of [cp4, cp5, worker]) {
-      await isFree(node)
-      expect(world.machine(node).disk.state.counters.resets).toBe(1)
-    }
-  })
+  test(
+    'workers leave first, then control planes one at a time; each ends in maintenance and is wiped as the plan says',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(7)
+      const all = nodes.map((n, i) => ({
+        node_id: n.id,
+        role: i < 5 ? ('control_plane' as const) : ('worker' as const),
+      }))
+      const cluster = await ready(nodes, { servers: all })
+      const [cp4, cp5, worker] = [nodes[3]!, nodes[4]!, nodes[5]!]
+      const change = {
+        kind: 'shrink' as const,
+        servers: [cp4, worker, cp5].map((n) => ({ node_id: n.id })),
+      }
+      const plan = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
+        .answer!
+      expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+      expect(plan.groups.map((g) => [g.node_id, g.drains])).toEqual([
+        [worker.id, true],
+        [cp5.id, true],
+        [cp4.id, true],
+      ])
+      const { id } = await world.change(cluster.id, change)
+      const end = await world.ended(id)
+      expect({
+        status: end.status,
+        open: end.steps.filter((s) => s.status !== 'done' && !s.key.startsWith('uncordon/')),
+      }).toEqual({ status: 'done', open: [] })
+      expect(await world.cluster(cluster.id)).toMatchObject({
+        status: 'ready',
+        control_planes: 3,
+        workers: 1,
+      })
+      expect(etcdOf(nodes[0]!)).toEqual(namesOf(nodes.slice(0, 3)))
+      expect(world.nodeNames(nodes[0]!).toSorted()).toEqual(
+        namesOf([...nodes.slice(0, 3), nodes[6]!]),
+      )
+      expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
+      for (const node of [cp4, cp5, worker]) {
+        await isFree(node)
+        expect(world.machine(node).disk.state.counters.resets).toBe(1)
+      }
+    },
+  )
 
-  test('a removal that would lose the quorum, the endpoint or the last control plane is refused', { timeout: 600_000 }, async () => {
-    const nodes = world.take(4)
-    const cluster = await ready(nodes)
-    const [a, b, c, worker] = nodes as [Server, Server, Server, Server]
-    const shrink = (...gone: Server[]) => ({ kind: 'shrink' as const, servers: gone.map((n) => ({ node_id: n.id })) })
-    expect(await refusal(cluster, shrink(a, b, c))).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('delete the cluster instead') })
-    expect(await refusal(cluster, { kind: 'shrink', servers: [{ node_id: worker.id, force: true }] })).toMatchObject({
-      error: expect.stringContaining('answers'),
-    })
-    await dark(c)
-    expect(await refusal(cluster, shrink(c))).toMatchObject({ error: expect.stringContaining('does not answer') })
-    expect(await refusal(cluster, shrink(a))).toMatchObject({ error: expect.stringContaining(`Bring ${c.name} back first`) })
-    const alone = world.take(2)
-    const small = await ready(alone, { endpoint: undefined })
-    expect(await refusal(small, { kind: 'role', servers: [{ node_id: alone[0]!.id, role: 'worker' }] })).toMatchObject({
-      error: expect.stringContaining('give the cluster another endpoint first'),
-    })
-    world.machine(c).lifecycle.powerOn()
-  })
+  test(
+    'a removal that would lose the quorum, the endpoint or the last control plane is refused',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(4)
+      const cluster = await ready(nodes)
+      const [a, b, c, worker] = nodes as [Server, Server, Server, Server]
+      const shrink = (...gone: Server[]) => ({
+        kind: 'shrink' as const,
+        servers: gone.map((n) => ({ node_id: n.id })),
+      })
+      expect(await refusal(cluster, shrink(a, b, c))).toMatchObject({
+        code: 'transition_refused',
+        error: expect.stringContaining('delete the cluster instead'),
+      })
+      expect(
+        await refusal(cluster, { kind: 'shrink', servers: [{ node_id: worker.id, force: true }] }),
+      ).toMatchObject({
+        error: expect.stringContaining('answers'),
+      })
+      await dark(c)
+      expect(await refusal(cluster, shrink(c))).toMatchObject({
+        error: expect.stringContaining('does not answer'),
+      })
+      expect(await refusal(cluster, shrink(a))).toMatchObject({
+        error: expect.stringContaining(`Bring ${c.name} back first`),
+      })
+      const alone = world.take(2)
+      const small = await ready(alone, { endpoint: undefined })
+      expect(
+        await refusal(small, {
+          kind: 'role',
+          servers: [{ node_id: alone[0]!.id, role: 'worker' }],
+        }),
+      ).toMatchObject({
+        error: expect.stringContaining('give the cluster another endpoint first'),
+      })
+      world.machine(c).lifecycle.powerOn()
+    },
+  )
 
-  test('a server that does not answer is removed by force, does not block other changes, and is reset when it answers', { timeout: 600_000 }, async () => {
-    const nodes = world.take(5)
-    const cluster = await ready(nodes)
-    const [gone, other] = [nodes[4]!, nodes[3]!]
-    await dark(gone)
-    const { id } = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: gone.id, force: true }] })
-    const end = await world.ended(id)
-    expect(end).toMatchObject({ status: 'done' })
-    expect(end.steps.find((s) => s.key === `reset/${gone.id}`)).toMatchObject({ status: 'skipped', reason: expect.stringContaining('as soon as it answers') })
-    await world.until(
-      () => world.cluster(cluster.id),
-      (c) => c.status === 'ready' && c.workers === 1,
-    )
-    expect(world.nodeNames(nodes[0]!)).not.toContain(gone.name)
-    expect((await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join()).toContain(`${gone.name} did not answer when it left the cluster`)
-    const second = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: other.id }] })
-    expect(await world.ended(second.id)).toMatchObject({ status: 'done' })
-    world.machine(gone).lifecycle.powerOn()
-    await world.until(
-      () => world.server(gone.id),
-      (s) => s.cluster === null && s.status === 'maintenance',
-    )
-    expect(world.machine(gone).disk.state.counters.resets).toBe(1)
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
-  })
+  test(
+    'a server that does not answer is removed by force, does not block other changes, and is reset when it answers',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(5)
+      const cluster = await ready(nodes)
+      const [gone, other] = [nodes[4]!, nodes[3]!]
+      await dark(gone)
+      const { id } = await world.change(cluster.id, {
+        kind: 'shrink',
+        servers: [{ node_id: gone.id, force: true }],
+      })
+      const end = await world.ended(id)
+      expect(end).toMatchObject({ status: 'done' })
+      expect(end.steps.find((s) => s.key === `reset/${gone.id}`)).toMatchObject({
+        status: 'skipped',
+        reason: expect.stringContaining('as soon as it answers'),
+      })
+      await world.until(
+        () => world.cluster(cluster.id),
+        (c) => c.status === 'ready' && c.workers === 1,
+      )
+      expect(world.nodeNames(nodes[0]!)).not.toContain(gone.name)
+      expect(
+        (await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join(),
+      ).toContain(`${gone.name} did not answer when it left the cluster`)
+      const second = await world.change(cluster.id, {
+        kind: 'shrink',
+        servers: [{ node_id: other.id }],
+      })
+      expect(await world.ended(second.id)).toMatchObject({ status: 'done' })
+      world.machine(gone).lifecycle.powerOn()
+      await world.until(
+        () => world.server(gone.id),
+        (s) => s.cluster === null && s.status === 'maintenance',
+      )
+      expect(world.machine(gone).disk.state.counters.resets).toBe(1)
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    },
+  )
 })
 
 describe.concurrent('the workload of a server that leaves', () => {
@@ -126,43 +203,76 @@ describe.concurrent('the workload of a server that leaves', () => {
     async () => {
       const nodes = world.take(4)
       const cluster = await ready(nodes, {
-        servers: nodes.map((n, i) => ({ node_id: n.id, role: i === 0 ? ('control_plane' as const) : ('worker' as const) })),
+        servers: nodes.map((n, i) => ({
+          node_id: n.id,
+          role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+        })),
       })
       const hand = handOn(world.simulator.world, cluster.name)!
       hand.addWorkload({ name: 'counter', replicas: 3, minAvailable: 3 })
       const things = () => thingsOf(nodes[0]!)
-      const running = (node: Server) => things().filter((b) => b.kind === 'Pod' && b.spec['nodeName'] === node.name && b.metadata.name.startsWith('counter-'))
+      const running = (node: Server) =>
+        things().filter(
+          (b) =>
+            b.kind === 'Pod' &&
+            b.spec['nodeName'] === node.name &&
+            b.metadata.name.startsWith('counter-'),
+        )
       const worker = (await world.until(
         async () => nodes.slice(1).find((n) => running(n).length > 0),
         (n) => n !== undefined,
       ))!
       const change = { kind: 'shrink' as const, servers: [{ node_id: worker.id }] }
-      const warningsOf = async (node: Server) => (await planOf(cluster, { kind: 'shrink', servers: [{ node_id: node.id }] })).warnings.join('\n')
+      const warningsOf = async (node: Server) =>
+        (await planOf(cluster, { kind: 'shrink', servers: [{ node_id: node.id }] })).warnings.join(
+          '\n',
+        )
       await world.until(
         () => warningsOf(worker),
-        (text) => text.includes('/counter never allows one of its 3 pods to be moved: change the budget first. Otherwise the drain of'),
+        (text) =>
+          text.includes(
+            '/counter never allows one of its 3 pods to be moved: change the budget first. Otherwise the drain of',
+          ),
       )
       const { id } = await world.change(cluster.id, change)
       await world.until(
         () => world.operation(id),
-        (o) => o.steps.some((s) => s.key === `drain/${worker.id}` && /counter-\d can't be moved: .*disruption budget/.test(s.reason ?? '')),
+        (o) =>
+          o.steps.some(
+            (s) =>
+              s.key === `drain/${worker.id}` &&
+              /counter-\d can't be moved: .*disruption budget/.test(s.reason ?? ''),
+          ),
       )
       await admin.call(operationCancel, { params: { id } })
       expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
-      const nodeOf = () => things().find((b) => b.kind === 'Node' && b.metadata.name === worker.name)
+      const nodeOf = () =>
+        things().find((b) => b.kind === 'Node' && b.metadata.name === worker.name)
       expect(nodeOf()!.spec['unschedulable'] ?? false).toBe(false)
-      expect(await world.server(worker.id)).toMatchObject({ status: 'ready', operation_id: null, cluster: { id: cluster.id } })
+      expect(await world.server(worker.id)).toMatchObject({
+        status: 'ready',
+        operation_id: null,
+        cluster: { id: cluster.id },
+      })
       world.machine(nodes[0]!).etcdCluster!.change(() => {
-        for (const budget of things().filter((b) => b.kind === 'PodDisruptionBudget')) budget.spec['minAvailable'] = 2
+        for (const budget of things().filter((b) => b.kind === 'PodDisruptionBudget'))
+          budget.spec['minAvailable'] = 2
       })
       const again = await world.change(cluster.id, change)
       expect(await world.ended(again.id)).toMatchObject({ status: 'done' })
-      expect(hand.show()).toMatchObject({ counters: { quorumLosses: 0, budgetBreaches: 0 }, workloads: [{ isIntact: true, ready: 3 }] })
+      expect(hand.show()).toMatchObject({
+        counters: { quorumLosses: 0, budgetBreaches: 0 },
+        workloads: [{ isIntact: true, ready: 3 }],
+      })
       const left = nodes.slice(1).find((n) => n !== worker && running(n).length > 0)!
       world.machine(nodes[0]!).etcdCluster!.change(() => {
         for (const pod of running(left)) Reflect.deleteProperty(pod.metadata, 'ownerReferences')
       })
-      expect(await warningsOf(left)).toMatch(new RegExp(`Nothing creates these pods again after they are moved off: .*counter-\\d on ${left.name}`))
+      expect(await warningsOf(left)).toMatch(
+        new RegExp(
+          `Nothing creates these pods again after they are moved off: .*counter-\\d on ${left.name}`,
+        ),
+      )
     },
   )
 })
@@ -177,15 +287,28 @@ describe.concurrent('replacing a server of a running cluster', () => {
       const cluster = await ready(nodes)
       const dead = nodes[2]!
       await dark(dead)
-      expect((await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: dead.id }, body: { node_id: spare.id } })).problem).toMatchObject({
+      expect(
+        (
+          await admin.call(clusterServerReplace, {
+            params: { id: cluster.id, node_id: dead.id },
+            body: { node_id: spare.id },
+          })
+        ).problem,
+      ).toMatchObject({
         code: 'transition_refused',
         error: expect.stringContaining('kind: replace'),
       })
-      const { id } = await world.change(cluster.id, { kind: 'replace', node_id: dead.id, by: { node_id: spare.id } })
+      const { id } = await world.change(cluster.id, {
+        kind: 'replace',
+        node_id: dead.id,
+        by: { node_id: spare.id },
+      })
       const end = await world.ended(id)
       expect(end).toMatchObject({ status: 'done' })
       const order = end.steps.map((s) => s.key)
-      expect(order.indexOf(`forget-member/${dead.id}`)).toBeLessThan(order.indexOf(`config/${spare.id}`))
+      expect(order.indexOf(`forget-member/${dead.id}`)).toBeLessThan(
+        order.indexOf(`config/${spare.id}`),
+      )
       const now = [nodes[0]!, nodes[1]!, spare]
       expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
       await world.until(
@@ -193,8 +316,14 @@ describe.concurrent('replacing a server of a running cluster', () => {
         (c) => c.status === 'ready' && c.control_planes === 3,
       )
       // It keeps the authority that the others refuse from now on.
-      expect((await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join()).not.toContain(dead.name)
-      expect(await world.ended((await world.change(cluster.id, { kind: 'rotate', what: 'talos_ca' })).id)).toMatchObject({ status: 'done' })
+      expect(
+        (await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join(),
+      ).not.toContain(dead.name)
+      expect(
+        await world.ended(
+          (await world.change(cluster.id, { kind: 'rotate', what: 'talos_ca' })).id,
+        ),
+      ).toMatchObject({ status: 'done' })
       world.machine(dead).lifecycle.powerOn()
       await world.until(
         () => world.server(dead.id),
@@ -214,10 +343,18 @@ describe.concurrent('replacing a server of a running cluster', () => {
     const nodes = world.take(2)
     const [spare] = world.take(1) as [Server]
     const cluster = await ready(nodes)
-    const { id } = await world.change(cluster.id, { kind: 'replace', node_id: nodes[0]!.id, by: { node_id: spare.id } })
+    const { id } = await world.change(cluster.id, {
+      kind: 'replace',
+      node_id: nodes[0]!.id,
+      by: { node_id: spare.id },
+    })
     const end = await world.ended(id)
     expect(end).toMatchObject({ status: 'done' })
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
+    expect(await world.cluster(cluster.id)).toMatchObject({
+      status: 'ready',
+      control_planes: 1,
+      workers: 1,
+    })
     expect(etcdOf(spare)).toEqual([spare.name])
     expect(world.machine(spare).etcdCluster!.counters.quorumLosses).toBe(0)
     await isFree(nodes[0]!)
@@ -225,21 +362,41 @@ describe.concurrent('replacing a server of a running cluster', () => {
 })
 
 describe.concurrent('changing the role of a server', () => {
-  test('workers become control planes, one becomes a worker again, and their workload disks are kept', { timeout: 600_000 }, async () => {
-    const nodes = world.take(3)
-    const cluster = await ready(nodes)
-    const [, a, b] = nodes as [Server, Server, Server]
-    const first = await world.change(cluster.id, { kind: 'role', servers: [a, b].map((n) => ({ node_id: n.id, role: 'control_plane' as const })) })
-    expect(await world.ended(first.id)).toMatchObject({ status: 'done' })
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 3, workers: 0 })
-    expect(etcdOf(a)).toEqual(namesOf(nodes))
-    expect(await world.server(a.id)).toMatchObject({ status: 'ready', type: 'control_plane', identity: { state: 'confirmed' } })
-    const second = await world.change(cluster.id, { kind: 'role', servers: [{ node_id: b.id, role: 'worker' }] })
-    expect(await world.ended(second.id)).toMatchObject({ status: 'done' })
-    expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
-    expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))
-    expect(world.machine(b).disk.state.counters.resets).toBe(2)
-    expect((await planOf(cluster, { kind: 'extensions', kernel_args: ['panic=10'] })).warnings.join()).toContain('The cluster has two control planes')
-    expect(world.machine(a).etcdCluster!.counters.quorumLosses).toBe(0)
-  })
+  test(
+    'workers become control planes, one becomes a worker again, and their workload disks are kept',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(3)
+      const cluster = await ready(nodes)
+      const [, a, b] = nodes as [Server, Server, Server]
+      const first = await world.change(cluster.id, {
+        kind: 'role',
+        servers: [a, b].map((n) => ({ node_id: n.id, role: 'control_plane' as const })),
+      })
+      expect(await world.ended(first.id)).toMatchObject({ status: 'done' })
+      expect(await world.cluster(cluster.id)).toMatchObject({
+        status: 'ready',
+        control_planes: 3,
+        workers: 0,
+      })
+      expect(etcdOf(a)).toEqual(namesOf(nodes))
+      expect(await world.server(a.id)).toMatchObject({
+        status: 'ready',
+        type: 'control_plane',
+        identity: { state: 'confirmed' },
+      })
+      const second = await world.change(cluster.id, {
+        kind: 'role',
+        servers: [{ node_id: b.id, role: 'worker' }],
+      })
+      expect(await world.ended(second.id)).toMatchObject({ status: 'done' })
+      expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
+      expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))
+      expect(world.machine(b).disk.state.counters.resets).toBe(2)
+      expect(
+        (await planOf(cluster, { kind: 'extensions', kernel_args: ['panic=10'] })).warnings.join(),
+      ).toContain('The cluster has two control planes')
+      expect(world.machine(a).etcdCluster!.counters.quorumLosses).toBe(0)
+    },
+  )
 })

@@ -18,7 +18,10 @@ test('a dead member of etcd must be replaced before another one joins; a dead co
   const member = (name: string) => ({ id: name, name, learner: false })
   const reports = [report('cp-1', null), report('cp-2', silent), report('cp-3', silent)]
   const nodes = new Map()
-  const three = { members: [member('cp-1'), member('cp-2'), member('cp-3')], healthy: new Set(['cp-1']) }
+  const three = {
+    members: [member('cp-1'), member('cp-2'), member('cp-3')],
+    healthy: new Set(['cp-1']),
+  }
   expect(etcdCheck({ etcd: three, reports, nodes }, 'web', 'cp-2')).toMatchObject({
     ok: false,
     message: expect.stringContaining('cp-3 is not healthy') as string,

@@ -1,4 +1,7 @@
-/** The state that is checked before a change of a cluster's servers: etcd, Kubernetes, and the servers themselves. */
+/**
+ * The state that is checked before a change of a cluster's servers: etcd, Kubernetes, and the
+ * servers themselves.
+ */
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
@@ -20,8 +23,12 @@ export interface Outlook {
 }
 
 /** A check of the plan that fails with the reason `problem`. */
-export const checked = (name: string, problem: string | null, good: string, remedies?: readonly Remedy[]): PlanCheck =>
-  check(name, problem === null, problem ?? good, remedies)
+export const checked = (
+  name: string,
+  problem: string | null,
+  good: string,
+  remedies?: readonly Remedy[],
+): PlanCheck => check(name, problem === null, problem ?? good, remedies)
 
 const nodesOf = async ({ parts, state, signal }: ChangeView): Promise<Outlook['nodes']> => {
   try {
@@ -34,22 +41,40 @@ const nodesOf = async ({ parts, state, signal }: ChangeView): Promise<Outlook['n
 }
 
 export async function outlookOf(view: ChangeView): Promise<Outlook> {
-  const [etcd, reports, nodes] = await Promise.all([etcdMembers(view.parts, view.state.members, view.signal), etcdReports(view), nodesOf(view)])
+  const [etcd, reports, nodes] = await Promise.all([
+    etcdMembers(view.parts, view.state.members, view.signal),
+    etcdReports(view),
+    nodesOf(view),
+  ])
   return { etcd, reports, nodes }
 }
 
 /** Members are read from the leader. */
-const withoutLeader = 'bring control planes back until etcd has a leader, or restore the cluster from a snapshot'
+const withoutLeader =
+  'bring control planes back until etcd has a leader, or restore the cluster from a snapshot'
 
-/** The changes that settle the state of etcd. While an API server answers, a restore would lose data. */
-const remediesOf = ({ etcd, reports, nodes }: Outlook): Remedy[] => (etcd === null && typeof nodes === 'string' ? [remedy('restore')] : etcdRemedies(reports))
+/**
+ * The changes that settle the state of etcd. While an API server answers, a restore would lose
+ * data.
+ */
+const remediesOf = ({ etcd, reports, nodes }: Outlook): Remedy[] =>
+  etcd === null && typeof nodes === 'string' ? [remedy('restore')] : etcdRemedies(reports)
 
-/** Why no member can be added to etcd now, or null. etcd's documentation recommends to remove a dead member before a new one is added ("Runtime reconfiguration"). */
-export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>, cluster: string, except?: string): string | null {
-  if (etcd === null) return `No control plane of ${cluster} reports the members of etcd: ${withoutLeader}`
+/**
+ * Why no member can be added to etcd now, or null. etcd's documentation recommends to remove a dead
+ * member before a new one is added ("Runtime reconfiguration").
+ */
+export function whyNoMember(
+  { etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>,
+  cluster: string,
+  except?: string,
+): string | null {
+  if (etcd === null)
+    return `No control plane of ${cluster} reports the members of etcd: ${withoutLeader}`
   const others = etcd.members.filter((m) => m.name !== except)
   const learner = others.find((m) => m.learner)
-  if (learner) return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
+  if (learner)
+    return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
   const full = reports.find((r) => r.alarm === 'NOSPACE')
   if (full) return `etcd on ${full.name}: ${full.problem}`
   const ill = others.filter((m) => !etcd.healthy.has(m.name)).map((m) => m.name)
@@ -62,17 +87,35 @@ export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>
 }
 
 export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): PlanCheck =>
-  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm', remediesOf(outlook))
+  checked(
+    'etcd',
+    whyNoMember(outlook, cluster, except),
+    'Every other member of etcd is healthy, and etcd has no alarm',
+    remediesOf(outlook),
+  )
 
 export const kubernetesCheck = ({ nodes }: Outlook): PlanCheck =>
-  checked('kubernetes', typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null, 'The Kubernetes API answers')
+  checked(
+    'kubernetes',
+    typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null,
+    'The Kubernetes API answers',
+  )
 
 /** Whether etcd can lose these control planes one after another, in this order. */
-export function quorumCheck(outlook: Outlook, leavers: readonly Pick<store.MemberRow, 'name'>[], cluster: string): PlanCheck {
+export function quorumCheck(
+  outlook: Outlook,
+  leavers: readonly Pick<store.MemberRow, 'name'>[],
+  cluster: string,
+): PlanCheck {
   const { etcd } = outlook
   const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
   if (etcd === null)
-    return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed: ${withoutLeader}`, good, remediesOf(outlook))
+    return checked(
+      'quorum',
+      `No control plane of ${cluster} reports the members of etcd, so none can be removed: ${withoutLeader}`,
+      good,
+      remediesOf(outlook),
+    )
   let members = etcd.members
   for (const { name } of leavers) {
     const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)

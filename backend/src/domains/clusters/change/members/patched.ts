@@ -1,4 +1,7 @@
-/** Patches of servers that join. They may contain secrets, and arguments of operations never do, so a change with patches is stored encrypted. */
+/**
+ * Patches of servers that join. They may contain secrets, and arguments of operations never do, so
+ * a change with patches is stored encrypted.
+ */
 import * as z from 'zod/mini'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
 import type { ChangeKind } from '../frame.ts'
@@ -18,6 +21,8 @@ export const sealedPatches = <C extends { readonly kind: string }>(
     const read = z.safeParse(Stored, stored)
     // The reconciler parses the result.
     if (!read.success) return stored as C
-    return JSON.parse(await secrets.openConfig(on, clusterId, Buffer.from(read.data.sealed, 'base64'))) as C
+    return JSON.parse(
+      await secrets.openConfig(on, clusterId, Buffer.from(read.data.sealed, 'base64')),
+    ) as C
   },
 })

@@ -11,24 +11,41 @@ import { answers, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
 import { etcdCheck, kubernetesCheck, type Outlook, outlookOf, quorumCheck } from './outlook.ts'
 import { sealedPatches } from './patched.ts'
 
-const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): ClusterServer => ({ ...by, role })
+const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): ClusterServer => ({
+  ...by,
+  role,
+})
 
-/** A dead server is removed first, because etcd's documentation recommends that. A healthy server leaves after the new one has joined. */
-const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean => !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
+/**
+ * A dead server is removed first, because etcd's documentation recommends that. A healthy server
+ * leaves after the new one has joined.
+ */
+const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean =>
+  !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
 
-const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) => joining(turn, one, { together: [turn.change.by.node_id], isTakenBack: true })
+const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) =>
+  joining(turn, one, { together: [turn.change.by.node_id], isTakenBack: true })
 
 export const replace: ChangeKind<ChangeOf<'replace'>> = {
   patienceMs: joiningPatienceMs,
   sealed: sealedPatches((change) => [change.by]),
   async plan(view, change) {
     const { row } = view.state
-    const [outlook, { leavers, check: known }] = await Promise.all([outlookOf(view), leaversOf(view, [change.node_id])])
+    const [outlook, { leavers, check: known }] = await Promise.all([
+      outlookOf(view),
+      leaversOf(view, [change.node_id]),
+    ])
     const [old] = leavers
     if (!old) return { checks: [known], groups: [] }
-    const { checks, warnings, chosen, disks } = await judgeJoining(view, [joinerOf(change, old.m)], outlook)
+    const { checks, warnings, chosen, disks } = await judgeJoining(
+      view,
+      [joinerOf(change, old.m)],
+      outlook,
+    )
     const isFirst = leavesFirst(old, outlook)
-    const leaves = answers(old) ? departingGroup(old.m, change.keep_workload_disks) : silentGroup(old.m, change.keep_workload_disks)
+    const leaves = answers(old)
+      ? departingGroup(old.m, change.keep_workload_disks)
+      : silentGroup(old.m, change.keep_workload_disks)
     const joins = joiningGroups(chosen)
     const isMember = old.m.role === 'control_plane'
     return {
@@ -36,7 +53,9 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
         known,
         ...checks,
         await endpointCheck(view, [old.m]),
-        isMember ? etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined) : checkAlarms(outlook.reports),
+        isMember
+          ? etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined)
+          : checkAlarms(outlook.reports),
         ...(isMember && isFirst ? [quorumCheck(outlook, [old.m], row.name)] : []),
         kubernetesCheck(outlook),
       ],
@@ -45,9 +64,13 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
       disks,
     }
   },
-  begin: (tx, begun) => reserve(tx, begun, [joinerOf(begun.change, memberOf(begun.view, begun.change.node_id))]),
+  begin: (tx, begun) =>
+    reserve(tx, begun, [joinerOf(begun.change, memberOf(begun.view, begun.change.node_id))]),
   steps: {
-    ...departingSteps(({ keep_workload_disks }) => ({ keepsDisks: keep_workload_disks, staysReserved: false })),
+    ...departingSteps(({ keep_workload_disks }) => ({
+      keepsDisks: keep_workload_disks,
+      staysReserved: false,
+    })),
     ...joinWith(step),
   },
   async end(tx, turn, how) {

@@ -1,4 +1,7 @@
-/** Gives servers of a cluster the other role. Talos can't change the type of a machine in place, so the server leaves, is reset and joins again. */
+/**
+ * Gives servers of a cluster the other role. Talos can't change the type of a machine in place, so
+ * the server leaves, is reset and joins again.
+ */
 import { canHaveControlPlanes, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
@@ -10,7 +13,14 @@ import { agreedOf } from '../../create/disks.ts'
 import { joiningStepsOf } from '../../plan.ts'
 import { factsOf } from '../../parts.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeTurn, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import {
+  type ChangeKind,
+  type ChangeTurn,
+  type PlannedGroup,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
 import { joiningPatienceMs } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting } from './departing.ts'
@@ -18,22 +28,33 @@ import { followed, joining, joinWith, rowOf, wakeMember } from './joining.ts'
 import { answerCheck, controlPlaneCheck, endpointCheck, leaversOf } from './leavers.ts'
 import { checked, etcdCheck, kubernetesCheck, outlookOf } from './outlook.ts'
 
-const roleOf = ({ servers }: ChangeOf<'role'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)?.role
+const roleOf = ({ servers }: ChangeOf<'role'>, nodeId: string) =>
+  servers.find((s) => s.node_id === nodeId)?.role
 
-/** Confirms the current content of the kept workload disks on the user's behalf, because the server already had it in the cluster. */
-async function rejoin(turn: ChangeTurn<ChangeOf<'role'>>, at: StepAt, m: store.MemberRow): Promise<StepResult> {
+/**
+ * Confirms the current content of the kept workload disks on the user's behalf, because the server
+ * already had it in the cluster.
+ */
+async function rejoin(
+  turn: ChangeTurn<ChangeOf<'role'>>,
+  at: StepAt,
+  m: store.MemberRow,
+): Promise<StepResult> {
   const { parts, job, state, change, operation } = turn
   const role = roleOf(change, m.node_id)!
   let agreed: ReturnType<typeof agreedOf>
   try {
     const connection = await parts.servers.connection(m.node_id)
-    const disks = await connection.maintenance((client) => readDisks(client), { signal: job.signal })
+    const disks = await connection.maintenance((client) => readDisks(client), {
+      signal: job.signal,
+    })
     agreed = agreedOf(
       disks.map(({ content, ...disk }) => ({ ...disk, content: content || null })),
       [m.install_disk, ...m.workload_disks],
     )
   } catch (error) {
-    if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+      throw error
     return { waiting: `The disks of ${m.name} can't be read: ${error.message}`, againMs: 1_000 }
   }
   await write(turn, async (tx) => {
@@ -70,7 +91,8 @@ async function rejoin(turn: ChangeTurn<ChangeOf<'role'>>, at: StepAt, m: store.M
 
 const step: ChangeKind<ChangeOf<'role'>>['steps'][string] = (turn, at) => {
   const m = rowOf(turn, at.nodeId!)
-  if (m?.wanted === 'released' && m.wiped_at !== null && m.released_at === null) return rejoin(turn, at, m)
+  if (m?.wanted === 'released' && m.wiped_at !== null && m.released_at === null)
+    return rejoin(turn, at, m)
   return joining(turn, at, { together: [], isTakenBack: false })
 }
 
@@ -94,7 +116,9 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
     const now = state.members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length
     const count = canHaveControlPlanes(now + promoted.length - demoted.length)
     const facts = await factsOf(view.parts, view.parts.db, promoted)
-    const small = facts.find((f) => f.memory_bytes !== null && f.memory_bytes < leastMemoryBytes.control_plane)
+    const small = facts.find(
+      (f) => f.memory_bytes !== null && f.memory_bytes < leastMemoryBytes.control_plane,
+    )
     const { checks, warnings } = controlPlaneCheck(state, demoted, outlook)
     return {
       checks: [
@@ -113,7 +137,13 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         answerCheck(leavers, () => false),
         await endpointCheck(view, demoted),
         ...(promoted.length > demoted.length
-          ? [checked('control_planes', count.ok ? null : count.reason, counted(now + promoted.length - demoted.length, 'control plane'))]
+          ? [
+              checked(
+                'control_planes',
+                count.ok ? null : count.reason,
+                counted(now + promoted.length - demoted.length, 'control plane'),
+              ),
+            ]
           : []),
         promoted.length > 0 ? etcdCheck(outlook, row.name) : checkAlarms(outlook.reports),
         ...checks,
@@ -123,12 +153,17 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         ...warnings,
         ...(row.taken_over_at === null
           ? []
-          : ['The cluster was created without Steelyard: the server gets the configuration that Steelyard generates, with its patches']),
+          : [
+              'The cluster was created without Steelyard: the server gets the configuration that Steelyard generates, with its patches',
+            ]),
       ],
-      // Servers that become control planes come first, so that etcd has more voters before others leave.
+      // Servers that become control planes come first, so that etcd has more voters before others
+      // leave.
       groups: [...promoted, ...demoted].map((m): PlannedGroup => {
         const leaves = departingGroup(m, true)
-        const joins = joiningStepsOf({ ...m, role: roleOf(change, m.node_id)! }).map(({ key, title }) => ({ key, title }))
+        const joins = joiningStepsOf({ ...m, role: roleOf(change, m.node_id)! }).map(
+          ({ key, title }) => ({ key, title }),
+        )
         return { ...leaves, steps: [...leaves.steps, ...joins] }
       }),
     }

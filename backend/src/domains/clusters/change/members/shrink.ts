@@ -1,15 +1,28 @@
-/** Removes servers from a running cluster: dead ones first, then workers, then control planes, one after another. */
+/**
+ * Removes servers from a running cluster: dead ones first, then workers, then control planes, one
+ * after another.
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import * as store from '../../store.ts'
 import { type ChangeKind, check } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
-import { answerCheck, answers, controlPlaneCheck, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
+import {
+  answerCheck,
+  answers,
+  controlPlaneCheck,
+  endpointCheck,
+  type Leaver,
+  leaversOf,
+} from './leavers.ts'
 import { kubernetesCheck, outlookOf } from './outlook.ts'
 
-const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)
+const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) =>
+  servers.find((s) => s.node_id === nodeId)
 
-/** Dead members are removed first, as etcd's documentation recommends. Control planes leave last. */
+/**
+ * Dead members are removed first, as etcd's documentation recommends. Control planes leave last.
+ */
 const rankOf = (l: Leaver): number => (answers(l) ? (l.m.role === 'worker' ? 1 : 2) : 0)
 
 export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
@@ -25,21 +38,40 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
     const inOrder = leavers.toSorted((a, b) => rankOf(a) - rankOf(b) || b.m.position - a.m.position)
     const rows = inOrder.map((l) => l.m)
     const { checks, warnings } = controlPlaneCheck(state, rows, outlook)
-    // Only servers that answer are drained. The others are removed without writes of etcd's keys, which a full etcd refuses.
+    // Only servers that answer are drained. The others are removed without writes of etcd's keys,
+    // which a full etcd refuses.
     const isPossibleWhenFull =
-      !leavers.some(answers) && outlook.reports.some((r) => r.alarm === 'NOSPACE') && !outlook.reports.some((r) => r.alarm === 'CORRUPT')
+      !leavers.some(answers) &&
+      outlook.reports.some((r) => r.alarm === 'NOSPACE') &&
+      !outlook.reports.some((r) => r.alarm === 'CORRUPT')
     const alarms = isPossibleWhenFull
-      ? check('alarms', true, 'etcd is full (alarm NOSPACE), but a removal by force works without space')
+      ? check(
+          'alarms',
+          true,
+          'etcd is full (alarm NOSPACE), but a removal by force works without space',
+        )
       : checkAlarms(outlook.reports)
     const isForced = (nodeId: string) => wishOf(change, nodeId)?.force === true
     const workers = state.members.filter((m) => m.role === 'worker' && store.isWanted(m))
-    const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
+    const isLast =
+      workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
     return {
-      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, alarms, kubernetesCheck(outlook)],
+      checks: [
+        known,
+        answerCheck(leavers, isForced),
+        await endpointCheck(view, rows),
+        ...checks,
+        alarms,
+        kubernetesCheck(outlook),
+      ],
       warnings: [
         ...warnings,
-        ...(isLast ? ['No worker remains: pods that can not run on control planes stay pending'] : []),
-        ...(isPossibleWhenFull ? ['etcd is full (alarm NOSPACE): defragment it as soon as these servers are removed'] : []),
+        ...(isLast
+          ? ['No worker remains: pods that can not run on control planes stay pending']
+          : []),
+        ...(isPossibleWhenFull
+          ? ['etcd is full (alarm NOSPACE): defragment it as soon as these servers are removed']
+          : []),
       ],
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
@@ -47,6 +79,9 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
       }),
     }
   },
-  steps: departingSteps((change, nodeId) => ({ keepsDisks: wishOf(change, nodeId)?.keep_workload_disks === true, staysReserved: false })),
+  steps: departingSteps((change, nodeId) => ({
+    keepsDisks: wishOf(change, nodeId)?.keep_workload_disks === true,
+    staysReserved: false,
+  })),
   end: (tx, turn) => endDeparting(tx, turn),
 }

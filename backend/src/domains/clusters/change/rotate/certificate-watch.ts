@@ -1,4 +1,7 @@
-/** Reads the certificates of each cluster a few times a day, so that the overview shows those that expire soon. Changes nothing on the machines. */
+/**
+ * Reads the certificates of each cluster a few times a day, so that the overview shows those that
+ * expire soon. Changes nothing on the machines.
+ */
 import { certificateKinds, type EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Attention } from '#contract/overview.ts'
 import type { Db } from '../../../../db/db.ts'
@@ -23,15 +26,20 @@ export const certificateWatch = (parts: ClusterParts): Reconciler => ({
     if (!row || row.deleted_at !== null || row.wanted !== 'ready') return undefined
     if (row.ready_at === null) return { againMs: 60_000 }
     const { items } = await certificatesOf(parts, job.key, job.signal)
-    const ending = items.flatMap(({ kind, name, ends_at, ending: isEnding, reason }): EndingCertificate[] =>
-      isEnding && ends_at !== null ? [{ kind, name, ends_at, reason: reason ?? '' }] : [],
+    const ending = items.flatMap(
+      ({ kind, name, ends_at, ending: isEnding, reason }): EndingCertificate[] =>
+        isEnding && ends_at !== null ? [{ kind, name, ends_at, reason: reason ?? '' }] : [],
     )
     const found = ending.length === 0 ? null : JSON.stringify(ending)
     await job.fence.write(async (tx) => {
       const before = await clusters.lock(tx, job.key)
       if (!before) return
       const columns = { certificates_ending: found, certificates_read_at: new Date(job.now()) }
-      if (JSON.stringify(before.certificates_ending) === JSON.stringify(ending.length === 0 ? null : ending)) await store.noteCertificates(tx, job.key, columns)
+      if (
+        JSON.stringify(before.certificates_ending) ===
+        JSON.stringify(ending.length === 0 ? null : ending)
+      )
+        await store.noteCertificates(tx, job.key, columns)
       else await updateCluster(parts, tx, system, job.key, columns)
     })
     return { againMs: everyMs }
@@ -43,7 +51,16 @@ export async function certificateAttention(db: Db): Promise<Attention[]> {
   return (await store.endingCertificates(db)).map(({ id, name, certificates_ending: ending }) => {
     const all = ending ?? []
     const first = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))[0]!
-    const what = listed([...new Set(all.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`))], 3)
+    const what = listed(
+      [
+        ...new Set(
+          all.map(
+            (c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`,
+          ),
+        ),
+      ],
+      3,
+    )
     return {
       kind: 'cluster_certificate_ending',
       id,

@@ -1,9 +1,16 @@
 /**
- * The certificates of a cluster and when they expire: authorities from the stored secrets, the other certificates read from the machines over the Talos API.
- * Only files without a private key are read, so the kubelet's client certificate is not, because its file also contains the key.
+ * The certificates of a cluster and when they expire: authorities from the stored secrets, the
+ * other certificates read from the machines over the Talos API. Only files without a private key
+ * are read, so the kubelet's client certificate is not, because its file also contains the key.
  */
 import { X509Certificate } from 'node:crypto'
-import { certificateKinds, type CertificateKind, type ClusterCertificate, type ClusterCertificates, isEnding } from '#contract/clusters/certificates.ts'
+import {
+  certificateKinds,
+  type CertificateKind,
+  type ClusterCertificate,
+  type ClusterCertificates,
+  isEnding,
+} from '#contract/clusters/certificates.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -14,9 +21,14 @@ import * as store from '../../store.ts'
 const deadlineMs = 5_000
 const atOnce = 8
 
-/** Certificate files of machines (Talos `pkg/machinery/constants`; `k8s/render_secrets_static_pod.go`). */
+/**
+ * Certificate files of machines (Talos `pkg/machinery/constants`;
+ * `k8s/render_secrets_static_pod.go`).
+ */
 const apiServerFolder = '/system/secrets/kubernetes/kube-apiserver'
-const files: Readonly<Record<'control_plane' | 'worker', Partial<Record<CertificateKind, string>>>> = {
+const files: Readonly<
+  Record<'control_plane' | 'worker', Partial<Record<CertificateKind, string>>>
+> = {
   control_plane: {
     kubernetes_api: `${apiServerFolder}/apiserver.crt`,
     kubelet_client: `${apiServerFolder}/apiserver-kubelet-client.crt`,
@@ -50,7 +62,14 @@ const advice: Readonly<Record<ClusterCertificate['renewed_by'], string>> = {
 function shown(where: Where, from: Date, to: Date, now: number): ClusterCertificate {
   const { renewed_by } = certificateKinds[where.kind]
   const ending = isEnding(from, to, now)
-  return { ...where, starts_at: from.toISOString(), ends_at: to.toISOString(), renewed_by, ending, reason: ending ? advice[renewed_by] : null }
+  return {
+    ...where,
+    starts_at: from.toISOString(),
+    ends_at: to.toISOString(),
+    renewed_by,
+    ending,
+    reason: ending ? advice[renewed_by] : null,
+  }
 }
 
 function fromPem(where: Where, pem: string, now: number): ClusterCertificate {
@@ -64,7 +83,11 @@ function fromPem(where: Where, pem: string, now: number): ClusterCertificate {
 
 type Parts = Pick<CoreParts, 'db' | 'clock' | 'secrets' | 'servers'>
 
-async function ofMember(parts: Parts, m: store.MemberRow, signal: AbortSignal): Promise<ClusterCertificate[]> {
+async function ofMember(
+  parts: Parts,
+  m: store.MemberRow,
+  signal: AbortSignal,
+): Promise<ClusterCertificate[]> {
   const now = parts.clock.now()
   const at = (kind: CertificateKind): Where => ({ kind, node_id: m.node_id, name: m.name })
   const wanted = Object.entries(files[m.role]) as [CertificateKind, string][]
@@ -86,7 +109,9 @@ async function ofMember(parts: Parts, m: store.MemberRow, signal: AbortSignal): 
     const own = shown(at('talos_api'), api.validFrom, api.validTo, now)
     const credentials = await parts.secrets.talosAdmin(m.cluster_id)
     const read = (client: TalosClient) => Promise.all(wanted.map((one) => readOne(client, one)))
-    const others = await connection.secure(credentials!, read, options).catch((error: unknown) => wanted.map(([kind]) => unread(at(kind), failed(error))))
+    const others = await connection
+      .secure(credentials!, read, options)
+      .catch((error: unknown) => wanted.map(([kind]) => unread(at(kind), failed(error))))
     return [own, ...others]
   } catch (error) {
     const reason = failed(error)
@@ -94,13 +119,18 @@ async function ofMember(parts: Parts, m: store.MemberRow, signal: AbortSignal): 
   }
 }
 
-async function ofSecrets({ db, clock, secrets }: Parts, clusterId: string): Promise<ClusterCertificate[]> {
+async function ofSecrets(
+  { db, clock, secrets }: Parts,
+  clusterId: string,
+): Promise<ClusterCertificate[]> {
   const now = clock.now()
   const bundle = await secrets.bundle(db, clusterId)
   if (bundle === null) return []
   const { certs } = bundle
   const own = async (kind: 'steelyard_talos' | 'steelyard_kubernetes') => {
-    const credentials = await (kind === 'steelyard_talos' ? secrets.talosAdmin(clusterId) : secrets.kubernetesAdmin(clusterId))
+    const credentials = await (kind === 'steelyard_talos'
+      ? secrets.talosAdmin(clusterId)
+      : secrets.kubernetesAdmin(clusterId))
     const { validFromDate, validToDate } = new X509Certificate(credentials!.crt)
     return shown(wholeCluster(kind), validFromDate, validToDate, now)
   }
@@ -114,14 +144,29 @@ async function ofSecrets({ db, clock, secrets }: Parts, clusterId: string): Prom
   ]
 }
 
-/** All certificates of a cluster, the cluster's own first. For a server that doesn't answer, they have the reason instead of their times. Changes nothing. */
-export async function certificatesOf(parts: Parts, clusterId: string, signal: AbortSignal): Promise<ClusterCertificates> {
-  const members = (await store.members(parts.db, clusterId)).filter((m) => store.isWanted(m) && m.secured_at !== null)
+/**
+ * All certificates of a cluster, the cluster's own first. For a server that doesn't answer, they
+ * have the reason instead of their times. Changes nothing.
+ */
+export async function certificatesOf(
+  parts: Parts,
+  clusterId: string,
+  signal: AbortSignal,
+): Promise<ClusterCertificates> {
+  const members = (await store.members(parts.db, clusterId)).filter(
+    (m) => store.isWanted(m) && m.secured_at !== null,
+  )
   const read = new Map<string, ClusterCertificate[]>()
   const waiting = [...members]
   const one = async (): Promise<void> => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) read.set(next.node_id, await ofMember(parts, next, signal))
+    for (let next = waiting.shift(); next; next = waiting.shift())
+      read.set(next.node_id, await ofMember(parts, next, signal))
   }
   await Promise.all(Array.from({ length: atOnce }, one))
-  return { items: [...(await ofSecrets(parts, clusterId)), ...members.flatMap((m) => read.get(m.node_id) ?? [])] }
+  return {
+    items: [
+      ...(await ofSecrets(parts, clusterId)),
+      ...members.flatMap((m) => read.get(m.node_id) ?? []),
+    ],
+  }
 }

@@ -1,4 +1,7 @@
-/** Sends one server its current configuration with the secrets of a step. Safe to repeat after a crash: the machine is read before anything is sent. */
+/**
+ * Sends one server its current configuration with the secrets of a step. Safe to repeat after a
+ * crash: the machine is read before anything is sent.
+ */
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Form } from '#talos/secrets/rotation.ts'
@@ -14,7 +17,12 @@ import type { OpenRotation } from '../../secrets.ts'
 const applyDeadlineMs = 60_000
 
 /** @throws TalosError; Problem server_unreachable */
-export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.MemberRow, step: ServerStep): Promise<StepResult> {
+export async function give(
+  turn: ChangeTurn,
+  rotation: OpenRotation,
+  m: store.MemberRow,
+  step: ServerStep,
+): Promise<StepResult> {
   const { parts } = turn
   const { cluster_id: clusterId, node_id: nodeId, name } = m
   const kept = outside(parts)
@@ -22,11 +30,14 @@ export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.Me
   const { form, later } = formsOf(rotation.what, step)
   const { stored: found, active } = await talos(turn, nodeId, readFound)
   const from = sentBy(name)
-  const inForm = (config: string, one: Form) => parts.read(from, 'form', config, isControlPlane, rotation, one)
-  const isSame = async (one: string, other: string): Promise<boolean> => (await parts.read(from, 'same', one, [other]))[0]!
+  const inForm = (config: string, one: Form) =>
+    parts.read(from, 'form', config, isControlPlane, rotation, one)
+  const isSame = async (one: string, other: string): Promise<boolean> =>
+    (await parts.read(from, 'same', one, [other]))[0]!
   const wanted = await inForm(found, form)
   const configs = await kept.configs(parts.db, clusterId, nodeId)
-  if (configs === null) return { failed: `Steelyard does not know which configuration ${name} should have` }
+  if (configs === null)
+    return { failed: `Steelyard does not know which configuration ${name} should have` }
   const { newest, held } = configs
 
   const note = (generation: number, reached: Form) =>
@@ -43,25 +54,39 @@ export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.Me
     // The configuration was sent before a crash, or the server has it already.
     if (await isSame(newest.yaml, found)) await note(newest.generation, reached)
     else if (!(await isSame(held.yaml, found))) return { failed: drifted(name) }
-    return (await isSame(active, found)) ? 'done' : { waiting: `${name} restarts with its new secrets` }
+    return (await isSame(active, found))
+      ? 'done'
+      : { waiting: `${name} restarts with its new secrets` }
   }
 
   let { generation } = newest
   if (!(await isSame(newest.yaml, wanted))) {
     if (!(await isSame(newest.yaml, found)))
-      return (await isSame(held.yaml, found)) ? { waiting: `${name} has not received its newest configuration yet` } : { failed: drifted(name) }
+      return (await isSame(held.yaml, found))
+        ? { waiting: `${name} has not received its newest configuration yet` }
+        : { failed: drifted(name) }
     generation = await write(turn, (tx) => storeConfig(parts, tx, clusterId, nodeId, wanted))
   }
   try {
     await turn.job.effect(keyOf(`rotate-${step}`, nodeId), () =>
-      talos(turn, nodeId, (client) => client.applyConfiguration(wanted, { mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot' }), applyDeadlineMs),
+      talos(
+        turn,
+        nodeId,
+        (client) =>
+          client.applyConfiguration(wanted, {
+            mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot',
+          }),
+        applyDeadlineMs,
+      ),
     )
   } catch (error) {
-    if (error instanceof TalosError && error.kind === 'invalid_argument') return { failed: `${name} refused its new secrets: ${error.message}` }
+    if (error instanceof TalosError && error.kind === 'invalid_argument')
+      return { failed: `${name} refused its new secrets: ${error.message}` }
     throw error
   }
   await note(generation, form)
   return rotation.what === 'tokens' ? { waiting: `${name} restarts with its new secrets` } : 'done'
 }
 
-const drifted = (name: string): string => `${name}: ${driftSentence.toLowerCase()}. Keep or overwrite the change, then retry`
+const drifted = (name: string): string =>
+  `${name}: ${driftSentence.toLowerCase()}. Keep or overwrite the change, then retry`

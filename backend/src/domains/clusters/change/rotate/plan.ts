@@ -1,4 +1,7 @@
-/** Plans of rotations: what Talos can rotate, whether every server can be reached, and the steps in Talos's order. */
+/**
+ * Plans of rotations: what Talos can rotate, whether every server can be reached, and the steps in
+ * Talos's order.
+ */
 import type { RotatedSecret } from '#contract/clusters/changes/rotate.ts'
 import { rotatedSecrets, rotateRow } from '#contract/clusters/changes/rotate.ts'
 import { sharedChangeSteps } from '#contract/clusters/changes/table.ts'
@@ -13,19 +16,31 @@ import { readFound } from '../../../patches/drift/found.ts'
 import { outside } from '../../outside.ts'
 import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
+import {
+  type ChangeView,
+  check,
+  keyOf,
+  kubernetes,
+  type Planned,
+  type PlannedGroup,
+  talosOf,
+} from '../frame.ts'
 import { workersFirst } from '../configure/servers.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import type { ServerStep } from './stages.ts'
 
 const titles = rotateRow.steps
 
-export const isRotatable = (what: RotatedSecret): what is Rotatable => rotatable.some((one) => one === what)
+export const isRotatable = (what: RotatedSecret): what is Rotatable =>
+  rotatable.some((one) => one === what)
 
 /** What remains to a user whose secret has leaked. */
 const elsewhere = 'If it has leaked, move the workload to a new cluster'
 
-/** Why Talos 1.12 and 1.13 can't replace these secrets in a running cluster. Sources at v1.13.9: `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`. */
+/**
+ * Why Talos 1.12 and 1.13 can't replace these secrets in a running cluster. Sources at v1.13.9:
+ * `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`.
+ */
 const impossible: Readonly<Record<Exclude<RotatedSecret, Rotatable>, string>> = {
   service_account: `Talos 1.12 and 1.13 have one key for service accounts and refuse a second one: with a new key, every pod would lose its access to the Kubernetes API until it is restarted. Talos 1.14 accepts former keys, but Steelyard does not support it yet. ${elsewhere}`,
   encryption_keys: `Talos 1.12 and 1.13 have one key of each kind, and encrypt with the secretbox key as long as there is one: no other key can take over while the old one is still needed to read the Secrets. ${elsewhere}, and give its Secrets new values`,
@@ -34,16 +49,32 @@ const impossible: Readonly<Record<Exclude<RotatedSecret, Rotatable>, string>> = 
 
 /** The servers of a rotation, control planes first. */
 export const serversOf = ({ members }: Pick<store.State, 'members'>): store.MemberRow[] =>
-  members.filter(store.isWanted).toSorted((a, b) => Number(a.role === 'worker') - Number(b.role === 'worker') || a.position - b.position)
+  members
+    .filter(store.isWanted)
+    .toSorted(
+      (a, b) =>
+        Number(a.role === 'worker') - Number(b.role === 'worker') || a.position - b.position,
+    )
 
 /** The servers whose configuration contains the secret. */
-export const concerned = (what: Rotatable, servers: readonly store.MemberRow[]): store.MemberRow[] =>
+export const concerned = (
+  what: Rotatable,
+  servers: readonly store.MemberRow[],
+): store.MemberRow[] =>
   servers.filter((m) => what !== 'aggregator_ca' || m.role === 'control_plane')
 
 const each = (servers: readonly store.MemberRow[], step: ServerStep): PlannedGroup[] =>
-  servers.map((m) => ({ node_id: m.node_id, name: m.name, reboots: 'no', steps: [{ key: keyOf(step, m.node_id), title: titles[step](m) }] }))
+  servers.map((m) => ({
+    node_id: m.node_id,
+    name: m.name,
+    reboots: 'no',
+    steps: [{ key: keyOf(step, m.node_id), title: titles[step](m) }],
+  }))
 
-/** Talos takes a new machine token only at a restart (Talos `v1alpha1_runtime.go`, `CanApplyImmediate`), so the workload is moved off first. */
+/**
+ * Talos takes a new machine token only at a restart (Talos `v1alpha1_runtime.go`,
+ * `CanApplyImmediate`), so the workload is moved off first.
+ */
 function restarting(servers: readonly store.MemberRow[], step: ServerStep): PlannedGroup[] {
   return servers.map((m): PlannedGroup => {
     // The steps that undo the rotation need keys of their own.
@@ -57,7 +88,9 @@ function restarting(servers: readonly store.MemberRow[], step: ServerStep): Plan
       drains: true,
       reboots: 'yes',
       steps: [
-        ...(m.role === 'control_plane' ? [at('etcd-healthy', sharedChangeSteps['etcd-healthy']())] : []),
+        ...(m.role === 'control_plane'
+          ? [at('etcd-healthy', sharedChangeSteps['etcd-healthy']())]
+          : []),
         at('drain', sharedChangeSteps.drain(m)),
         { key: keyOf(step, m.node_id), title: titles[step](m) },
         at('uncordon', sharedChangeSteps.uncordon(m)),
@@ -65,41 +98,63 @@ function restarting(servers: readonly store.MemberRow[], step: ServerStep): Plan
     }
   })
 }
-const whole = (key: 'new-secrets' | 'accepted' | 'switched' | 'dropped' | 'switched-back' | 'withdrawn'): PlannedGroup => ({
+const whole = (
+  key: 'new-secrets' | 'accepted' | 'switched' | 'dropped' | 'switched-back' | 'withdrawn',
+): PlannedGroup => ({
   node_id: null,
   name: null,
   steps: [{ key, title: titles[key]() }],
 })
 
 /**
- * The order in which servers refuse an authority. A kubelet keeps its certificate until its own server refuses the authority of it (Talos
- * `k8s/kubelet_service.go`, refreshKubeletCerts). So the API servers come last: otherwise they would lock the workers out until it is their turn.
+ * The order in which servers refuse an authority. A kubelet keeps its certificate until its own
+ * server refuses the authority of it (Talos `k8s/kubelet_service.go`, refreshKubeletCerts). So the
+ * API servers come last: otherwise they would lock the workers out until it is their turn.
  */
 const refusingOrder = workersFirst
 
 function groupsOf(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
   const those = concerned(what, servers)
-  const replaced = [...(what === 'tokens' ? restarting(those, 'switch') : each(those, 'switch')), whole('switched')]
+  const replaced = [
+    ...(what === 'tokens' ? restarting(those, 'switch') : each(those, 'switch')),
+    whole('switched'),
+  ]
   if (!hasAcceptedList(what)) return [whole('new-secrets'), ...replaced]
-  return [whole('new-secrets'), ...each(those, 'accept'), whole('accepted'), ...replaced, ...each(refusingOrder(those), 'drop'), whole('dropped')]
+  return [
+    whole('new-secrets'),
+    ...each(those, 'accept'),
+    whole('accepted'),
+    ...replaced,
+    ...each(refusingOrder(those), 'drop'),
+    whole('dropped'),
+  ]
 }
 
 /** The steps that undo a rotation. */
 export function groupsBack(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
   const those = concerned(what, servers)
-  const withdrawn = [...(what === 'tokens' ? restarting(those, 'withdraw') : each(refusingOrder(those), 'withdraw')), whole('withdrawn')]
-  return hasAcceptedList(what) ? [...each(those, 'switch-back'), whole('switched-back'), ...withdrawn] : withdrawn
+  const withdrawn = [
+    ...(what === 'tokens' ? restarting(those, 'withdraw') : each(refusingOrder(those), 'withdraw')),
+    whole('withdrawn'),
+  ]
+  return hasAcceptedList(what)
+    ? [...each(those, 'switch-back'), whole('switched-back'), ...withdrawn]
+    : withdrawn
 }
 
 const warningsOf: Readonly<Record<Rotatable, readonly string[]>> = {
-  talos_ca: ['Talosconfigs that were downloaded before stop working. Download new ones afterwards.'],
+  talos_ca: [
+    'Talosconfigs that were downloaded before stop working. Download new ones afterwards.',
+  ],
   kubernetes_ca: [
     'Kubeconfigs that were downloaded before stop working. Download new ones afterwards.',
     'The kubelet of every server, and the API server of every control plane, restart three times. Pods go on running.',
     'Pods get the new authority about a minute after the control planes have switched. Until then their calls of the Kubernetes API may fail. Programs that read the authority only at their start must be restarted.',
     'At the end only certificates of the new authority are accepted. Certificates that Kubernetes has signed for other programs, such as webhooks, must be requested again.',
   ],
-  aggregator_ca: ['Calls of aggregated APIs, such as metrics, may fail for about a minute while the control planes switch one after another.'],
+  aggregator_ca: [
+    'Calls of aggregated APIs, such as metrics, may fail for about a minute while the control planes switch one after another.',
+  ],
   tokens: [
     'Every server restarts, one after another: Talos takes a new machine token only at a restart.',
     'A worker that restarts on its own after the control planes got the new token, and before it gets that token, does not answer. Cancel the rotation to give the control planes the old token again.',
@@ -118,20 +173,36 @@ async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
   try {
     const found = await talosOf(view, m.node_id, readFound)
     const configs = await outside(parts).configs(parts.db, state.row.id, m.node_id)
-    const isKnown = configs !== null && (await parts.read(sentBy(m.name), 'same', found.stored, [configs.newest.yaml, configs.held.yaml])).includes(true)
+    const isKnown =
+      configs !== null &&
+      (
+        await parts.read(sentBy(m.name), 'same', found.stored, [
+          configs.newest.yaml,
+          configs.held.yaml,
+        ])
+      ).includes(true)
     return { m, problem: isKnown ? null : driftSentence.toLowerCase(), isDrift: !isKnown }
   } catch (error) {
-    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+      throw error
     return { m, problem: error.message, isDrift: false }
   }
 }
 
 async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[]): Promise<Check> {
   try {
-    const nodes = new Map((await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]))
+    const nodes = new Map(
+      (await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]),
+    )
     const ill = servers.filter((m) => nodes.get(m.name)?.ready !== true)
     const names = listed(ill.map((m) => m.name))
-    return check('nodes', ill.length === 0, ill.length === 0 ? 'Every node is Ready' : `${names} ${ill.length === 1 ? 'is' : 'are'} not Ready in Kubernetes`)
+    return check(
+      'nodes',
+      ill.length === 0,
+      ill.length === 0
+        ? 'Every node is Ready'
+        : `${names} ${ill.length === 1 ? 'is' : 'are'} not Ready in Kubernetes`,
+    )
   } catch (error) {
     if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
     return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
@@ -139,11 +210,21 @@ async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[])
 }
 
 /**
- * Workers that were removed by force. They are reset when they answer, but after a rotation they never do: at each start, a worker gets the certificate of its
- * API from the control planes (trustd), and it refuses their new one. A control plane issues its own, and Steelyard keeps the former secrets.
+ * Workers that were removed by force. They are reset when they answer, but after a rotation they
+ * never do: at each start, a worker gets the certificate of its API from the control planes
+ * (trustd), and it refuses their new one. A control plane issues its own, and Steelyard keeps the
+ * former secrets.
  */
 function leftBehind({ members }: Pick<store.State, 'members'>): string[] {
-  const gone = members.filter((m) => m.role === 'worker' && m.wanted === 'released' && m.released_at === null && m.wiped_at === null).map((m) => m.name)
+  const gone = members
+    .filter(
+      (m) =>
+        m.role === 'worker' &&
+        m.wanted === 'released' &&
+        m.released_at === null &&
+        m.wiped_at === null,
+    )
+    .map((m) => m.name)
   if (gone.length === 0) return []
   const [them, they] = gone.length === 1 ? ['it', 'it'] : ['them', 'they']
   return [
@@ -152,7 +233,13 @@ function leftBehind({ members }: Pick<store.State, 'members'>): string[] {
 }
 
 export async function planRotation(view: ChangeView, what: RotatedSecret): Promise<Planned> {
-  if (!isRotatable(what)) return { checks: [check('possible', false, `${rotatedSecrets[what]} can't be rotated. ${impossible[what]}`)], groups: [] }
+  if (!isRotatable(what))
+    return {
+      checks: [
+        check('possible', false, `${rotatedSecrets[what]} can't be rotated. ${impossible[what]}`),
+      ],
+      groups: [],
+    }
   const { parts, state } = view
   const servers = serversOf(state)
   const unfinished = await parts.secrets.rotation(parts.db, state.row.id)
@@ -182,7 +269,9 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
       check(
         'configuration',
         drifted.length === 0,
-        drifted.length === 0 ? noKnownDrift : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
+        drifted.length === 0
+          ? noKnownDrift
+          : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
       ),
       checkEtcd(await etcdReports(view)),
       await nodesCheck(view, servers),

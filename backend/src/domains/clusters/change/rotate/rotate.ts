@@ -1,6 +1,7 @@
 /**
- * Rotates secrets in Talos's order (Talos `pkg/rotate/pki`; docs, "CA rotation"). Every step reads the state of the machines first, so it can be repeated at
- * any point. A cancel undoes the rotation, unless a server already refuses the old authority.
+ * Rotates secrets in Talos's order (Talos `pkg/rotate/pki`; docs, "CA rotation"). Every step reads
+ * the state of the machines first, so it can be repeated at any point. A cancel undoes the
+ * rotation, unless a server already refuses the old authority.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
@@ -12,7 +13,16 @@ import { bootstrapTokenPath } from '../../kubernetes.ts'
 import { clusterQueue } from '../../parts.ts'
 import type { OpenRotation } from '../../secrets.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeTurn, keyOf, kubernetes, prefixOf, type StepAt, type StepResult, write } from '../frame.ts'
+import {
+  type ChangeKind,
+  type ChangeTurn,
+  keyOf,
+  kubernetes,
+  prefixOf,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
 import { give } from './give.ts'
@@ -23,7 +33,8 @@ import { aggregatorLack, lackOf, podsLack } from './verify.ts'
 type Change = ChangeOf<'rotate'>
 type Turn = ChangeTurn<Change>
 
-const rotationOf = ({ parts, state }: Turn): Promise<OpenRotation | null> => parts.secrets.rotation(parts.db, state.row.id)
+const rotationOf = ({ parts, state }: Turn): Promise<OpenRotation | null> =>
+  parts.secrets.rotation(parts.db, state.row.id)
 
 /** @throws Error if there is none: the first step has made it */
 async function demandRotation(turn: Turn): Promise<OpenRotation> {
@@ -32,7 +43,10 @@ async function demandRotation(turn: Turn): Promise<OpenRotation> {
   return found
 }
 
-/** New secrets are escrowed before any machine gets them, so that losing the database never loses the cluster. */
+/**
+ * New secrets are escrowed before any machine gets them, so that losing the database never loses
+ * the cluster.
+ */
 async function makeSecrets(turn: Turn): Promise<StepResult> {
   const { parts, job, state, change } = turn
   const { what } = change
@@ -47,14 +61,20 @@ async function makeSecrets(turn: Turn): Promise<StepResult> {
   }
   if (rotation.what !== what) return { failed: 'A rotation of other secrets is unfinished' }
   // A rotation that was being undone continues forward.
-  if (rotation.stage === 'returning') await write(turn, (tx) => parts.secrets.moveRotation(tx, clusterId, { stage: 'accepting' }))
+  if (rotation.stage === 'returning')
+    await write(turn, (tx) => parts.secrets.moveRotation(tx, clusterId, { stage: 'accepting' }))
   if (rotation.escrowed_at !== null) return 'done'
   await job.effect('rotate-escrow', () => parts.secrets.escrow(clusterId))
-  await write(turn, (tx) => parts.secrets.moveRotation(tx, clusterId, { escrowed_at: new Date(job.now()) }))
+  await write(turn, (tx) =>
+    parts.secrets.moveRotation(tx, clusterId, { escrowed_at: new Date(job.now()) }),
+  )
   return 'done'
 }
 
-/** Whether a cancel may end a wait and undo the rotation: until the first server refuses the old authority. */
+/**
+ * Whether a cancel may end a wait and undo the rotation: until the first server refuses the old
+ * authority.
+ */
 const canBeTakenBack: ReadonlySet<string> = new Set(['accept', 'accepted', 'switch', 'switched'])
 
 /** Runs a step. A server or API that doesn't answer is a reason to wait. */
@@ -66,9 +86,20 @@ const waiting =
       const result = await run(turn, at)
       return result !== 'done' && 'waiting' in result ? { ...result, isSafe } : result
     } catch (error) {
-      if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)) throw error
+      if (
+        turn.job.signal.aborted ||
+        !(
+          error instanceof TalosError ||
+          error instanceof KubernetesError ||
+          error instanceof Problem
+        )
+      )
+        throw error
       const member = turn.state.members.find((m) => m.node_id === at.nodeId)
-      return { waiting: `${member?.name ?? 'The Kubernetes API'} does not answer: ${error.message}`, isSafe }
+      return {
+        waiting: `${member?.name ?? 'The Kubernetes API'} does not answer: ${error.message}`,
+        isSafe,
+      }
     }
   }
 
@@ -80,9 +111,16 @@ const onServer = (step: ServerStep) =>
     return bring(turn, await demandRotation(turn), member, step)
   })
 
-async function bring(turn: Turn, rotation: OpenRotation, m: store.MemberRow, step: ServerStep): Promise<StepResult> {
+async function bring(
+  turn: Turn,
+  rotation: OpenRotation,
+  m: store.MemberRow,
+  step: ServerStep,
+): Promise<StepResult> {
   if (!hasAcceptedList(rotation.what) && rotation.stage === 'accepting' && step === 'switch')
-    await write(turn, (tx) => turn.parts.secrets.moveRotation(tx, m.cluster_id, { stage: 'switching' }))
+    await write(turn, (tx) =>
+      turn.parts.secrets.moveRotation(tx, m.cluster_id, { stage: 'switching' }),
+    )
   const given = await give(turn, rotation, m, step)
   if (given !== 'done') return given
   const lack = await lackOf(turn, rotation, m, step)
@@ -90,7 +128,11 @@ async function bring(turn: Turn, rotation: OpenRotation, m: store.MemberRow, ste
 }
 
 /** Verifies every server, also one that has joined since the plan was made. */
-async function everyServer(turn: Turn, rotation: OpenRotation, step: ServerStep): Promise<StepResult> {
+async function everyServer(
+  turn: Turn,
+  rotation: OpenRotation,
+  step: ServerStep,
+): Promise<StepResult> {
   for (const m of concerned(rotation.what, serversOf(turn.state))) {
     const isPlanned = turn.operation.steps.some((s) => s.key === keyOf(step, m.node_id))
     const result = isPlanned ? 'done' : await bring(turn, rotation, m, step)
@@ -105,8 +147,12 @@ async function accepted(turn: Turn): Promise<StepResult> {
   const rotation = await demandRotation(turn)
   const result = await everyServer(turn, rotation, 'accept')
   if (result !== 'done') return result
-  // Every machine accepts certificates of the new authority, so Steelyard now uses the new one for its own.
-  if (rotation.stage === 'accepting') await write(turn, (tx) => turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'switching' }))
+  // Every machine accepts certificates of the new authority, so Steelyard now uses the new one for
+  // its own.
+  if (rotation.stage === 'accepting')
+    await write(turn, (tx) =>
+      turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'switching' }),
+    )
   return 'done'
 }
 
@@ -117,18 +163,31 @@ async function switched(turn: Turn): Promise<StepResult> {
   const { what, from, to } = rotation
   const result = await everyServer(turn, rotation, 'switch')
   if (result !== 'done') return result
-  const lack = what === 'kubernetes_ca' ? await podsLack(turn, to) : what === 'aggregator_ca' ? await aggregatorLack(turn, to) : null
+  const lack =
+    what === 'kubernetes_ca'
+      ? await podsLack(turn, to)
+      : what === 'aggregator_ca'
+        ? await aggregatorLack(turn, to)
+        : null
   if (lack !== null) return { waiting: lack }
   if (what === 'tokens') await removeBootstrapToken(turn, from.secrets.bootstrapToken)
-  if (hasAcceptedList(what)) await write(turn, (tx) => turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'dropping' }))
+  if (hasAcceptedList(what))
+    await write(turn, (tx) =>
+      turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'dropping' }),
+    )
   else await finish(turn, rotation, 'new')
   return 'done'
 }
 
-/** Talos creates the Secret of the new token, and never deletes that of the old one (Talos `k8stemplates/kubelet.go`, `manifest_apply.go`). */
+/**
+ * Talos creates the Secret of the new token, and never deletes that of the old one (Talos
+ * `k8stemplates/kubelet.go`, `manifest_apply.go`).
+ */
 async function removeBootstrapToken(turn: Turn, token: string): Promise<void> {
   const api = await kubernetes(turn)
-  await turn.job.effect('rotate-token', () => api.remove(bootstrapTokenPath(token.split('.', 1)[0]!), turn.job.signal))
+  await turn.job.effect('rotate-token', () =>
+    api.remove(bootstrapTokenPath(token.split('.', 1)[0]!), turn.job.signal),
+  )
 }
 
 const ending =
@@ -153,7 +212,10 @@ async function finish(turn: Turn, { what }: OpenRotation, how: 'new' | 'old'): P
   await write(turn, async (tx) => {
     await parts.secrets.endRotation(tx, id, how)
     // The cluster's reconciler writes the escrow file again. Until then the file contains both.
-    const { version } = await store.update(tx, id, { escrowed_at: null, updated_at: new Date(job.now()) })
+    const { version } = await store.update(tx, id, {
+      escrowed_at: null,
+      updated_at: new Date(job.now()),
+    })
     await parts.record(tx, system, {
       action: how === 'new' ? 'cluster.secrets_rotated' : 'cluster.rotation_taken_back',
       target: { kind: 'cluster', id, name },
@@ -188,7 +250,9 @@ export const rotate: ChangeKind<Change> = {
     const rotation = await rotationOf(turn)
     if (rotation === null) return null
     if (rotation.stage === 'dropping') return 'go_on'
-    await write(turn, (tx) => turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'returning' }))
+    await write(turn, (tx) =>
+      turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'returning' }),
+    )
     return groupsBack(rotation.what, serversOf(turn.state))
   },
 }

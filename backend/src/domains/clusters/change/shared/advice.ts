@@ -4,12 +4,16 @@ import { prefixOf } from '../frame.ts'
 
 const settle = 'Solve this problem, then retry'
 
-const startAgain = 'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
+const startAgain =
+  'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
 
 const adviceFor: Readonly<Record<string, string>> = {
   drain: 'Let these pods be moved, or end them yourself, then retry',
-  upgrade: 'Look at the console of the server, and power it off and on if it hangs. Then retry, or roll Talos back on it',
-  ...Object.fromEntries(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((pod) => [pod, startAgain])),
+  upgrade:
+    'Look at the console of the server, and power it off and on if it hangs. Then retry, or roll Talos back on it',
+  ...Object.fromEntries(
+    ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((pod) => [pod, startAgain]),
+  ),
   kubelet: startAgain,
   'etcd-healthy': 'Bring these members back, then retry',
   'etcd-back': 'Bring these members back, then retry',
@@ -19,10 +23,15 @@ const adviceFor: Readonly<Record<string, string>> = {
 const replacesTalos: ReadonlySet<ChangeKindName> = new Set(['upgradeTalos', 'extensions'])
 
 function adviceOn(prefix: string, kind: ChangeKindName): string {
-  if (prefix === 'node-ready' && replacesTalos.has(kind)) return `${settle}. Talos can also be rolled back on the server`
+  if (prefix === 'node-ready' && replacesTalos.has(kind))
+    return `${settle}. Talos can also be rolled back on the server`
   return adviceFor[prefix] ?? settle
 }
 
 /** `Not done after 21 min. cp-2 is not Ready: … Solve this problem, then retry` */
-export const overdue = ({ key, kind }: { key: string; kind: ChangeKindName }, waited: string, reason: string): string =>
+export const overdue = (
+  { key, kind }: { key: string; kind: ChangeKindName },
+  waited: string,
+  reason: string,
+): string =>
   `Not done after ${waited}. ${reason.replace(/\.$/, '')}. ${adviceOn(prefixOf(key), kind)}`

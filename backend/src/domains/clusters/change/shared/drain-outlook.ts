@@ -1,4 +1,7 @@
-/** Warnings of a plan about its drains: disruption budgets that block them, and pods that no controller creates again. */
+/**
+ * Warnings of a plan about its drains: disruption budgets that block them, and pods that no
+ * controller creates again.
+ */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'
@@ -22,25 +25,40 @@ interface Budget {
 
 type Pod = DrainablePod & { readonly node: string }
 
-/** A label selector (Kubernetes, "Labels and Selectors"). One without conditions selects every pod, a missing one none (policy/v1). */
+/**
+ * A label selector (Kubernetes, "Labels and Selectors"). One without conditions selects every pod,
+ * a missing one none (policy/v1).
+ */
 export function selecting(selector: unknown): Budget['selects'] {
   if (!isRecord(selector)) return () => false
   const labels = Object.entries(isRecord(selector['matchLabels']) ? selector['matchLabels'] : {})
-  const rules = Array.isArray(selector['matchExpressions']) ? (selector['matchExpressions'] as unknown[]).filter(isRecord) : []
-  const holds = (has: DrainablePod['labels'], { key, operator, values }: Record<string, unknown>): boolean => {
+  const rules = Array.isArray(selector['matchExpressions'])
+    ? (selector['matchExpressions'] as unknown[]).filter(isRecord)
+    : []
+  const holds = (
+    has: DrainablePod['labels'],
+    { key, operator, values }: Record<string, unknown>,
+  ): boolean => {
     const value = has[String(key)]
     const isNamed = Array.isArray(values) && (values as unknown[]).includes(value)
     if (operator === 'Exists') return value !== undefined
     if (operator === 'DoesNotExist') return value === undefined
     return operator === 'NotIn' ? !isNamed : isNamed
   }
-  return (has) => labels.every(([key, value]) => has[key] === value) && rules.every((rule) => holds(has, rule))
+  return (has) =>
+    labels.every(([key, value]) => has[key] === value) && rules.every((rule) => holds(has, rule))
 }
 
 function budgetOf(object: unknown): Budget | undefined {
   const { metadata, spec, status } = isRecord(object) ? object : {}
-  if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || typeof metadata['namespace'] !== 'string') return undefined
-  const number = (key: string): number => (isRecord(status) && typeof status[key] === 'number' ? status[key] : 0)
+  if (
+    !isRecord(metadata) ||
+    typeof metadata['name'] !== 'string' ||
+    typeof metadata['namespace'] !== 'string'
+  )
+    return undefined
+  const number = (key: string): number =>
+    isRecord(status) && typeof status[key] === 'number' ? status[key] : 0
   return {
     namespace: metadata['namespace'],
     name: metadata['name'],
@@ -55,7 +73,9 @@ const podName = ({ namespace, name }: DrainablePod): string => printable(`${name
 
 /** A budget that allows no eviction now, with the pods that it keeps on servers of the plan. */
 function aboutBudget(budget: Budget, pods: readonly Pod[]): string[] {
-  const kept = pods.filter((p) => !p.isEnding && p.namespace === budget.namespace && budget.selects(p.labels))
+  const kept = pods.filter(
+    (p) => !p.isEnding && p.namespace === budget.namespace && budget.selects(p.labels),
+  )
   if (budget.allows > 0 || kept.length === 0) return []
   const title = printable(`${budget.namespace}/${budget.name}`)
   const why =
@@ -63,25 +83,44 @@ function aboutBudget(budget: Budget, pods: readonly Pod[]): string[] {
       ? `never allows one of its ${counted(budget.expected, 'pod')} to be moved: change the budget first`
       : 'allows no pod to be moved at the moment: see that its pods become healthy'
   const where = listed([...new Set(kept.map((p) => p.node))])
-  return [`The disruption budget ${title} ${why}. Otherwise the drain of ${where} waits, and the change stops there after 20 minutes`]
+  return [
+    `The disruption budget ${title} ${why}. Otherwise the drain of ${where} waits, and the change stops there after 20 minutes`,
+  ]
 }
 
 async function podsOn(view: ChangeView, nodes: readonly string[]): Promise<Pod[]> {
   const pods: Pod[] = []
   for (let from = 0; from < nodes.length; from += atOnce) {
-    const some = nodes.slice(from, from + atOnce).map(async (node) => (await podsToDrain(view, node, view.signal)).map((pod) => ({ ...pod, node })))
+    const some = nodes
+      .slice(from, from + atOnce)
+      .map(async (node) =>
+        (await podsToDrain(view, node, view.signal)).map((pod) => ({ ...pod, node })),
+      )
     pods.push(...(await Promise.all(some)).flat())
   }
   return pods
 }
 
-/** Warnings about the servers that the plan drains. A failed check if the Kubernetes API, through which pods are moved, does not answer. */
-export async function drainOutlook(view: ChangeView, groups: readonly PlannedGroup[]): Promise<{ checks: Check[]; warnings: string[] }> {
+/**
+ * Warnings about the servers that the plan drains. A failed check if the Kubernetes API, through
+ * which pods are moved, does not answer.
+ */
+export async function drainOutlook(
+  view: ChangeView,
+  groups: readonly PlannedGroup[],
+): Promise<{ checks: Check[]; warnings: string[] }> {
   const drained = groups.flatMap((g) => (g.drains === true && g.name !== null ? [g.name] : []))
   if (drained.length === 0) return { checks: [], warnings: [] }
   try {
     const pods = await podsOn(view, drained)
-    const budgets = (await (await kubernetes(view)).list('/apis/policy/v1/poddisruptionbudgets', { most: mostBudgets, keep: budgetOf }, view.signal)) ?? []
+    const budgets =
+      (await (
+        await kubernetes(view)
+      ).list(
+        '/apis/policy/v1/poddisruptionbudgets',
+        { most: mostBudgets, keep: budgetOf },
+        view.signal,
+      )) ?? []
     const bare = pods.filter((p) => p.isBare && !p.isEnding)
     return {
       checks: [],
@@ -100,7 +139,13 @@ export async function drainOutlook(view: ChangeView, groups: readonly PlannedGro
   } catch (error) {
     if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
     return {
-      checks: [check('workload', false, `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`)],
+      checks: [
+        check(
+          'workload',
+          false,
+          `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`,
+        ),
+      ],
       warnings: [],
     }
   }

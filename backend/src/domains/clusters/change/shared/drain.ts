@@ -1,4 +1,7 @@
-/** Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets (Kubernetes, "API-initiated eviction"). */
+/**
+ * Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the
+ * PodDisruptionBudgets (Kubernetes, "API-initiated eviction").
+ */
 import { isRecord, printable } from '../../../../kubernetes/client.ts'
 import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
 import { drainEffectOf } from '../../pods.ts'
@@ -18,10 +21,18 @@ export interface DrainablePod {
   readonly isEnding: boolean
 }
 
-/** Pods that a drain evicts: all but those of DaemonSets, static pods and pods that have ended (as `kubectl drain --ignore-daemonsets` does). */
+/**
+ * Pods that a drain evicts: all but those of DaemonSets, static pods and pods that have ended (as
+ * `kubectl drain --ignore-daemonsets` does).
+ */
 function drainable(object: unknown, node: string): DrainablePod | undefined {
   const { metadata, spec } = isRecord(object) ? object : {}
-  if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || typeof metadata['namespace'] !== 'string') return undefined
+  if (
+    !isRecord(metadata) ||
+    typeof metadata['name'] !== 'string' ||
+    typeof metadata['namespace'] !== 'string'
+  )
+    return undefined
   if (!isRecord(spec) || spec['nodeName'] !== node) return undefined
   const effect = drainEffectOf(object)
   if (effect === 'stays' || effect === 'ended') return undefined
@@ -35,9 +46,17 @@ function drainable(object: unknown, node: string): DrainablePod | undefined {
 }
 
 /** The pods that a drain of the node would evict. @throws KubernetesError */
-export async function podsToDrain(at: Parameters<typeof kubernetes>[0], node: string, signal: AbortSignal): Promise<DrainablePod[]> {
+export async function podsToDrain(
+  at: Parameters<typeof kubernetes>[0],
+  node: string,
+  signal: AbortSignal,
+): Promise<DrainablePod[]> {
   const api = await kubernetes(at)
-  const options = { most: mostPods, fieldSelector: `spec.nodeName=${node}`, keep: (pod: unknown) => drainable(pod, node) }
+  const options = {
+    most: mostPods,
+    fieldSelector: `spec.nodeName=${node}`,
+    keep: (pod: unknown) => drainable(pod, node),
+  }
   return (await api.list('/api/v1/pods', options, signal)) ?? []
 }
 
@@ -50,30 +69,50 @@ export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepR
   if (node === null) return { skipped: `Kubernetes has no node ${name}` }
   if (!isCordoned(node))
     await turn.job.effect(`cordon/${nodeId}`, () =>
-      api.merge(nodePath(name), { metadata: { annotations: { [cordonedBy]: turn.operation.id } }, spec: { unschedulable: true } }, signal),
+      api.merge(
+        nodePath(name),
+        {
+          metadata: { annotations: { [cordonedBy]: turn.operation.id } },
+          spec: { unschedulable: true },
+        },
+        signal,
+      ),
     )
   const pods = await podsToDrain(turn, name, signal)
   if (pods.length === 0) return 'done'
   const blocked: string[] = []
   for (const pod of pods.filter((p) => !p.isEnding).slice(0, evictionsAtOnce)) {
     const result = await api.evict(pod.namespace, pod.name, signal)
-    if (result !== 'evicted' && result !== 'gone') blocked.push(`${pod.namespace}/${pod.name} can't be moved: ${result.blocked}`)
+    if (result !== 'evicted' && result !== 'gone')
+      blocked.push(`${pod.namespace}/${pod.name} can't be moved: ${result.blocked}`)
   }
   if (blocked.length > 0) return { waiting: printableList(blocked), againMs: 2_000, isSafe: true }
-  return { waiting: `Waits for ${printableList(pods.map((p) => `${p.namespace}/${p.name}`))} to end on ${name}`, againMs: 500, isSafe: true }
+  return {
+    waiting: `Waits for ${printableList(pods.map((p) => `${p.namespace}/${p.name}`))} to end on ${name}`,
+    againMs: 500,
+    isSafe: true,
+  }
 }
 
 const printableList = (texts: readonly string[]): string => listed(texts.map(printable), 3)
 
 /** Step `uncordon/<node id>`: uncordons the node if Steelyard cordoned it. */
-export async function uncordon(turn: ChangeTurn, { nodeId }: Pick<StepAt, 'nodeId'>): Promise<StepResult> {
+export async function uncordon(
+  turn: ChangeTurn,
+  { nodeId }: Pick<StepAt, 'nodeId'>,
+): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const api = await kubernetes(turn)
   const node = await api.get(nodePath(name), turn.job.signal)
   if (node === null) return { skipped: `Kubernetes has no node ${name}` }
-  if (!hasOurMark(node)) return isCordoned(node) ? { skipped: `${name} was cordoned before` } : 'done'
+  if (!hasOurMark(node))
+    return isCordoned(node) ? { skipped: `${name} was cordoned before` } : 'done'
   await turn.job.effect(`uncordon/${nodeId}`, () =>
-    api.merge(nodePath(name), { metadata: { annotations: { [cordonedBy]: null } }, spec: { unschedulable: null } }, turn.job.signal),
+    api.merge(
+      nodePath(name),
+      { metadata: { annotations: { [cordonedBy]: null } }, spec: { unschedulable: null } },
+      turn.job.signal,
+    ),
   )
   return 'done'
 }
@@ -83,5 +122,10 @@ export async function nodeReady(turn: ChangeTurn, { nodeId }: StepAt): Promise<S
   const { name } = memberOf(turn, nodeId!)
   const node = (await (await kubernetes(turn)).nodes(turn.job.signal)).find((n) => n.name === name)
   if (node?.ready === true) return 'done'
-  return { waiting: node === undefined ? `Kubernetes has no node ${name}` : `${name} is not Ready: ${node.reason}` }
+  return {
+    waiting:
+      node === undefined
+        ? `Kubernetes has no node ${name}`
+        : `${name} is not Ready: ${node.reason}`,
+  }
 }

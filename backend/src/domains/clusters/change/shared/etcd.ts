@@ -1,4 +1,7 @@
-/** etcd during a change of its cluster: what each control plane reports, and whether the change may continue. */
+/**
+ * etcd during a change of its cluster: what each control plane reports, and whether the change may
+ * continue.
+ */
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
@@ -7,7 +10,14 @@ import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, settleFull } from '../../remedies.ts'
 import { joined } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, viewOf } from '../frame.ts'
+import {
+  type ChangeTurn,
+  type ChangeView,
+  check,
+  type StepResult,
+  talosOf,
+  viewOf,
+} from '../frame.ts'
 
 export interface MemberReport {
   readonly node_id: string
@@ -25,50 +35,110 @@ export interface MemberReport {
   readonly sizeBytes: number | null
 }
 
-/** With this alarm every member refuses to read and to write (etcd `server/etcdserver/apply`, applierV3Corrupt), so nothing can be drained or removed. */
-const corrupt = 'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot'
+/**
+ * With this alarm every member refuses to read and to write (etcd `server/etcdserver/apply`,
+ * applierV3Corrupt), so nothing can be drained or removed.
+ */
+const corrupt =
+  'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot'
 
 /** Reads the state of etcd from every control plane. */
-export async function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
+export async function etcdReports(
+  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+): Promise<MemberReport[]> {
   const asked = await Promise.all(
     controlPlanesOf(view.state.members).map(async ({ node_id, name }) => {
-      const of = { node_id, name, alarm: null, isLeader: false, learner: false, sizeBytes: null, memberId: null, alarms: null }
+      const of = {
+        node_id,
+        name,
+        alarm: null,
+        isLeader: false,
+        learner: false,
+        sizeBytes: null,
+        memberId: null,
+        alarms: null,
+      }
       try {
         return await talosOf(view, node_id, async (client) => {
           const service = (await client.services()).find((s) => s.id === 'etcd')
-          if (service?.state !== 'Running' || service.healthy !== true) return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
+          if (service?.state !== 'Running' || service.healthy !== true)
+            return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
           const { memberId, leaderId, learner, sizeBytes } = await client.etcdStatus()
-          // Alarms are read through raft (etcd `v3_server.go`, Alarm), so without a leader the call would only time out.
-          if (leaderId === null) return { ...of, answers: true, problem: 'etcd has no leader', learner, sizeBytes, memberId }
+          // Alarms are read through raft (etcd `v3_server.go`, Alarm), so without a leader the call
+          // would only time out.
+          if (leaderId === null)
+            return {
+              ...of,
+              answers: true,
+              problem: 'etcd has no leader',
+              learner,
+              sizeBytes,
+              memberId,
+            }
           const alarms = await client.etcdAlarms()
-          const problem = learner ? 'it is a learner, which still copies the data of the other members' : null
-          return { ...of, answers: true, problem, isLeader: memberId === leaderId, learner, sizeBytes, memberId, alarms }
+          const problem = learner
+            ? 'it is a learner, which still copies the data of the other members'
+            : null
+          return {
+            ...of,
+            answers: true,
+            problem,
+            isLeader: memberId === leaderId,
+            learner,
+            sizeBytes,
+            memberId,
+            alarms,
+          }
         })
       } catch (error) {
-        if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+        if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+          throw error
         return { ...of, answers: false, problem: error.message }
       }
     }),
   )
   const { todo } = settleFull(asked.filter((m) => m.sizeBytes === null))
   const problemOf = (alarm: string, what: string) =>
-    alarm === 'CORRUPT' ? corrupt : alarm === 'NOSPACE' ? `${what} (alarm NOSPACE): ${todo}` : `alarm ${alarm}`
-  /** An alarm of a member that does not answer, or that was removed, stops the writes of all others too. */
+    alarm === 'CORRUPT'
+      ? corrupt
+      : alarm === 'NOSPACE'
+        ? `${what} (alarm NOSPACE): ${todo}`
+        : `alarm ${alarm}`
+  /**
+   * An alarm of a member that does not answer, or that was removed, stops the writes of all others
+   * too.
+   */
   const known = new Set(asked.map((m) => m.memberId))
   const firstAsked = asked.find((m) => m.memberId !== null)
   return asked.map(({ memberId, alarms, ...rest }) => {
     const m = { ...rest, knowsAlarms: alarms !== null }
     const raised = (alarms ?? []).filter((a) => a.alarm !== 'NONE')
     const own = raised.find((a) => a.memberId === memberId)?.alarm
-    if (own !== undefined) return { ...m, alarm: own, problem: problemOf(own, 'its database has reached its maximum size') }
-    const foreign = firstAsked?.memberId === memberId ? raised.find((a) => !known.has(a.memberId))?.alarm : undefined
+    if (own !== undefined)
+      return {
+        ...m,
+        alarm: own,
+        problem: problemOf(own, 'its database has reached its maximum size'),
+      }
+    const foreign =
+      firstAsked?.memberId === memberId
+        ? raised.find((a) => !known.has(a.memberId))?.alarm
+        : undefined
     if (foreign === undefined) return m
-    return { ...m, alarm: foreign, problem: problemOf(foreign, 'it accepts no writes, because the database of another member has reached its maximum size') }
+    return {
+      ...m,
+      alarm: foreign,
+      problem: problemOf(
+        foreign,
+        'it accepts no writes, because the database of another member has reached its maximum size',
+      ),
+    }
   })
 }
 
 /** Whether more than half of the control planes report the state of their member. */
-export const hasMajority = (reports: readonly MemberReport[]): boolean => reports.filter((r) => r.sizeBytes !== null).length * 2 > reports.length
+export const hasMajority = (reports: readonly MemberReport[]): boolean =>
+  reports.filter((r) => r.sizeBytes !== null).length * 2 > reports.length
 
 /** The changes that settle what the control planes report, the best one first. */
 export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
@@ -82,35 +152,72 @@ export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
 const problemsOf = (reports: readonly MemberReport[]): string =>
   joined(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
-/** Check: every member of etcd is healthy. A change that restarts or removes one server at a time needs all others. */
+/**
+ * Check: every member of etcd is healthy. A change that restarts or removes one server at a time
+ * needs all others.
+ */
 export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
   const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
   const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)
-  return check('etcd', isHealthy, isHealthy ? `All ${reports.length} members of etcd are healthy` : why, etcdRemedies(reports))
+  return check(
+    'etcd',
+    isHealthy,
+    isHealthy ? `All ${reports.length} members of etcd are healthy` : why,
+    etcdRemedies(reports),
+  )
 }
 
-/** Whether etcd takes writes, without which no pod is moved and no node joins. An alarm of one member stops the writes of all. */
+/**
+ * Whether etcd takes writes, without which no pod is moved and no node joins. An alarm of one
+ * member stops the writes of all.
+ */
 export function checkAlarms(reports: readonly MemberReport[]): PlanCheck {
-  if (!reports.some((r) => r.knowsAlarms)) return check('alarms', false, 'No control plane reports whether etcd has an alarm', etcdRemedies(reports))
+  if (!reports.some((r) => r.knowsAlarms))
+    return check(
+      'alarms',
+      false,
+      'No control plane reports whether etcd has an alarm',
+      etcdRemedies(reports),
+    )
   const alarmed = reports.filter((r) => r.alarm !== null)
-  return check('alarms', alarmed.length === 0, problemsOf(alarmed) || 'etcd has no alarm', etcdRemedies(reports))
+  return check(
+    'alarms',
+    alarmed.length === 0,
+    problemsOf(alarmed) || 'etcd has no alarm',
+    etcdRemedies(reports),
+  )
 }
 
 /** The control planes with the leader last, so that etcd elects a leader only once. */
-export const leaderLast = <T extends { readonly node_id: string }>(controlPlanes: readonly T[], reports: readonly MemberReport[]): T[] =>
+export const leaderLast = <T extends { readonly node_id: string }>(
+  controlPlanes: readonly T[],
+  reports: readonly MemberReport[],
+): T[] =>
   controlPlanes.toSorted((a, b) => Number(isLeader(a, reports)) - Number(isLeader(b, reports)))
-const isLeader = ({ node_id }: { readonly node_id: string }, reports: readonly MemberReport[]): boolean =>
-  reports.some((r) => r.node_id === node_id && r.isLeader)
+const isLeader = (
+  { node_id }: { readonly node_id: string },
+  reports: readonly MemberReport[],
+): boolean => reports.some((r) => r.node_id === node_id && r.isLeader)
 
-/** Why a server must not restart now, asked of etcd right before: without it, the other members must keep the majority. Null if it may. */
-export async function whyNotRestart(turn: ChangeTurn, { node_id, name, role }: Pick<MemberRow, 'node_id' | 'name' | 'role'>): Promise<string | null> {
+/**
+ * Why a server must not restart now, asked of etcd right before: without it, the other members must
+ * keep the majority. Null if it may.
+ */
+export async function whyNotRestart(
+  turn: ChangeTurn,
+  { node_id, name, role }: Pick<MemberRow, 'node_id' | 'name' | 'role'>,
+): Promise<string | null> {
   if (role !== 'control_plane') return null
   const ill = problemsOf((await etcdReports(viewOf(turn))).filter((r) => r.node_id !== node_id))
-  return ill === '' ? null : `${name} restarts as soon as the other members of etcd are healthy. ${ill}`
+  return ill === ''
+    ? null
+    : `${name} restarts as soon as the other members of etcd are healthy. ${ill}`
 }
 
 /** Step `etcd-healthy`: waits until every member is healthy. */
 export async function etcdHealthy(turn: ChangeTurn): Promise<StepResult> {
   const reports = await etcdReports(viewOf(turn))
-  return reports.length > 0 && reports.every((r) => r.problem === null) ? 'done' : { waiting: problemsOf(reports) || 'No control plane answers', isSafe: true }
+  return reports.length > 0 && reports.every((r) => r.problem === null)
+    ? 'done'
+    : { waiting: problemsOf(reports) || 'No control plane answers', isSafe: true }
 }

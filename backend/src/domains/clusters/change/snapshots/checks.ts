@@ -11,7 +11,10 @@ import * as store from '../../store.ts'
 import { keysOfSnapshot, type SnapshotKeys } from './keys.ts'
 import { type ChangeView, check, talosOf } from '../frame.ts'
 
-/** `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
+/**
+ * `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has
+ * data. `silent`: the server does not answer.
+ */
 export interface EtcdPlace {
   readonly m: store.MemberRow
   readonly state: 'waits' | 'has-data' | 'silent'
@@ -21,14 +24,28 @@ export interface EtcdPlace {
 }
 
 /** Reads from a control plane whether its etcd has data. */
-export async function etcdPlace(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, m: store.MemberRow): Promise<EtcdPlace> {
+export async function etcdPlace(
+  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  m: store.MemberRow,
+): Promise<EtcdPlace> {
   try {
-    const etcd = await talosOf(view, m.node_id, async (client) => (await client.services()).find((s) => s.id === 'etcd'))
-    const failed = etcd?.state === 'Failed' && /recovering from the snapshot|verifying snapshot/.test(etcd.lastEvent?.message ?? '')
-    if (etcd?.state === 'Preparing' || failed) return { m, state: 'waits', runs: false, reason: etcd.lastEvent?.message ?? '' }
-    return { m, state: 'has-data', runs: etcd?.state === 'Running', reason: `etcd on ${m.name} is ${etcd?.state.toLowerCase() ?? 'not there yet'}` }
+    const etcd = await talosOf(view, m.node_id, async (client) =>
+      (await client.services()).find((s) => s.id === 'etcd'),
+    )
+    const failed =
+      etcd?.state === 'Failed' &&
+      /recovering from the snapshot|verifying snapshot/.test(etcd.lastEvent?.message ?? '')
+    if (etcd?.state === 'Preparing' || failed)
+      return { m, state: 'waits', runs: false, reason: etcd.lastEvent?.message ?? '' }
+    return {
+      m,
+      state: 'has-data',
+      runs: etcd?.state === 'Running',
+      reason: `etcd on ${m.name} is ${etcd?.state.toLowerCase() ?? 'not there yet'}`,
+    }
   } catch (error) {
-    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+      throw error
     return { m, state: 'silent', runs: false, reason: `${m.name}: ${error.message}` }
   }
 }
@@ -36,8 +53,9 @@ export async function etcdPlace(view: Pick<ChangeView, 'parts' | 'state' | 'sign
 export const controlPlanes = ({ state }: Pick<ChangeView, 'state'>): store.MemberRow[] =>
   state.members.filter((m) => m.role === 'control_plane' && store.isWanted(m))
 
-export const etcdPlaces = (view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<EtcdPlace[]> =>
-  Promise.all(controlPlanes(view).map((m) => etcdPlace(view, m)))
+export const etcdPlaces = (
+  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+): Promise<EtcdPlace[]> => Promise.all(controlPlanes(view).map((m) => etcdPlace(view, m)))
 
 /** Checks whether API servers will be able to read the Secrets in the snapshot. */
 export function keyCheck(
@@ -46,7 +64,11 @@ export function keyCheck(
     snapshot,
     cluster,
     isNew,
-  }: { readonly snapshot: Pick<SnapshotRow, 'cluster_id' | 'cluster_name' | 'made_by' | 'encryption'>; readonly cluster: string; readonly isNew: boolean },
+  }: {
+    readonly snapshot: Pick<SnapshotRow, 'cluster_id' | 'cluster_name' | 'made_by' | 'encryption'>
+    readonly cluster: string
+    readonly isNew: boolean
+  },
 ): Check {
   const name = 'encryption_keys'
   const inIt = 'The Secrets in the snapshot are encrypted with a key that'
@@ -58,10 +80,18 @@ export function keyCheck(
     )
   if (keys.kind === 'fits') {
     const isUnread = !keys.isProven && snapshot.encryption === null && snapshot.made_by === 'import'
-    return check(name, true, isUnread ? 'The keys of the snapshot are compared before anything is wiped' : `${cluster} can read the Secrets in the snapshot`)
+    return check(
+      name,
+      true,
+      isUnread
+        ? 'The keys of the snapshot are compared before anything is wiped'
+        : `${cluster} can read the Secrets in the snapshot`,
+    )
   }
   const owner = keys.of === snapshot.cluster_id ? snapshot.cluster_name : cluster
-  const whose = keys.until ? `${owner} had until ${keys.until.toISOString().slice(0, 10)}` : `${owner} has`
+  const whose = keys.until
+    ? `${owner} had until ${keys.until.toISOString().slice(0, 10)}`
+    : `${owner} has`
   return check(
     name,
     isNew,
@@ -79,19 +109,33 @@ export async function snapshotChecks(
   const { row } = state
   const snapshots = parts.snapshots.forChanges
   const snapshot = await snapshots.find(parts.db, id)
-  if (!snapshot || snapshot.cluster_id === null) return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }
+  if (!snapshot || snapshot.cluster_id === null)
+    return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }
   const usable = canUseSnapshot(snapshot)
-  const taken = snapshot.taken_at === null ? '' : ` of ${snapshot.taken_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const taken =
+    snapshot.taken_at === null
+      ? ''
+      : ` of ${snapshot.taken_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const known = await snapshots.identityOf(parts.db, row.id)
-  const isForeign = snapshot.cluster_id !== row.id || (known !== null && snapshot.identity !== null && known !== snapshot.identity)
-  const from = snapshot.cluster_id === row.id ? 'another cluster (its namespace kube-system has another UID)' : `the cluster ${snapshot.cluster_name}`
+  const isForeign =
+    snapshot.cluster_id !== row.id ||
+    (known !== null && snapshot.identity !== null && known !== snapshot.identity)
+  const from =
+    snapshot.cluster_id === row.id
+      ? 'another cluster (its namespace kube-system has another UID)'
+      : `the cluster ${snapshot.cluster_name}`
   const isNamed = of !== undefined && of === snapshot.cluster_name
   const keys = await keysOfSnapshot(parts.secrets, parts.db, row.id, snapshot)
   // Talos makes a key for each cluster, so a key that opens the Secrets proves whose they are.
-  const isUnproven = snapshot.made_by === 'import' && known === null && !(keys.kind === 'fits' && keys.isProven)
+  const isUnproven =
+    snapshot.made_by === 'import' && known === null && !(keys.kind === 'fits' && keys.isProven)
   const isNew = servers.length > 0
   const etcd = supportedMinor(row.talos_version)?.etcd ?? null
-  const readable = canReadSnapshot({ made: snapshot.etcd_version, runs: etcd, talos: row.talos_version })
+  const readable = canReadSnapshot({
+    made: snapshot.etcd_version,
+    runs: etcd,
+    talos: row.talos_version,
+  })
   return {
     checks: [
       check('snapshot', usable.ok, usable.ok ? `The snapshot${taken} can be used` : usable.reason),
@@ -105,26 +149,43 @@ export async function snapshotChecks(
       check(
         'etcd_version',
         readable.ok,
-        readable.ok ? `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}` : readable.reason,
+        readable.ok
+          ? `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}`
+          : readable.reason,
       ),
       keyCheck(keys, { snapshot, cluster: row.name, isNew }),
     ],
     warnings: [
       `Everything that was changed in Kubernetes since the snapshot${taken} is lost.`,
-      ...(isUnproven ? [`Steelyard has never taken a snapshot of ${row.name}, so it can't tell whether the imported file is one.`] : []),
+      ...(isUnproven
+        ? [
+            `Steelyard has never taken a snapshot of ${row.name}, so it can't tell whether the imported file is one.`,
+          ]
+        : []),
       ...(isForeign && isNamed
-        ? [`Tokens of service accounts that ${snapshot.cluster_name} has signed are not valid in ${row.name}: restart their pods.`]
+        ? [
+            `Tokens of service accounts that ${snapshot.cluster_name} has signed are not valid in ${row.name}: restart their pods.`,
+          ]
         : []),
     ],
   }
 }
 
-/** Checks that every control plane with etcd data is listed to be wiped, and that at least one control plane can start etcd from the snapshot. */
-export function placeChecks(places: readonly EtcdPlace[], reset: readonly string[], cluster: string): { checks: Check[]; warnings: string[] } {
+/**
+ * Checks that every control plane with etcd data is listed to be wiped, and that at least one
+ * control plane can start etcd from the snapshot.
+ */
+export function placeChecks(
+  places: readonly EtcdPlace[],
+  reset: readonly string[],
+  cluster: string,
+): { checks: Check[]; warnings: string[] } {
   const unknown = reset.filter((id) => !places.some((p) => p.m.node_id === id))
   const unnamed = places.filter((p) => p.state === 'has-data' && !reset.includes(p.m.node_id))
   const silentNamed = places.filter((p) => p.state === 'silent' && reset.includes(p.m.node_id))
-  const usable = places.filter((p) => p.state === 'waits' || (p.state === 'has-data' && reset.includes(p.m.node_id)))
+  const usable = places.filter(
+    (p) => p.state === 'waits' || (p.state === 'has-data' && reset.includes(p.m.node_id)),
+  )
   const silent = places.filter((p) => p.state === 'silent')
   const names = (of: readonly EtcdPlace[]) => listed(of.map((p) => p.m.name))
   return {
@@ -151,7 +212,8 @@ export function placeChecks(places: readonly EtcdPlace[], reset: readonly string
       ),
     ],
     warnings: silent.map(
-      (p) => `${p.m.name} does not answer. If it comes back with old data of etcd, it must be wiped: replace it, or remove it from the cluster.`,
+      (p) =>
+        `${p.m.name} does not answer. If it comes back with old data of etcd, it must be wiped: replace it, or remove it from the cluster.`,
     ),
   }
 }

@@ -20,9 +20,19 @@ interface Source {
   readonly version: string
 }
 
-/** The best source first: followers before the leader, because reading the database loads the machine; among followers, the one that is least behind. */
+/**
+ * The best source first: followers before the leader, because reading the database loads the
+ * machine; among followers, the one that is least behind.
+ */
 const best = (a: Source, b: Source): number =>
-  Number(a.isLeader) - Number(b.isLeader) || (a.appliedIndex === b.appliedIndex ? (a.name < b.name ? -1 : 1) : a.appliedIndex > b.appliedIndex ? -1 : 1)
+  Number(a.isLeader) - Number(b.isLeader) ||
+  (a.appliedIndex === b.appliedIndex
+    ? a.name < b.name
+      ? -1
+      : 1
+    : a.appliedIndex > b.appliedIndex
+      ? -1
+      : 1)
 
 export function forSnapshots(parts: CoreParts) {
   const { db, servers, secrets } = parts
@@ -54,7 +64,8 @@ export function forSnapshots(parts: CoreParts) {
             return `etcd on ${m.name} is ${etcd?.healthy === false ? 'not healthy' : (etcd?.state.toLowerCase() ?? 'not there')}`
           const status = await client.etcdStatus()
           if (status.learner) return `${m.name} is still a learner of etcd`
-          if (status.errors.some((e) => /corrupt/i.test(e))) return `etcd on ${m.name} reports damaged data`
+          if (status.errors.some((e) => /corrupt/i.test(e)))
+            return `etcd on ${m.name} reports damaged data`
           return {
             nodeId: m.node_id,
             name: m.name,
@@ -67,7 +78,14 @@ export function forSnapshots(parts: CoreParts) {
       )
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (!(error instanceof TalosError || error instanceof Problem || (error instanceof Error && error.name === 'TimeoutError'))) throw error
+      if (
+        !(
+          error instanceof TalosError ||
+          error instanceof Problem ||
+          (error instanceof Error && error.name === 'TimeoutError')
+        )
+      )
+        throw error
       return `${m.name}: ${error instanceof TalosError || error instanceof Problem ? error.message : `no answer within ${askMs / 1000} s`}`
     }
   }
@@ -82,25 +100,39 @@ export function forSnapshots(parts: CoreParts) {
     touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
 
     /**
-     * Reads the etcd of a cluster from its best member. `read` gets the bytes of the snapshot and must consume them.
-     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if the stream breaks off
+     * Reads the etcd of a cluster from its best member. `read` gets the bytes of the snapshot and
+     * must consume them.
+     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if
+     * the stream breaks off
      */
     async readEtcd<T>(
       id: string,
       signal: AbortSignal,
-      read: (from: { name: string; version: string }, bytes: AsyncIterable<Uint8Array>) => Promise<T>,
+      read: (
+        from: { name: string; version: string },
+        bytes: AsyncIterable<Uint8Array>,
+      ) => Promise<T>,
     ): Promise<T> {
       const state = await store.load(db, id)
       if (!state) throw new Problem('not_found', `Cluster ${id} not found`)
-      const asked = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
+      const asked = state.members.filter(
+        (m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null,
+      )
       const answers = await Promise.all(asked.map((m) => ask(m, signal)))
       const [source] = answers.filter((a): a is Source => typeof a !== 'string').toSorted(best)
       if (!source) {
         const why = answers.find((a) => typeof a === 'string')
-        throw new Problem('cluster_not_ready', `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why}`}`)
+        throw new Problem(
+          'cluster_not_ready',
+          `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why}`}`,
+        )
       }
       const connection = await servers.connection(source.nodeId)
-      return connection.secure((await secrets.talosAdmin(id))!, (client: TalosClient) => read(source, client.etcdSnapshot({ signal })), { signal })
+      return connection.secure(
+        (await secrets.talosAdmin(id))!,
+        (client: TalosClient) => read(source, client.etcdSnapshot({ signal })),
+        { signal },
+      )
     },
   }
 }

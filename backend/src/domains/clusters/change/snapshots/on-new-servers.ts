@@ -1,4 +1,7 @@
-/** A restore on other servers, or on servers of the cluster that have lost everything: all former members are dropped from the cluster, and the listed servers join. */
+/**
+ * A restore on other servers, or on servers of the cluster that have lost everything: all former
+ * members are dropped from the cluster, and the listed servers join.
+ */
 import { canHaveControlPlanes, endpointHost } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -11,7 +14,14 @@ import { lookAt } from '../../leave/leaving.ts'
 import { clusterQueue } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeView, check, keyOf, type Planned, type PlannedGroup, prefixOf } from '../frame.ts'
+import {
+  type ChangeView,
+  check,
+  keyOf,
+  type Planned,
+  type PlannedGroup,
+  prefixOf,
+} from '../frame.ts'
 import { joiningGroups, judgeJoining, reserve } from '../members/candidates.ts'
 import { snapshotChecks } from './checks.ts'
 import { keysOfSnapshot } from './keys.ts'
@@ -19,30 +29,46 @@ import { keysOfSnapshot } from './keys.ts'
 const titles = changeTable.clusterRestore.steps
 type Change = ChangeOf<'restore'>
 
-const present = ({ state }: Pick<ChangeView, 'state'>) => state.members.filter((m) => m.released_at === null)
+const present = ({ state }: Pick<ChangeView, 'state'>) =>
+  state.members.filter((m) => m.released_at === null)
 /** The listed servers that already belong to the cluster. */
 const returningOf = (view: Pick<ChangeView, 'state'>, { servers }: Change): ReadonlySet<string> =>
-  new Set(present(view).flatMap((m) => (servers.some((s) => s.node_id === m.node_id) ? [m.node_id] : [])))
+  new Set(
+    present(view).flatMap((m) => (servers.some((s) => s.node_id === m.node_id) ? [m.node_id] : [])),
+  )
 
 export async function planNew(view: ChangeView, change: Change): Promise<Planned> {
   const { row } = view.state
   const returning = returningOf(view, change)
-  const seen = await Promise.all(present(view).map(async (m) => ({ m, seen: await lookAt(view.parts, m, view.signal) })))
+  const seen = await Promise.all(
+    present(view).map(async (m) => ({ m, seen: await lookAt(view.parts, m, view.signal) })),
+  )
   const alive = seen.filter((s) => s.seen.kind === 'secured')
   const notEmpty = seen.filter((s) => returning.has(s.m.node_id) && s.seen.kind !== 'maintenance')
-  const [snapshot, joiners] = await Promise.all([snapshotChecks(view, change), judgeJoining(view, change.servers, { nodes: 'lost' }, returning)])
-  const count = canHaveControlPlanes(change.servers.filter((s) => s.role === 'control_plane').length)
+  const [snapshot, joiners] = await Promise.all([
+    snapshotChecks(view, change),
+    judgeJoining(view, change.servers, { nodes: 'lost' }, returning),
+  ])
+  const count = canHaveControlPlanes(
+    change.servers.filter((s) => s.role === 'control_plane').length,
+  )
   const lost = seen.filter((s) => !returning.has(s.m.node_id)).map((s) => s.m.name)
   const host = parseAddress(endpointHost(row.endpoint))
   const hasEndpoint =
-    row.virtual_ip || host === null || joiners.chosen.some((s) => s.role === 'control_plane' && s.candidate.address === endpointHost(row.endpoint))
+    row.virtual_ip ||
+    host === null ||
+    joiners.chosen.some(
+      (s) => s.role === 'control_plane' && s.candidate.address === endpointHost(row.endpoint),
+    )
   return {
     checks: [
       ...snapshot.checks,
       check(
         'reset',
         change.reset.length === 0,
-        change.reset.length === 0 ? 'No data of etcd is wiped' : 'Other servers have no etcd to wipe: name either control planes to wipe, or new servers',
+        change.reset.length === 0
+          ? 'No data of etcd is wiped'
+          : 'Other servers have no etcd to wipe: name either control planes to wipe, or new servers',
       ),
       check(
         'lost',
@@ -53,7 +79,16 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
             ? `${listed(notEmpty.map((s) => s.m.name))} ${notEmpty.length === 1 ? 'is' : 'are'} not in maintenance`
             : `No server of ${row.name} runs`,
       ),
-      check('control_planes', count.ok, count.ok ? counted(change.servers.filter((s) => s.role === 'control_plane').length, 'control plane') : count.reason),
+      check(
+        'control_planes',
+        count.ok,
+        count.ok
+          ? counted(
+              change.servers.filter((s) => s.role === 'control_plane').length,
+              'control plane',
+            )
+          : count.reason,
+      ),
       ...joiners.checks,
     ],
     warnings: [
@@ -64,7 +99,11 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
             `${listed(lost, 20)} are removed from ${row.name} without a reset. Wipe them before they are switched on again: they still have the old configuration and data.`,
           ]
         : []),
-      ...(hasEndpoint ? [] : [`The API endpoint ${row.endpoint} leads to none of the new control planes: give the cluster another endpoint afterwards.`]),
+      ...(hasEndpoint
+        ? []
+        : [
+            `The API endpoint ${row.endpoint} leads to none of the new control planes: give the cluster another endpoint afterwards.`,
+          ]),
       'The new servers do not get the patches of the lost servers.',
     ],
     groups: groupsOf(joiningGroups(joiners.chosen)),
@@ -72,11 +111,15 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
   }
 }
 
-/** The first control plane starts etcd from the snapshot as soon as it answers. Its last steps and the other servers need etcd. */
+/**
+ * The first control plane starts etcd from the snapshot as soon as it answers. Its last steps and
+ * the other servers need etcd.
+ */
 function groupsOf([first, ...others]: readonly PlannedGroup[]): PlannedGroup[] {
   if (!first || first.node_id === null || first.name === null) return []
   const server = { name: first.name }
-  const isAfter = ({ key }: PlannedGroup['steps'][number]) => prefixOf(key) === 'etcd' || prefixOf(key) === 'join'
+  const isAfter = ({ key }: PlannedGroup['steps'][number]) =>
+    prefixOf(key) === 'etcd' || prefixOf(key) === 'join'
   return [
     { node_id: null, name: null, steps: [{ key: 'read', title: titles.read() }] },
     {
@@ -139,8 +182,15 @@ export async function beginNew(
   await reserve(tx, begun, change.servers, returning)
 }
 
-/** The new servers get the keys with which the Secrets in the snapshot are encrypted. The current secrets become former ones. */
-async function useKeysOfSnapshot(tx: Tx, { parts, state }: ChangeView, change: Change): Promise<void> {
+/**
+ * The new servers get the keys with which the Secrets in the snapshot are encrypted. The current
+ * secrets become former ones.
+ */
+async function useKeysOfSnapshot(
+  tx: Tx,
+  { parts, state }: ChangeView,
+  change: Change,
+): Promise<void> {
   const { id } = state.row
   const snapshot = (await parts.snapshots.forChanges.find(tx, change.snapshot_id))!
   const keys = await keysOfSnapshot(parts.secrets, tx, id, snapshot)

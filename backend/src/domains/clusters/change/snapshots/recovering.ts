@@ -9,7 +9,16 @@ import { notYet, orderOf, progressOf, seeEtcd, standingOf } from '../../create/e
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { joined, listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
-import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
+import {
+  type ChangeTurn,
+  kubernetes,
+  memberOf,
+  type StepAt,
+  type StepResult,
+  talos,
+  viewOf,
+  write,
+} from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { controlPlanes, type EtcdPlace, etcdPlace, keyCheck } from './checks.ts'
@@ -18,21 +27,25 @@ import * as store from './store.ts'
 
 type Turn = ChangeTurn<ChangeOf<'restore'>>
 
-const recoveryOf = ({ parts, state, operation }: Turn) => store.recovery(parts.db, state.row.id, operation.id)
+const recoveryOf = ({ parts, state, operation }: Turn) =>
+  store.recovery(parts.db, state.row.id, operation.id)
 const snapshotOf = async ({ parts, change }: Turn) => {
   const row = await parts.snapshots.forChanges.find(parts.db, change.snapshot_id)
   if (!row) throw new StoreError('The snapshot was removed')
   return row
 }
-const isOfStore = (error: unknown): error is Error => error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken
+const isOfStore = (error: unknown): error is Error =>
+  error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken
 
 /** Verifies the whole snapshot before anything is wiped. */
 export async function readBack(turn: Turn): Promise<StepResult> {
   try {
     const row = await snapshotOf(turn)
     const file = await turn.parts.snapshots.forChanges.check(row, turn.job.signal)
-    if (file.sha256 !== row.sha256) return { failed: 'The file in the store is not the one that was written' }
-    // A plan does not know the keys of a snapshot that an earlier version of Steelyard has made, and secrets may have been imported since the plan.
+    if (file.sha256 !== row.sha256)
+      return { failed: 'The file in the store is not the one that was written' }
+    // A plan does not know the keys of a snapshot that an earlier version of Steelyard has made,
+    // and secrets may have been imported since the plan.
     const { parts, state } = turn
     const snapshot = { ...row, encryption: file.encryption }
     const keys = await keysOfSnapshot(parts.secrets, parts.db, state.row.id, snapshot)
@@ -40,19 +53,32 @@ export async function readBack(turn: Turn): Promise<StepResult> {
     return ok ? 'done' : { failed: message }
   } catch (error) {
     if (turn.job.signal.aborted || !isOfStore(error)) throw error
-    return error instanceof StoreError && error.kind === 'failed' ? { waiting: error.message, againMs: 5_000 } : { failed: error.message }
+    return error instanceof StoreError && error.kind === 'failed'
+      ? { waiting: error.message, againMs: 5_000 }
+      : { failed: error.message }
   }
 }
 
-/** Pause in ms before a wipe is sent again to a control plane that runs on as if it had not got it. Talos begins a reset before it answers, or at once. */
+/**
+ * Pause in ms before a wipe is sent again to a control plane that runs on as if it had not got it.
+ * Talos begins a reset before it answers, or at once.
+ */
 const wipeBreakMs = 20_000
 
 /**
- * Whether a control plane with data of etcd needs the wipe. It does if it never got one; if it came back from the wipe and joined the others, which were wiped
- * later; or if it runs on in the same boot. While it resets, restarts or starts its services, it carries the wipe out.
+ * Whether a control plane with data of etcd needs the wipe. It does if it never got one; if it came
+ * back from the wipe and joined the others, which were wiped later; or if it runs on in the same
+ * boot. While it resets, restarts or starts its services, it carries the wipe out.
  */
-async function needsWipe(turn: Turn, { m, runs }: EtcdPlace, { wiped_boots: boots, wiped_at: sent }: store.RecoveryRow): Promise<{ boot: string } | null> {
-  const seen = await talos(turn, m.node_id, async (client) => ({ ...(await readStage(client)), boot: await client.bootId() }))
+async function needsWipe(
+  turn: Turn,
+  { m, runs }: EtcdPlace,
+  { wiped_boots: boots, wiped_at: sent }: store.RecoveryRow,
+): Promise<{ boot: string } | null> {
+  const seen = await talos(turn, m.node_id, async (client) => ({
+    ...(await readStage(client)),
+    boot: await client.bootId(),
+  }))
   const { boot } = seen
   const got = boots[m.node_id]
   if (got === undefined || sent === null || (got !== boot && runs)) return { boot }
@@ -61,8 +87,9 @@ async function needsWipe(turn: Turn, { m, runs }: EtcdPlace, { wiped_boots: boot
 }
 
 /**
- * Sends all wipes at once, because a single wiped control plane would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
- * keep their configurations. Done when etcd waits for a bootstrap on each of them.
+ * Sends all wipes at once, because a single wiped control plane would join the etcd of the others.
+ * Only the partition with etcd's data is wiped, so the servers keep their configurations. Done when
+ * etcd waits for a bootstrap on each of them.
  */
 export async function wipe(turn: Turn): Promise<StepResult> {
   const { change, job, state } = turn
@@ -71,15 +98,32 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   const left = places.filter((p) => p.state !== 'waits')
   if (left.length === 0) return 'done'
   const recovery = await recoveryOf(turn)
-  const looked = await Promise.all(left.filter((p) => p.state === 'has-data').map(async (p) => ({ m: p.m, due: await needsWipe(turn, p, recovery) })))
-  const due = looked.flatMap(({ m, due: found }) => (found === null ? [] : [{ m, boot: found.boot }]))
+  const looked = await Promise.all(
+    left
+      .filter((p) => p.state === 'has-data')
+      .map(async (p) => ({ m: p.m, due: await needsWipe(turn, p, recovery) })),
+  )
+  const due = looked.flatMap(({ m, due: found }) =>
+    found === null ? [] : [{ m, boot: found.boot }],
+  )
   if (due.length > 0) {
-    const refused = await job.effect('wipe', () => Promise.all(due.map(({ m }) => sendWipe(turn, m))))
-    // If a crash lost the record of a wipe, the wipe is sent again at once. That is harmless before etcd was started from the snapshot.
+    const refused = await job.effect('wipe', () =>
+      Promise.all(due.map(({ m }) => sendWipe(turn, m))),
+    )
+    // If a crash lost the record of a wipe, the wipe is sent again at once. That is harmless before
+    // etcd was started from the snapshot.
     const problems = refused.flatMap((problem) => problem ?? [])
     if (problems.length > 0) return { waiting: joined(problems), againMs: 2_000 }
-    const boots = { ...recovery.wiped_boots, ...Object.fromEntries(due.map(({ m, boot }) => [m.node_id, boot])) }
-    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()), wiped_boots: JSON.stringify(boots) }))
+    const boots = {
+      ...recovery.wiped_boots,
+      ...Object.fromEntries(due.map(({ m, boot }) => [m.node_id, boot])),
+    }
+    await write(turn, (tx) =>
+      store.note(tx, state.row.id, {
+        wiped_at: new Date(job.now()),
+        wiped_boots: JSON.stringify(boots),
+      }),
+    )
   }
   return { waiting: joined(left.map((p) => p.reason)), againMs: 1_000 }
 }
@@ -87,7 +131,9 @@ export async function wipe(turn: Turn): Promise<StepResult> {
 /** Sends the wipe. Returns why it was refused, or null. */
 async function sendWipe(turn: Turn, m: members.MemberRow): Promise<string | null> {
   try {
-    await talos(turn, m.node_id, (client) => client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] }))
+    await talos(turn, m.node_id, (client) =>
+      client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] }),
+    )
     return null
   } catch (error) {
     if (turn.job.signal.aborted || !(error instanceof TalosError)) throw error
@@ -115,7 +161,9 @@ export async function upload(turn: Turn, { nodeId }: StepAt): Promise<StepResult
     if (job.signal.aborted || !isOfStore(error)) throw error
     return { waiting: error.message, againMs: 5_000 }
   }
-  await write(turn, (tx) => store.note(tx, state.row.id, { uploaded_at: new Date(job.now()), node_id: m.node_id }))
+  await write(turn, (tx) =>
+    store.note(tx, state.row.id, { uploaded_at: new Date(job.now()), node_id: m.node_id }),
+  )
   return 'done'
 }
 
@@ -133,8 +181,9 @@ async function othersWithEtcd(turn: Turn, except: string): Promise<string | null
 }
 
 /**
- * Starts etcd from the snapshot, exactly once: the chosen server is stored before the call and never changes, and Talos refuses a second bootstrap of a server
- * with etcd data. The start counts as successful only when etcd lists its members.
+ * Starts etcd from the snapshot, exactly once: the chosen server is stored before the call and
+ * never changes, and Talos refuses a second bootstrap of a server with etcd data. The start counts
+ * as successful only when etcd lists its members.
  */
 export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { job, state } = turn
@@ -153,44 +202,77 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
     }
   }
   const unready = notYet(seen)
-  if (unready !== null) return { waiting: `etcd cannot be started on ${m.name} yet: ${unready}`, againMs: 500 }
+  if (unready !== null)
+    return { waiting: `etcd cannot be started on ${m.name} yet: ${unready}`, againMs: 500 }
   const standing = standingOf(recovery, seen, (since) => job.elapsedMs(since))
   if (!standing.isDue) return { waiting: progressOf(m.name, called!, seen, standing), againMs: 500 }
   const order = orderOf(seen, new Date(job.now()))
   await write(turn, (tx) => store.noteCall(tx, state.row.id, order))
   try {
-    await job.effect('recover', () => talos(turn, m.node_id, (client) => client.bootstrap({ recover: true, signal: job.signal }), 60_000))
+    await job.effect('recover', () =>
+      talos(
+        turn,
+        m.node_id,
+        (client) => client.bootstrap({ recover: true, signal: job.signal }),
+        60_000,
+      ),
+    )
   } catch (error) {
     if (job.signal.aborted) throw error
     // `already_exists`: etcd has data there. The list of members shows whether it runs.
     if (!(error instanceof TalosError && error.kind === 'already_exists')) throw error
   }
-  return { waiting: progressOf(m.name, order.called_at!, { pull: null }, { isDue: false, why: null }), againMs: 500 }
+  return {
+    waiting: progressOf(m.name, order.called_at!, { pull: null }, { isDue: false, why: null }),
+    againMs: 500,
+  }
 }
 
-/** Waits until the control planes of the restore are healthy members of etcd. A control plane that doesn't answer is left out. */
+/**
+ * Waits until the control planes of the restore are healthy members of etcd. A control plane that
+ * doesn't answer is left out.
+ */
 export async function membersBack(turn: Turn): Promise<StepResult> {
   const reports = await etcdReports(viewOf(turn))
   const places = await Promise.all(controlPlanes(turn).map((m) => etcdPlace(viewOf(turn), m)))
-  const silent = new Set(places.filter((p) => p.state === 'silent' && !turn.change.reset.includes(p.m.node_id)).map((p) => p.m.node_id))
+  const silent = new Set(
+    places
+      .filter((p) => p.state === 'silent' && !turn.change.reset.includes(p.m.node_id))
+      .map((p) => p.m.node_id),
+  )
   const late = reports.filter((r) => r.problem !== null && !silent.has(r.node_id))
   return late.length === 0 && reports.length > silent.size
     ? 'done'
-    : { waiting: joined(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers', againMs: 1_000 }
+    : {
+        waiting: joined(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers',
+        againMs: 1_000,
+      }
 }
 
-/** Verifies that the Kubernetes API serves the snapshot: its namespace kube-system has the same UID. */
+/**
+ * Verifies that the Kubernetes API serves the snapshot: its namespace kube-system has the same UID.
+ */
 export async function objectsBack(turn: Turn): Promise<StepResult> {
   const { identity } = await snapshotOf(turn)
-  const found = (await (await kubernetes(turn)).get('/api/v1/namespaces/kube-system', turn.job.signal)) as { metadata?: { uid?: string } } | null
+  const found = (await (
+    await kubernetes(turn)
+  ).get('/api/v1/namespaces/kube-system', turn.job.signal)) as {
+    metadata?: { uid?: string }
+  } | null
   const uid = found?.metadata?.uid
-  if (uid === undefined) return { waiting: 'The Kubernetes API has no namespace kube-system yet', againMs: 1_000 }
+  if (uid === undefined)
+    return { waiting: 'The Kubernetes API has no namespace kube-system yet', againMs: 1_000 }
   if (identity !== null && uid !== identity)
-    return { failed: `The Kubernetes API serves another cluster than the snapshot: kube-system has the UID ${uid}, not ${identity}` }
+    return {
+      failed: `The Kubernetes API serves another cluster than the snapshot: kube-system has the UID ${uid}, not ${identity}`,
+    }
   return 'done'
 }
 
-/** Removes what the snapshot has brought back: nodes whose servers have left the cluster since, and bootstrap tokens that were rotated since. */
+/**
+ * Removes what the snapshot has brought back: nodes whose servers have left the cluster since, and
+ * bootstrap tokens that were rotated since.
+ */
 export async function removeStale(turn: Turn): Promise<StepResult> {
   const { job, state } = turn
   const client = await kubernetes(turn)
@@ -203,7 +285,9 @@ export async function removeStale(turn: Turn): Promise<StepResult> {
   const names = new Set(state.members.filter((m) => members.isWanted(m)).map((m) => m.name))
   // A node that Steelyard has never managed may be a running machine of somebody else.
   const former = new Set(state.members.filter((m) => !members.isWanted(m)).map((m) => m.name))
-  const stale = (await client.nodes(job.signal)).filter((n) => former.has(n.name) && !names.has(n.name))
+  const stale = (await client.nodes(job.signal)).filter(
+    (n) => former.has(n.name) && !names.has(n.name),
+  )
   if (stale.length > 0)
     await job.effect('stale', async () => {
       for (const { name } of stale) await client.remove(nodePath(name), job.signal)

@@ -1,4 +1,7 @@
-/** A snapshot on request. The snapshots domain takes it (`domains/snapshots/taking.ts`); the change starts it and follows its progress. */
+/**
+ * A snapshot on request. The snapshots domain takes it (`domains/snapshots/taking.ts`); the change
+ * starts it and follows its progress.
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
@@ -16,13 +19,28 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
     const { parts, state } = view
     const reports = await etcdReports(view)
     const healthy = reports.filter((r) => r.problem === null || r.problem.includes('NOSPACE'))
-    const why = reports.length === 0 ? 'No control plane answers' : reports.map((r) => `${r.name}: ${r.problem}`).join('; ')
-    const etcd = check('etcd', healthy.length > 0, healthy.length > 0 ? `${healthy.length} of ${reports.length} members of etcd can be read` : why)
+    const why =
+      reports.length === 0
+        ? 'No control plane answers'
+        : reports.map((r) => `${r.name}: ${r.problem}`).join('; ')
+    const etcd = check(
+      'etcd',
+      healthy.length > 0,
+      healthy.length > 0
+        ? `${healthy.length} of ${reports.length} members of etcd can be read`
+        : why,
+    )
     try {
-      const store = await parts.snapshots.forChanges.storeFor(parts.db, state.row.id, change.store_id)
+      const store = await parts.snapshots.forChanges.storeFor(
+        parts.db,
+        state.row.id,
+        change.store_id,
+      )
       return {
         checks: [check('store', true, `The snapshot is written to ${store.name}`), etcd],
-        groups: [{ node_id: null, name: null, steps: [{ key: 'take', title: titles.take(store) }] }],
+        groups: [
+          { node_id: null, name: null, steps: [{ key: 'take', title: titles.take(store) }] },
+        ],
       }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
@@ -31,19 +49,34 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
   },
 
   async begin(tx, { view: { parts, state }, caller, change, operationId }) {
-    const { id: storeId } = await parts.snapshots.forChanges.storeFor(tx, state.row.id, change.store_id)
-    await parts.snapshots.forChanges.begin(tx, caller, { id: operationId, cluster: { id: state.row.id, name: state.row.name }, storeId })
+    const { id: storeId } = await parts.snapshots.forChanges.storeFor(
+      tx,
+      state.row.id,
+      change.store_id,
+    )
+    await parts.snapshots.forChanges.begin(tx, caller, {
+      id: operationId,
+      cluster: { id: state.row.id, name: state.row.name },
+      storeId,
+    })
   },
 
   steps: {
     async take(turn, { step }) {
       const { parts, operation } = turn
       const row = await parts.snapshots.forChanges.find(parts.db, operation.id)
-      if (!row || row.status === 'removing') return { failed: 'The snapshot was removed before it was ready' }
+      if (!row || row.status === 'removing')
+        return { failed: 'The snapshot was removed before it was ready' }
       if (row.status === 'ready') return 'done'
-      if (row.status === 'taking') return { waiting: row.reason ?? 'The snapshot is being taken', againMs: followMs, isSafe: true }
+      if (row.status === 'taking')
+        return {
+          waiting: row.reason ?? 'The snapshot is being taken',
+          againMs: followMs,
+          isSafe: true,
+        }
       // An earlier failure is the one that a user has just retried.
-      if (step.started_at !== null && row.updated_at.getTime() >= Date.parse(step.started_at)) return { failed: row.reason ?? 'The snapshot failed' }
+      if (step.started_at !== null && row.updated_at.getTime() >= Date.parse(step.started_at))
+        return { failed: row.reason ?? 'The snapshot failed' }
       await write(turn, (tx) => parts.snapshots.forChanges.again(tx, operation.id))
       return { waiting: 'The snapshot is tried again', againMs: followMs, isSafe: true }
     },

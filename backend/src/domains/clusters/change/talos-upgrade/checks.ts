@@ -31,7 +31,9 @@ export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
   for (let from = 0; from < all.length; from += looksAtOnce) {
     const some = all.slice(from, from + looksAtOnce).map(async (m): Promise<Looked> => {
       const answer = await lookAt(view, m.node_id)
-      return 'silent' in answer ? { m, seen: null, silent: answer.silent } : { m, seen: answer, silent: '' }
+      return 'silent' in answer
+        ? { m, seen: null, silent: answer.silent }
+        : { m, seen: answer, silent: '' }
     })
     looked.push(...(await Promise.all(some)))
   }
@@ -42,10 +44,14 @@ export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
 export const checkAll = (name: string, problems: readonly string[], fine: string): Check =>
   check(name, problems.length === 0, problems.length === 0 ? fine : joined(problems))
 
-/** Check: every server has joined and answers, so that the change never leaves a second server out of service. */
+/**
+ * Check: every server has joined and answers, so that the change never leaves a second server out
+ * of service.
+ */
 export function checkServers(looked: readonly Looked[]): Check {
   const problems = looked.flatMap(({ m, seen, silent }) => {
-    if (m.failed_at !== null) return [`${m.name} has failed: ${m.failure ?? 'retry or replace it first'}`]
+    if (m.failed_at !== null)
+      return [`${m.name} has failed: ${m.failure ?? 'retry or replace it first'}`]
     if (m.node_ready_at === null) return [`${m.name} still joins the cluster`]
     if (seen === null) return [`${m.name} does not answer: ${silent}`]
     return seen.stage === 'running' ? [] : [`${m.name} is ${seen.stage.replace('_', ' ')}`]
@@ -53,9 +59,13 @@ export function checkServers(looked: readonly Looked[]): Check {
   return checkAll('answers', problems, `All ${looked.length} servers answer`)
 }
 
-/** Check: no server has drift, because the new install image is sent with the whole configuration. */
+/**
+ * Check: no server has drift, because the new install image is sent with the whole configuration.
+ */
 export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
-  const drifted = looked.filter(({ m }) => view.facts.get(m.node_id)?.drift_since != null).map(({ m }) => m.name)
+  const drifted = looked
+    .filter(({ m }) => view.facts.get(m.node_id)?.drift_since != null)
+    .map(({ m }) => m.name)
   return check(
     'drift',
     drifted.length === 0,
@@ -68,10 +78,18 @@ export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
 /** Check: every node is Ready. */
 export async function checkNodes(view: ChangeView, looked: readonly Looked[]): Promise<Check> {
   try {
-    const nodes = new Map((await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]))
+    const nodes = new Map(
+      (await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]),
+    )
     const problems = looked.flatMap(({ m }) => {
       const node = nodes.get(m.name)
-      return node?.ready === true ? [] : [node === undefined ? `Kubernetes has no node ${m.name}` : `${m.name} is not Ready: ${node.reason}`]
+      return node?.ready === true
+        ? []
+        : [
+            node === undefined
+              ? `Kubernetes has no node ${m.name}`
+              : `${m.name} is not Ready: ${node.reason}`,
+          ]
     })
     return checkAll('nodes', problems, 'All nodes are Ready')
   } catch (error) {
@@ -80,27 +98,43 @@ export async function checkNodes(view: ChangeView, looked: readonly Looked[]): P
   }
 }
 
-/** Check: each server can be upgraded to the version, and the version supports the cluster's Kubernetes. */
-export function checkPath({ state }: ChangeView, looked: readonly Looked[], version: string): Check {
+/**
+ * Check: each server can be upgraded to the version, and the version supports the cluster's
+ * Kubernetes.
+ */
+export function checkPath(
+  { state }: ChangeView,
+  looked: readonly Looked[],
+  version: string,
+): Check {
   const problems = talosPathProblems({
     from: looked.flatMap(({ seen }) => (seen === null ? [] : [seen.version])),
     to: version,
-    kubernetes: [state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)],
+    kubernetes: [
+      state.row.kubernetes_version,
+      ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version),
+    ],
   })
   const fine = `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`
   return checkAll('path', [...new Set([...problems.talos, ...problems.kubernetes])], fine)
 }
 
 /**
- * Check: each server that writes an image while it runs has space for the installer on EPHEMERAL, into which it is pulled. Before Talos 1.13, and for a staged upgrade,
- * the installer is in memory (Talos `system/services/containerd.go`: `/system/var`). The boot partition is not checked: it isn't mounted, so no call reports its
- * free space. It has room for two images (`quirks.go`, PartitionSizes), the installer removes older ones, and one that finds no room fails before the workload
- * is moved and leaves the old image in place.
+ * Check: each server that writes an image while it runs has space for the installer on EPHEMERAL,
+ * into which it is pulled. Before Talos 1.13, and for a staged upgrade, the installer is in memory
+ * (Talos `system/services/containerd.go`: `/system/var`). The boot partition is not checked: it
+ * isn't mounted, so no call reports its free space. It has room for two images (`quirks.go`,
+ * PartitionSizes), the installer removes older ones, and one that finds no room fails before the
+ * workload is moved and leaves the old image in place.
  */
 export function checkSpace(changed: readonly Looked[], isStaged = false): Check {
   const problems = changed.flatMap(({ m, seen }) =>
-    seen?.freeBytes != null && writesAhead(seen.version, isStaged) && seen.freeBytes < leastFreeBytes
-      ? [`${m.name} has only ${gib(seen.freeBytes)} free on /var: an installer needs ${gib(leastFreeBytes)}`]
+    seen?.freeBytes != null &&
+    writesAhead(seen.version, isStaged) &&
+    seen.freeBytes < leastFreeBytes
+      ? [
+          `${m.name} has only ${gib(seen.freeBytes)} free on /var: an installer needs ${gib(leastFreeBytes)}`,
+        ]
       : [],
   )
   return checkAll('space', problems, 'Every server that answers has space for the installer')
@@ -118,12 +152,22 @@ export async function checkImages(demand: () => Promise<unknown>, fine: string):
 }
 
 /** The canary first, then workers, then control planes one by one with the leader of etcd last. */
-export function inOrder<T extends Looked>(changed: readonly T[], reports: readonly MemberReport[], canary: string | undefined): T[] {
+export function inOrder<T extends Looked>(
+  changed: readonly T[],
+  reports: readonly MemberReport[],
+  canary: string | undefined,
+): T[] {
   const byId = new Map(changed.map((one) => [one.m.node_id, one]))
   const controlPlanes = leaderLast(
     changed.filter(({ m }) => m.role === 'control_plane').map(({ m }) => m),
     reports,
   )
-  const order = [...changed.filter(({ m }) => m.role === 'worker'), ...controlPlanes.map((m) => byId.get(m.node_id)!)]
-  return [...order.filter(({ m }) => m.node_id === canary), ...order.filter(({ m }) => m.node_id !== canary)]
+  const order = [
+    ...changed.filter(({ m }) => m.role === 'worker'),
+    ...controlPlanes.map((m) => byId.get(m.node_id)!),
+  ]
+  return [
+    ...order.filter(({ m }) => m.node_id === canary),
+    ...order.filter(({ m }) => m.node_id !== canary),
+  ]
 }

@@ -1,4 +1,7 @@
-/** Changes the extensions and kernel arguments of servers by an upgrade to another image of the same version. */
+/**
+ * Changes the extensions and kernel arguments of servers by an upgrade to another image of the same
+ * version.
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Schematic } from '#talos/schematic/schematic.ts'
@@ -9,7 +12,16 @@ import { listed } from '../../sentences.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
-import { checkDrift, checkImages, checkNodes, checkServers, checkSpace, inOrder, type Looked, lookAtAll } from './checks.ts'
+import {
+  checkDrift,
+  checkImages,
+  checkNodes,
+  checkServers,
+  checkSpace,
+  inOrder,
+  type Looked,
+  lookAtAll,
+} from './checks.ts'
 import { follow } from './follow.ts'
 import { groupOf, warningsOf } from './groups.ts'
 import { restart, upgradeCommand, writeStep } from './restart.ts'
@@ -22,7 +34,10 @@ const { steps: titles } = changeTable.clusterExtensions
 /** The schematic that a server gets. Fields that the change leaves out keep their current value. */
 const wantedFrom = (present: Schematic, { extensions, kernel_args }: Change): Schematic => {
   const now = chosenIn(present)
-  return withChosen(present, { extensions: extensions ?? now.extensions, kernel_args: kernel_args ?? now.kernel_args })
+  return withChosen(present, {
+    extensions: extensions ?? now.extensions,
+    kernel_args: kernel_args ?? now.kernel_args,
+  })
 }
 
 /** A server that gets another image. `change` says how it differs. */
@@ -37,12 +52,21 @@ function differenceOf(before: Chosen, after: Chosen): string {
   return [
     ...(added.length > 0 ? [`adds ${listed(added, 12)}`] : []),
     ...(removed.length > 0 ? [`removes ${listed(removed, 12)}`] : []),
-    ...(isDeepStrictEqual(before.kernel_args, after.kernel_args) ? [] : [`kernel arguments: ${after.kernel_args.join(' ') || 'none'}`]),
+    ...(isDeepStrictEqual(before.kernel_args, after.kernel_args)
+      ? []
+      : [`kernel arguments: ${after.kernel_args.join(' ') || 'none'}`]),
   ].join('; ')
 }
 
-/** The servers that change, and how. @throws Problem for a schematic or an extension that the factory doesn't have */
-async function changedOf({ parts }: ChangeView, looked: readonly Looked[], change: Change): Promise<Planned[]> {
+/**
+ * The servers that change, and how. @throws Problem for a schematic or an extension that the
+ * factory doesn't have
+ */
+async function changedOf(
+  { parts }: ChangeView,
+  looked: readonly Looked[],
+  change: Change,
+): Promise<Planned[]> {
   const schematics = new Map<string, Schematic>()
   const changed: Planned[] = []
   for (const one of looked) {
@@ -62,7 +86,10 @@ export const extensions: ChangeKind<Change> = {
   async plan(view, change) {
     const [all, reports] = await Promise.all([lookAtAll(view), etcdReports(view)])
     const strangers = change.node_ids?.filter((id) => !all.some(({ m }) => m.node_id === id)) ?? []
-    const chosen = change.node_ids === undefined ? all : all.filter(({ m }) => change.node_ids!.includes(m.node_id))
+    const chosen =
+      change.node_ids === undefined
+        ? all
+        : all.filter(({ m }) => change.node_ids!.includes(m.node_id))
     let changed: Planned[] = []
     const image = await checkImages(async () => {
       changed = await changedOf(view, chosen, change)
@@ -72,8 +99,18 @@ export const extensions: ChangeKind<Change> = {
     return {
       checks: [
         image,
-        ...(isSame ? [check('change', false, 'Every chosen server has these extensions and kernel arguments already')] : []),
-        ...(strangers.length === 0 ? [] : [check('chosen', false, 'A chosen server does not belong to this cluster')]),
+        ...(isSame
+          ? [
+              check(
+                'change',
+                false,
+                'Every chosen server has these extensions and kernel arguments already',
+              ),
+            ]
+          : []),
+        ...(strangers.length === 0
+          ? []
+          : [check('chosen', false, 'A chosen server does not belong to this cluster')]),
         checkServers(all),
         checkDrift(view, all),
         checkEtcd(reports),
@@ -81,7 +118,9 @@ export const extensions: ChangeKind<Change> = {
         checkSpace(changed),
       ],
       warnings: [
-        ...[...Map.groupBy(changed, (c) => c.change)].map(([what, some]) => `${listed(some.map(({ m }) => m.name))}: ${what}`),
+        ...[...Map.groupBy(changed, (c) => c.change)].map(
+          ([what, some]) => `${listed(some.map(({ m }) => m.name))}: ${what}`,
+        ),
         ...warningsOf(view, order, undefined),
       ],
       groups: [
@@ -94,7 +133,12 @@ export const extensions: ChangeKind<Change> = {
     image: (turn) =>
       decideTargets(turn, async (now) => {
         const { installers } = turn.parts
-        return { ...now, schematic: await installers.register(wantedFrom(await installers.schematic(now.schematic), turn.change)) }
+        return {
+          ...now,
+          schematic: await installers.register(
+            wantedFrom(await installers.schematic(now.schematic), turn.change),
+          ),
+        }
       }),
     write: writeStep,
     drain,

@@ -1,4 +1,7 @@
-/** Writes the new image into a server's configuration after its restart, so that a later installation of this server uses the same image. */
+/**
+ * Writes the new image into a server's configuration after its restart, so that a later
+ * installation of this server uses the same image.
+ */
 import { TalosError } from '#talos/client/errors.ts'
 import { configuringQueue } from '../../../patches/configuring.ts'
 import { renderAgain } from '../../render.ts'
@@ -7,40 +10,73 @@ import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, write }
 import * as targets from './store.ts'
 import { targetOf } from './targets.ts'
 
-/** A step that has waited for this time, in ms, requests a dry run to find out why the machine doesn't take its configuration. */
+/**
+ * A step that has waited for this time, in ms, requests a dry run to find out why the machine
+ * doesn't take its configuration.
+ */
 const quietMs = 20_000
 
-/** Step `follow/<node id>`: renders the server's configuration with the new image, and waits until the server's reconciler has delivered it. */
+/**
+ * Step `follow/<node id>`: renders the server's configuration with the new image, and waits until
+ * the server's reconciler has delivered it.
+ */
 export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promise<StepResult> {
   const { parts, state } = turn
   const m = memberOf(turn, nodeId!)
   const row = await targetOf(turn, m.node_id)
   if (row.followed_at === null) {
     await write(turn, async (tx) => {
-      const images = m.images === null ? {} : { images: JSON.stringify({ ...m.images, install: row.image }) }
-      await clusters.updateMember(tx, state.row.id, m.node_id, { install_image: row.image, ...images })
-      await parts.servers.noteTalos(tx, m.node_id, { talos_version: row.version, schematic: row.schematic })
-      // Talos accepts another install image without a restart (Talos `v1alpha1_server.go`, ApplyConfiguration).
+      const images =
+        m.images === null ? {} : { images: JSON.stringify({ ...m.images, install: row.image }) }
+      await clusters.updateMember(tx, state.row.id, m.node_id, {
+        install_image: row.image,
+        ...images,
+      })
+      await parts.servers.noteTalos(tx, m.node_id, {
+        talos_version: row.version,
+        schematic: row.schematic,
+      })
+      // Talos accepts another install image without a restart (Talos `v1alpha1_server.go`,
+      // ApplyConfiguration).
       await renderAgain(parts, tx, state.row.id, m.node_id)
       await parts.engine.wake(tx, configuringQueue, m.node_id)
       await targets.update(tx, row, { followed_at: new Date(turn.job.now()) })
     })
     return { waiting: `${m.name} gets its configuration`, againMs: 200 }
   }
-  const [newest, [facts]] = await Promise.all([clusters.newestConfig(parts.db, state.row.id, m.node_id), parts.servers.forPlan(parts.db, [m.node_id])])
+  const [newest, [facts]] = await Promise.all([
+    clusters.newestConfig(parts.db, state.row.id, m.node_id),
+    parts.servers.forPlan(parts.db, [m.node_id]),
+  ])
   if (facts!.drift_since !== null)
-    return { waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it` }
+    return {
+      waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
+    }
   if (newest === undefined || newest.held_at !== null) return 'done'
-  const isLong = step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
-  return (isLong ? await refusal(turn, m, newest.sealed) : null) ?? { waiting: `${m.name} gets its configuration` }
+  const isLong =
+    step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
+  return (
+    (isLong ? await refusal(turn, m, newest.sealed) : null) ?? {
+      waiting: `${m.name} gets its configuration`,
+    }
+  )
 }
 
-/** Why the machine refuses its configuration, from a dry run, or null. The reconciler of configurations doesn't send a refused one again. */
-async function refusal(turn: ChangeTurn, m: clusters.MemberRow, sealed: Uint8Array): Promise<StepResult | null> {
+/**
+ * Why the machine refuses its configuration, from a dry run, or null. The reconciler of
+ * configurations doesn't send a refused one again.
+ */
+async function refusal(
+  turn: ChangeTurn,
+  m: clusters.MemberRow,
+  sealed: Uint8Array,
+): Promise<StepResult | null> {
   const { parts, state } = turn
   const yaml = await parts.secrets.openConfig(parts.db, state.row.id, sealed)
   try {
-    await talos(turn, m.node_id, (client) => client.applyConfiguration(yaml, { mode: 'no-reboot', dryRun: true }))
+    await talos(turn, m.node_id, (client) =>
+      client.applyConfiguration(yaml, { mode: 'no-reboot', dryRun: true }),
+    )
     return null
   } catch (error) {
     if (!(error instanceof TalosError) || error.kind !== 'invalid_argument') throw error

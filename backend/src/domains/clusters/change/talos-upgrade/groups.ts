@@ -15,9 +15,15 @@ interface Plan {
   readonly isStaged?: boolean
 }
 
-const step = (prefix: string, m: MemberRow, title: string) => ({ key: keyOf(prefix, m.node_id), title })
+const step = (prefix: string, m: MemberRow, title: string) => ({
+  key: keyOf(prefix, m.node_id),
+  title,
+})
 
-export function groupOf({ m, seen }: Looked, { titles, version, isStaged = false }: Plan): PlannedGroup {
+export function groupOf(
+  { m, seen }: Looked,
+  { titles, version, isStaged = false }: Plan,
+): PlannedGroup {
   const { name } = m
   const about = { name, version }
   return {
@@ -26,7 +32,9 @@ export function groupOf({ m, seen }: Looked, { titles, version, isStaged = false
     drains: true,
     reboots: 'yes',
     steps: [
-      ...(seen !== null && writesAhead(seen.version, isStaged) ? [step('write', m, titles.write(about))] : []),
+      ...(seen !== null && writesAhead(seen.version, isStaged)
+        ? [step('write', m, titles.write(about))]
+        : []),
       step('drain', m, sharedChangeSteps.drain(m)),
       step('upgrade', m, titles.upgrade(about)),
       ...backSteps(m),
@@ -38,24 +46,38 @@ export function groupOf({ m, seen }: Looked, { titles, version, isStaged = false
 
 /** Steps after a restart. */
 export const backSteps = (m: MemberRow): PlannedGroup['steps'] => [
-  ...(m.role === 'control_plane' ? [step('etcd-healthy', m, sharedChangeSteps['etcd-healthy']())] : []),
+  ...(m.role === 'control_plane'
+    ? [step('etcd-healthy', m, sharedChangeSteps['etcd-healthy']())]
+    : []),
   step('node-ready', m, sharedChangeSteps['node-ready'](m)),
 ]
 
 /** Warnings about restarts of these servers. */
-export function warningsOf({ state }: ChangeView, order: readonly Looked[], canary: string | undefined): string[] {
+export function warningsOf(
+  { state }: ChangeView,
+  order: readonly Looked[],
+  canary: string | undefined,
+): string[] {
   const first = order.find(({ m }) => m.node_id === canary)
-  const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.released_at === null)
+  const controlPlanes = state.members.filter(
+    (m) => m.role === 'control_plane' && m.released_at === null,
+  )
   return [
     ...(first && order.length > 1
-      ? [`${first.m.name} is the first. The others follow automatically once it is healthy. If it fails, no other server is changed`]
+      ? [
+          `${first.m.name} is the first. The others follow automatically once it is healthy. If it fails, no other server is changed`,
+        ]
       : []),
     ...(controlPlanes.length === 1 && order.some(({ m }) => m.role === 'control_plane')
       ? ['The cluster has one control plane: the Kubernetes API does not answer while it restarts']
       : []),
     ...(controlPlanes.length === 2 && order.some(({ m }) => m.role === 'control_plane')
-      ? ['The cluster has two control planes: etcd has no majority while one of them restarts, so the Kubernetes API does not answer meanwhile']
+      ? [
+          'The cluster has two control planes: etcd has no majority while one of them restarts, so the Kubernetes API does not answer meanwhile',
+        ]
       : []),
-    ...(state.members.filter((m) => m.released_at === null).length === 1 ? ['The cluster has one server: its workload stops while the server restarts'] : []),
+    ...(state.members.filter((m) => m.released_at === null).length === 1
+      ? ['The cluster has one server: its workload stops while the server restarts']
+      : []),
   ]
 }

@@ -5,7 +5,10 @@ import { chosenIn } from '../../../images/installers.ts'
 import type { ChangeView } from '../frame.ts'
 import { lookAtAll } from './checks.ts'
 
-/** Reads the schematic id of every machine, and each schematic once from the image factory. Changes nothing. */
+/**
+ * Reads the schematic id of every machine, and each schematic once from the image factory. Changes
+ * nothing.
+ */
 export async function installedOn(view: ChangeView): Promise<{ items: ServerExtensions[] }> {
   const { installers } = view.parts
   const looked = await lookAtAll(view)

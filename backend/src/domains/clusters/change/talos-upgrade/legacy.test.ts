@@ -5,29 +5,44 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
-// The last test advances the clock of this world, so certificates that are made afterwards are not valid yet for the machines.
+// The last test advances the clock of this world, so certificates that are made afterwards are not
+// valid yet for the machines.
 const world = await clusterWorld({ servers: 7, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-test('a version that does not run the Kubernetes of the cluster is refused', { timeout: 600_000 }, async () => {
-  const { cluster } = await ready(1, { talos_version: 'v1.12.11', kubernetes_version: '1.30.14' })
-  expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'path')).toMatchObject({
-    ok: false,
-    message: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
-  })
-})
+test(
+  'a version that does not run the Kubernetes of the cluster is refused',
+  { timeout: 600_000 },
+  async () => {
+    const { cluster } = await ready(1, { talos_version: 'v1.12.11', kubernetes_version: '1.30.14' })
+    expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'path')).toMatchObject({
+      ok: false,
+      message: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
+    })
+  },
+)
 
-test('servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor', { timeout: 600_000 }, async () => {
-  const { nodes, cluster } = await ready(2, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })
-  const ended = await world.ended((await world.change(cluster.id, upgrade)).id)
-  expect(ended).toMatchObject({ status: 'done', reason: null })
-  expect(ended.steps.map((s) => s.key.split('/')[0])).not.toContain('write')
-  expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
-  expect(upgrades(nodes)).toEqual([1, 1])
-  expect(cordoned(nodes[0]!)).toEqual([])
-  expect(await world.cluster(cluster.id)).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
-})
+test(
+  'servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(2, {
+      talos_version: 'v1.12.11',
+      kubernetes_version: '1.35.4',
+    })
+    const ended = await world.ended((await world.change(cluster.id, upgrade)).id)
+    expect(ended).toMatchObject({ status: 'done', reason: null })
+    expect(ended.steps.map((s) => s.key.split('/')[0])).not.toContain('write')
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
+    expect(upgrades(nodes)).toEqual([1, 1])
+    expect(cordoned(nodes[0]!)).toEqual([])
+    expect(await world.cluster(cluster.id)).toMatchObject({
+      talos_version: 'v1.13.9',
+      kubernetes_version: '1.35.4',
+    })
+  },
+)
 
 test(
   'a server that hangs in an upgrade fails after the time limit and gets the command again in a retry; one that never becomes Ready is rolled back',
@@ -39,13 +54,23 @@ test(
     await addFault(world.machine(slow), { kind: 'hang-upgrade' })
     // Takes effect in the next boot.
     await addFault(world.machine(never), { kind: 'boots-never-ready' })
-    const [first, second] = [await world.change(hanging.cluster.id, upgrade), await world.change(ill.cluster.id, upgrade)]
+    const [first, second] = [
+      await world.change(hanging.cluster.id, upgrade),
+      await world.change(ill.cluster.id, upgrade),
+    ]
     const waits = (id: string, key: string, reason: RegExp) =>
       world.until(
         () => world.operation(id),
-        (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && reason.test(s.reason ?? '')),
+        (o) =>
+          o.steps.some(
+            (s) => s.key === key && s.status === 'waiting' && reason.test(s.reason ?? ''),
+          ),
       )
-    await waits(first.id, `upgrade/${slow.id}`, /The restart with Talos .* was requested|is upgrading/)
+    await waits(
+      first.id,
+      `upgrade/${slow.id}`,
+      /The restart with Talos .* was requested|is upgrading/,
+    )
     await waits(second.id, `node-ready/${never.id}`, /is not Ready/)
     world.backend.clock.advance(21 * 60_000)
     // Tokens last ten minutes, so the user signs in again.
@@ -65,14 +90,21 @@ test(
       reason: expect.stringContaining(`${never.name} is not Ready`),
     })
     for (const [id, { name }] of [[first.id, slow] as const, [second.id, never] as const])
-      expect((await read(id)).reason).toContain(`. ${name} stays cordoned until a retry or kubectl uncordon ${name}, because `)
-    expect([cordoned(hanging.nodes[0]!), cordoned(ill.nodes[0]!)]).toEqual([[slow.name], [never.name]])
+      expect((await read(id)).reason).toContain(
+        `. ${name} stays cordoned until a retry or kubectl uncordon ${name}, because `,
+      )
+    expect([cordoned(hanging.nodes[0]!), cordoned(ill.nodes[0]!)]).toEqual([
+      [slow.name],
+      [never.name],
+    ])
 
     const machine = world.machine(slow)
     await machine.lifecycle.powerOff()
     await clearFaults(machine)
     machine.lifecycle.powerOn()
-    expect((await admin.call(operationRetry, { params: { id: first.id }, body: {} })).problem).toBeUndefined()
+    expect(
+      (await admin.call(operationRetry, { params: { id: first.id }, body: {} })).problem,
+    ).toBeUndefined()
     await world.until(
       () => read(first.id),
       (o) => o.steps.some((s) => s.key === `upgrade/${slow.id}` && s.status === 'done'),
@@ -80,7 +112,10 @@ test(
     expect(versions([slow])).toEqual(['v1.13.9'])
     expect(upgrades([slow])).toEqual([1])
 
-    const rollback = await admin.call(clusterChange, { params: { id: ill.cluster.id }, body: { change: { kind: 'rollbackTalos', node_id: never.id } } })
+    const rollback = await admin.call(clusterChange, {
+      params: { id: ill.cluster.id },
+      body: { change: { kind: 'rollbackTalos', node_id: never.id } },
+    })
     expect(rollback.problem).toBeUndefined()
     await world.until(
       async () => versions([never])[0],

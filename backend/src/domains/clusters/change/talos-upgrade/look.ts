@@ -30,13 +30,20 @@ const troubleDeadlineMs = 5_000
 const ephemeral = '/var'
 
 /** Reads the state from the machine. Throws only if the caller's signal aborts, or on a bug. */
-export async function lookAt(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, nodeId: string): Promise<Running | Silent> {
+export async function lookAt(
+  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  nodeId: string,
+): Promise<Running | Silent> {
   try {
     return await talosOf(
       view,
       nodeId,
       async (client) => {
-        const [status, bootId, mounts] = await Promise.all([readStatus(client), client.bootId(), client.mounts()])
+        const [status, bootId, mounts] = await Promise.all([
+          readStatus(client),
+          client.bootId(),
+          client.mounts(),
+        ])
         return {
           version: status.version,
           schematic: status.schematic ?? emptySchematicId,
@@ -49,25 +56,40 @@ export async function lookAt(view: Pick<ChangeView, 'parts' | 'state' | 'signal'
       lookDeadlineMs,
     )
   } catch (error) {
-    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+      throw error
     return { silent: error.message }
   }
 }
 
-/** The last lines of the machine's log about a failure or its current work; '' if the log can't be read or has none. */
+/**
+ * The last lines of the machine's log about a failure or its current work; '' if the log can't be
+ * read or has none.
+ */
 export async function lastWords(turn: ChangeTurn, nodeId: string): Promise<string> {
   try {
-    const { reason, last } = await talosOf(viewOf(turn), nodeId, (client) => readTrouble(client), troubleDeadlineMs)
+    const { reason, last } = await talosOf(
+      viewOf(turn),
+      nodeId,
+      (client) => readTrouble(client),
+      troubleDeadlineMs,
+    )
     return reason ?? last ?? ''
   } catch (error) {
-    if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+      throw error
     return ''
   }
 }
 
-/** Whether the machine can write an image without a restart. It is then written before the drain. */
-export const writesAhead = (version: string, isStaged: boolean): boolean => has(version, 'lifecycleService') && !isStaged
+/**
+ * Whether the machine can write an image without a restart. It is then written before the drain.
+ */
+export const writesAhead = (version: string, isStaged: boolean): boolean =>
+  has(version, 'lifecycleService') && !isStaged
 
 /** Whether a server runs its target version and image. */
-export const runs = (seen: Pick<Running, 'version' | 'schematic'>, target: Pick<TargetRow, 'version' | 'schematic'>): boolean =>
-  seen.version === target.version && seen.schematic === target.schematic
+export const runs = (
+  seen: Pick<Running, 'version' | 'schematic'>,
+  target: Pick<TargetRow, 'version' | 'schematic'>,
+): boolean => seen.version === target.version && seen.schematic === target.schematic

@@ -1,4 +1,7 @@
-/** Boots the Talos version that one server ran before its last upgrade. Talos keeps that version on the disk until the next upgrade. */
+/**
+ * Boots the Talos version that one server ran before its last upgrade. Talos keeps that version on
+ * the disk until the next upgrade.
+ */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { kubernetesProblem } from '#talos/versions.ts'
@@ -20,14 +23,26 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
   async plan(view, { node_id }) {
     const { parts, state } = view
     const m = state.members.find((one) => one.node_id === node_id && isWanted(one))
-    if (!m) return { checks: [check('server', false, 'The server does not belong to this cluster')], groups: [] }
-    const [last, seen, reports] = await Promise.all([store.lastSent(parts.db, node_id), lookAt(view, node_id), etcdReports(view)])
+    if (!m)
+      return {
+        checks: [check('server', false, 'The server does not belong to this cluster')],
+        groups: [],
+      }
+    const [last, seen, reports] = await Promise.all([
+      store.lastSent(parts.db, node_id),
+      lookAt(view, node_id),
+      etcdReports(view),
+    ])
     const before = last && { version: last.version_before, schematic: last.schematic_before }
-    const others = reports.filter((r) => r.node_id !== node_id && r.problem !== null).map((r) => `${r.name}: ${r.problem}`)
+    const others = reports
+      .filter((r) => r.node_id !== node_id && r.problem !== null)
+      .map((r) => `${r.name}: ${r.problem}`)
     // The server itself may be unhealthy, which is a reason for the rollback.
     const nodes = await checkNodes(
       view,
-      state.members.filter((one) => isWanted(one) && one.node_id !== node_id).map((one) => ({ m: one, seen: null, silent: '' })),
+      state.members
+        .filter((one) => isWanted(one) && one.node_id !== node_id)
+        .map((one) => ({ m: one, seen: null, silent: '' })),
     )
     const isReady = (await checkNodes(view, [{ m, seen: null, silent: '' }])).ok
     const answers =
@@ -38,17 +53,32 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           : null
     const kubernetes = before && kubernetesProblem(before.version, state.row.kubernetes_version)
     if (before === undefined)
-      return { checks: [check('before', false, `Steelyard has not upgraded ${m.name}, so its previous version is unknown`)], groups: [] }
+      return {
+        checks: [
+          check(
+            'before',
+            false,
+            `Steelyard has not upgraded ${m.name}, so its previous version is unknown`,
+          ),
+        ],
+        groups: [],
+      }
     const about = { name: m.name, version: before.version }
     return {
       checks: [
         check('before', true, `${m.name} ran Talos ${before.version} before its last upgrade`),
         check('answers', answers === null, answers ?? `${m.name} answers`),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
-        checkAll('etcd', m.role === 'control_plane' ? others : [], 'Every other member of etcd is healthy'),
+        checkAll(
+          'etcd',
+          m.role === 'control_plane' ? others : [],
+          'Every other member of etcd is healthy',
+        ),
         { ...nodes, check: 'nodes' },
       ],
-      warnings: ['The older Talos refuses settings that only the newer one knows. Talos refuses a rollback if the disk has no previous version.'],
+      warnings: [
+        'The older Talos refuses settings that only the newer one knows. Talos refuses a rollback if the disk has no previous version.',
+      ],
       groups: [
         { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
         {
@@ -58,7 +88,9 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           reboots: 'yes',
           steps: [
             // Pods of a node that is not Ready never terminate, so it can't be drained.
-            ...(isReady ? [{ key: keyOf('drain', node_id), title: sharedChangeSteps.drain(m) }] : []),
+            ...(isReady
+              ? [{ key: keyOf('drain', node_id), title: sharedChangeSteps.drain(m) }]
+              : []),
             { key: keyOf('upgrade', node_id), title: titles.upgrade(about) },
             ...backSteps(m),
             { key: keyOf('follow', node_id), title: titles.follow(about) },

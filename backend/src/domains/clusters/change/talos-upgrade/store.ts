@@ -13,8 +13,17 @@ export const insert = (tx: Tx, rows: readonly Insertable<Tables['talos_upgrade']
     .onConflict((c) => c.doNothing())
     .execute()
 
-export const get = (on: Db | Tx, operationId: string, nodeId: string): Promise<TargetRow | undefined> =>
-  on.selectFrom('talos_upgrade').selectAll().where('operation_id', '=', operationId).where('node_id', '=', nodeId).executeTakeFirst()
+export const get = (
+  on: Db | Tx,
+  operationId: string,
+  nodeId: string,
+): Promise<TargetRow | undefined> =>
+  on
+    .selectFrom('talos_upgrade')
+    .selectAll()
+    .where('operation_id', '=', operationId)
+    .where('node_id', '=', nodeId)
+    .executeTakeFirst()
 
 export const ofOperation = (on: Db | Tx, operationId: string): Promise<TargetRow[]> =>
   on.selectFrom('talos_upgrade').selectAll().where('operation_id', '=', operationId).execute()
@@ -30,5 +39,14 @@ export const lastSent = (on: Db | Tx, nodeId: string): Promise<TargetRow | undef
     .limit(1)
     .executeTakeFirst()
 
-export const update = (tx: Tx, { operation_id, node_id }: Pick<TargetRow, 'operation_id' | 'node_id'>, change: Updateable<Tables['talos_upgrade']>) =>
-  tx.updateTable('talos_upgrade').set(change).where('operation_id', '=', operation_id).where('node_id', '=', node_id).execute()
+export const update = (
+  tx: Tx,
+  { operation_id, node_id }: Pick<TargetRow, 'operation_id' | 'node_id'>,
+  change: Updateable<Tables['talos_upgrade']>,
+) =>
+  tx
+    .updateTable('talos_upgrade')
+    .set(change)
+    .where('operation_id', '=', operation_id)
+    .where('node_id', '=', node_id)
+    .execute()

@@ -1,4 +1,7 @@
-/** Targets of the servers of an upgrade. They are stored before anything is sent, so that an upgrade that continues after a crash has the same targets. */
+/**
+ * Targets of the servers of an upgrade. They are stored before anything is sent, so that an upgrade
+ * that continues after a crash has the same targets.
+ */
 import { Problem } from '#contract/errors.ts'
 import { installImage } from '../../render.ts'
 import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
@@ -13,25 +16,35 @@ interface Wanted {
 
 /** Ids of the servers that the operation restarts. */
 const changedBy = ({ operation }: ChangeTurn): string[] =>
-  operation.steps.flatMap((s) => (prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : []))
+  operation.steps.flatMap((s) =>
+    prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : [],
+  )
 
 /** The installer image of a version and a schematic for this server. @throws Problem not_found */
-async function imageFor({ parts }: ChangeTurn, nodeId: string, { version, schematic }: Wanted): Promise<string> {
+async function imageFor(
+  { parts }: ChangeTurn,
+  nodeId: string,
+  { version, schematic }: Wanted,
+): Promise<string> {
   const [facts] = await parts.servers.forPlan(parts.db, [nodeId])
   return installImage({ schematic, secure_boot: facts!.secure_boot }, version, parts.config)
 }
 
 /**
- * Step `image`: stores the target of each server. `wantedOf` gets what the server runs now. `demand` throws if the factory does not have the image; a rollback
- * needs none. Servers that have a target already keep it.
+ * Step `image`: stores the target of each server. `wantedOf` gets what the server runs now.
+ * `demand` throws if the factory does not have the image; a rollback needs none. Servers that have
+ * a target already keep it.
  */
 export async function decideTargets(
   turn: ChangeTurn,
   wantedOf: (now: Wanted) => Promise<Wanted>,
-  demand: (wanted: Wanted) => Promise<void> = ({ version, schematic }) => turn.parts.installers.demand(version, schematic),
+  demand: (wanted: Wanted) => Promise<void> = ({ version, schematic }) =>
+    turn.parts.installers.demand(version, schematic),
 ): Promise<StepResult> {
   const { parts, operation, job } = turn
-  const decided = new Set((await store.ofOperation(parts.db, operation.id)).map((row) => row.node_id))
+  const decided = new Set(
+    (await store.ofOperation(parts.db, operation.id)).map((row) => row.node_id),
+  )
   for (const nodeId of changedBy(turn).filter((id) => !decided.has(id))) {
     const seen = await lookAt(viewOf(turn), nodeId)
     if ('silent' in seen) return { waiting: seen.silent, isSafe: true }
@@ -51,7 +64,8 @@ export async function decideTargets(
         created_at: new Date(job.now()),
       }
     } catch (error) {
-      if (error instanceof Problem && error.code === 'factory_refused') return { failed: error.message }
+      if (error instanceof Problem && error.code === 'factory_refused')
+        return { failed: error.message }
       throw error
     }
     await write(turn, (tx) => store.insert(tx, [row]))
@@ -60,7 +74,10 @@ export async function decideTargets(
 }
 
 /** @throws Error if the server has no target */
-export async function targetOf({ parts, operation }: ChangeTurn, nodeId: string): Promise<store.TargetRow> {
+export async function targetOf(
+  { parts, operation }: ChangeTurn,
+  nodeId: string,
+): Promise<store.TargetRow> {
   const row = await store.get(parts.db, operation.id, nodeId)
   if (!row) throw new Error(`The operation ${operation.id} has no target for ${nodeId}`)
   return row

@@ -29,17 +29,29 @@ export function upgradeWorld(world: ClusterWorld) {
       return called.answer
     },
 
-    versions: (nodes: readonly Server[]): string[] => nodes.map((n) => world.machine(n).talosVersion),
+    versions: (nodes: readonly Server[]): string[] =>
+      nodes.map((n) => world.machine(n).talosVersion),
     /** How often the machines have written another Talos image. */
-    upgrades: (nodes: readonly Server[]): number[] => nodes.map((n) => world.machine(n).disk.state.counters.upgrades),
+    upgrades: (nodes: readonly Server[]): number[] =>
+      nodes.map((n) => world.machine(n).disk.state.counters.upgrades),
     /** Names of the cordoned nodes. */
     cordoned: (controlPlane: Server): string[] =>
       Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects)
-        .map(({ body }) => body as { kind?: string; metadata: { name: string }; spec?: { unschedulable?: boolean } })
+        .map(
+          ({ body }) =>
+            body as {
+              kind?: string
+              metadata: { name: string }
+              spec?: { unschedulable?: boolean }
+            },
+        )
         .filter(({ kind, spec }) => kind === 'Node' && spec?.unschedulable === true)
         .map(({ metadata }) => metadata.name),
 
-    /** Compares the configurations of the servers again and again. `stop` returns the audited actions that were counted as those of others. */
+    /**
+     * Compares the configurations of the servers again and again. `stop` returns the audited
+     * actions that were counted as those of others.
+     */
     lookForDrift: (nodes: readonly Server[]) => {
       const ended = new AbortController()
       const looking = (async () => {
@@ -52,13 +64,20 @@ export function upgradeWorld(world: ClusterWorld) {
         async stop(): Promise<string[]> {
           ended.abort()
           await looking
-          const rows = await world.backend.platform.db.selectFrom('audit_entry').select('action').where('action', 'like', '%changed_outside').execute()
+          const rows = await world.backend.platform.db
+            .selectFrom('audit_entry')
+            .select('action')
+            .where('action', 'like', '%changed_outside')
+            .execute()
           return rows.map((r) => r.action)
         },
       }
     },
 
-    /** Watches the machines: the order in which they run the version, how many are down at once, and whether etcd ever lost its quorum. */
+    /**
+     * Watches the machines: the order in which they run the version, how many are down at once, and
+     * whether etcd ever lost its quorum.
+     */
     watch: (clusterName: string, nodes: readonly Server[], version: string) => {
       const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === clusterName)!
       const seen = { order: [] as string[], mostAway: 0, quorumLost: 0 }
@@ -66,7 +85,9 @@ export function upgradeWorld(world: ClusterWorld) {
         const away = nodes.filter((n) => world.machine(n).stage.stage !== 'running')
         seen.mostAway = Math.max(seen.mostAway, away.length)
         if (!etcd.hasQuorum) seen.quorumLost++
-        for (const n of nodes) if (world.machine(n).talosVersion === version && !seen.order.includes(n.name)) seen.order.push(n.name)
+        for (const n of nodes)
+          if (world.machine(n).talosVersion === version && !seen.order.includes(n.name))
+            seen.order.push(n.name)
       }, 3)
       return { seen, stop: () => clearInterval(timer) }
     },
@@ -74,5 +95,7 @@ export function upgradeWorld(world: ClusterWorld) {
 }
 
 /** Keys of the steps with a status, without the servers' ids. */
-export const stepsThat = ({ steps }: Operation, status: Operation['steps'][number]['status']): string[] =>
-  steps.filter((s) => s.status === status).map((s) => s.key.split('/')[0]!)
+export const stepsThat = (
+  { steps }: Operation,
+  status: Operation['steps'][number]['status'],
+): string[] => steps.filter((s) => s.status === status).map((s) => s.key.split('/')[0]!)

@@ -11,43 +11,67 @@ const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-test('a canary that comes back with its old version stops the upgrade and is uncordoned, and a retry upgrades it', { timeout: 600_000 }, async () => {
-  const { nodes, cluster } = await ready(3)
-  const [controlPlane, other, canary] = nodes
-  await addFault(world.machine(canary!), { kind: 'bad-boot', times: 1 })
-  const { id } = await world.change(cluster.id, { ...upgrade, canary: canary!.id })
-  const failed = await world.ended(id)
-  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(`^${canary!.name} came back with Talos v1.13.8 instead of v1.13.9`) })
-  expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
-  expect(versions(nodes)).toEqual(['v1.13.8', 'v1.13.8', 'v1.13.8'])
-  expect(upgrades([controlPlane!, other!])).toEqual([0, 0])
-  expect(cordoned(controlPlane!)).toEqual([])
-  expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.8')
-  const kept = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: canary!.id } })).answer!
-  expect(kept.reason).toContain('came back with Talos v1.13.8')
+test(
+  'a canary that comes back with its old version stops the upgrade and is uncordoned, and a retry upgrades it',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(3)
+    const [controlPlane, other, canary] = nodes
+    await addFault(world.machine(canary!), { kind: 'bad-boot', times: 1 })
+    const { id } = await world.change(cluster.id, { ...upgrade, canary: canary!.id })
+    const failed = await world.ended(id)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(
+        `^${canary!.name} came back with Talos v1.13.8 instead of v1.13.9`,
+      ),
+    })
+    expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
+    expect(versions(nodes)).toEqual(['v1.13.8', 'v1.13.8', 'v1.13.8'])
+    expect(upgrades([controlPlane!, other!])).toEqual([0, 0])
+    expect(cordoned(controlPlane!)).toEqual([])
+    expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.8')
+    const kept = (
+      await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: canary!.id } })
+    ).answer!
+    expect(kept.reason).toContain('came back with Talos v1.13.8')
 
-  expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeUndefined()
-  const done = await world.ended(id)
-  expect(done).toMatchObject({ status: 'done' })
-  // The canary ran workload again after the failure, so the retry has moved that away before the restart.
-  expect(done.steps.find((s) => s.key === `drain/${canary!.id}`)).toMatchObject({ status: 'done', attempt: 2 })
-  expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9', 'v1.13.9'])
-  expect(cordoned(controlPlane!)).toEqual([])
-})
+    expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeUndefined()
+    const done = await world.ended(id)
+    expect(done).toMatchObject({ status: 'done' })
+    // The canary ran workload again after the failure, so the retry has moved that away before the
+    // restart.
+    expect(done.steps.find((s) => s.key === `drain/${canary!.id}`)).toMatchObject({
+      status: 'done',
+      attempt: 2,
+    })
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9', 'v1.13.9'])
+    expect(cordoned(controlPlane!)).toEqual([])
+  },
+)
 
-test('a failed installer stops the upgrade before the drain, and its own message is the reason', { timeout: 600_000 }, async () => {
-  const { nodes, cluster } = await ready(2)
-  const worker = nodes[1]!
-  await addFault(world.machine(worker), { kind: 'fail-upgrade', times: 100 })
-  const { id } = await world.change(cluster.id, upgrade)
-  const failed = await world.ended(id)
-  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/could not write Talos v1\.13\.9: the installer failed with exit code 1/) })
-  expect(stepsThat(failed, 'done')).toEqual(['image'])
-  expect(upgrades(nodes)).toEqual([0, 0])
-  await clearFaults(world.machine(worker))
-  await admin.call(operationRetry, { params: { id }, body: {} })
-  expect(await world.ended(id)).toMatchObject({ status: 'done' })
-})
+test(
+  'a failed installer stops the upgrade before the drain, and its own message is the reason',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(2)
+    const worker = nodes[1]!
+    await addFault(world.machine(worker), { kind: 'fail-upgrade', times: 100 })
+    const { id } = await world.change(cluster.id, upgrade)
+    const failed = await world.ended(id)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(
+        /could not write Talos v1\.13\.9: the installer failed with exit code 1/,
+      ),
+    })
+    expect(stepsThat(failed, 'done')).toEqual(['image'])
+    expect(upgrades(nodes)).toEqual([0, 0])
+    await clearFaults(world.machine(worker))
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  },
+)
 
 test('a machine that writes an image says how far it is', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(1)
@@ -63,27 +87,50 @@ test('a machine that writes an image says how far it is', { timeout: 600_000 }, 
       return reason === `${node!.name} writes Talos v1.13.9: running Talos installer v1.13.9`
     },
   )
-  for (const reason of said) expect(reason).toMatch(/ (pulls Talos v1\.13\.9: \d+ of 80 MiB|unpacks Talos v1\.13\.9|writes Talos v1\.13\.9: .*)$/)
+  for (const reason of said)
+    expect(reason).toMatch(
+      / (pulls Talos v1\.13\.9: \d+ of 80 MiB|unpacks Talos v1\.13\.9|writes Talos v1\.13\.9: .*)$/,
+    )
   await clearFaults(world.machine(node!))
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
 })
 
-test('an image that the machine can not pull fails the upgrade with the message of the registry', { timeout: 600_000 }, async () => {
-  const { nodes, cluster } = await ready(1)
-  await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
-  const { id } = await world.change(cluster.id, upgrade)
-  expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/could not write .*not found/) })
-  expect(versions(nodes)).toEqual(['v1.13.8'])
-  await clearFaults(world.machine(nodes[0]!))
-})
+test(
+  'an image that the machine can not pull fails the upgrade with the message of the registry',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(1)
+    await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
+    const { id } = await world.change(cluster.id, upgrade)
+    expect(await world.ended(id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/could not write .*not found/),
+    })
+    expect(versions(nodes)).toEqual(['v1.13.8'])
+    await clearFaults(world.machine(nodes[0]!))
+  },
+)
 
-test('an upgrade is refused while a member of etcd has an alarm, and while a server does not answer', { timeout: 600_000 }, async () => {
-  const { nodes, cluster } = await ready(2)
-  await addFault(world.machine(nodes[0]!), { kind: 'etcd-alarm', alarm: 'nospace' })
-  expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'etcd')).toMatchObject({ ok: false, message: expect.stringContaining('NOSPACE') })
-  await clearFaults(world.machine(nodes[0]!))
-  await world.machine(nodes[1]!).lifecycle.powerOff()
-  const called = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: upgrade } })
-  expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining(`${nodes[1]!.name} does not answer`) })
-  world.machine(nodes[1]!).lifecycle.powerOn()
-})
+test(
+  'an upgrade is refused while a member of etcd has an alarm, and while a server does not answer',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(2)
+    await addFault(world.machine(nodes[0]!), { kind: 'etcd-alarm', alarm: 'nospace' })
+    expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'etcd')).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('NOSPACE'),
+    })
+    await clearFaults(world.machine(nodes[0]!))
+    await world.machine(nodes[1]!).lifecycle.powerOff()
+    const called = await admin.call(clusterChange, {
+      params: { id: cluster.id },
+      body: { change: upgrade },
+    })
+    expect(called.problem).toMatchObject({
+      code: 'transition_refused',
+      error: expect.stringContaining(`${nodes[1]!.name} does not answer`),
+    })
+    world.machine(nodes[1]!).lifecycle.powerOn()
+  },
+)

@@ -9,7 +9,16 @@ import { listed } from '../../sentences.ts'
 import { type ChangeKind, check } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
-import { checkDrift, checkImages, checkNodes, checkPath, checkServers, checkSpace, inOrder, lookAtAll } from './checks.ts'
+import {
+  checkDrift,
+  checkImages,
+  checkNodes,
+  checkPath,
+  checkServers,
+  checkSpace,
+  inOrder,
+  lookAtAll,
+} from './checks.ts'
 import { follow } from './follow.ts'
 import { groupOf, warningsOf } from './groups.ts'
 import { restart, upgradeCommand, writeStep } from './restart.ts'
@@ -18,7 +27,8 @@ import { decideTargets } from './targets.ts'
 const { steps: titles } = changeTable.clusterUpgradeTalos
 
 /** The version with its `v`: `v1.13.9`. */
-const versionIn = ({ version }: Pick<ChangeOf<'upgradeTalos'>, 'version'>): string => (version.startsWith('v') ? version : `v${version}`)
+const versionIn = ({ version }: Pick<ChangeOf<'upgradeTalos'>, 'version'>): string =>
+  version.startsWith('v') ? version : `v${version}`
 
 export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
   async plan(view, change) {
@@ -26,18 +36,38 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     const [looked, reports] = await Promise.all([lookAtAll(view), etcdReports(view)])
     const changed = looked.filter(({ seen }) => seen?.version !== version)
     const order = inOrder(changed, reports, change.canary)
-    const path = changed.length === 0 ? check('path', false, `Every server runs Talos ${version} already`) : checkPath(view, changed, version)
+    const path =
+      changed.length === 0
+        ? check('path', false, `Every server runs Talos ${version} already`)
+        : checkPath(view, changed, version)
     const schematics = [...new Set(changed.map(({ seen }) => seen?.schematic ?? emptySchematicId))]
     const demand = async () => {
       for (const schematic of schematics) await view.parts.installers.demand(version, schematic)
     }
     const canary = change.canary === undefined || order.some(({ m }) => m.node_id === change.canary)
-    const older = changed.filter(({ seen }) => seen !== null && isOlderPatch(seen.version, version)).map(({ m }) => m.name)
+    const older = changed
+      .filter(({ seen }) => seen !== null && isOlderPatch(seen.version, version))
+      .map(({ m }) => m.name)
     return {
       checks: [
         path,
-        ...(path.ok ? [await checkImages(demand, `The image factory has the installer of Talos ${version} for every server`)] : []),
-        ...(canary ? [] : [check('canary', false, 'The chosen first server is not one of the servers that are upgraded: choose another one')]),
+        ...(path.ok
+          ? [
+              await checkImages(
+                demand,
+                `The image factory has the installer of Talos ${version} for every server`,
+              ),
+            ]
+          : []),
+        ...(canary
+          ? []
+          : [
+              check(
+                'canary',
+                false,
+                'The chosen first server is not one of the servers that are upgraded: choose another one',
+              ),
+            ]),
         checkServers(looked),
         checkDrift(view, looked),
         checkEtcd(reports),
@@ -46,7 +76,11 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
       ],
       warnings: [
         ...warningsOf(view, order, change.canary),
-        ...(older.length === 0 ? [] : [`${listed(older)} ${older.length === 1 ? 'goes' : 'go'} back to an older patch release`]),
+        ...(older.length === 0
+          ? []
+          : [
+              `${listed(older)} ${older.length === 1 ? 'goes' : 'go'} back to an older patch release`,
+            ]),
         ...view.parts.versions.warnings(version, view.state.row.kubernetes_version),
       ],
       groups: [
@@ -56,7 +90,8 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     }
   },
   steps: {
-    image: (turn) => decideTargets(turn, async (now) => ({ ...now, version: versionIn(turn.change) })),
+    image: (turn) =>
+      decideTargets(turn, async (now) => ({ ...now, version: versionIn(turn.change) })),
     write: writeStep,
     drain,
     upgrade: (turn, at) => restart(turn, at, upgradeCommand(turn.change.stage)),
@@ -67,6 +102,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
   },
   async end(tx, { parts, state, change }, how) {
     // Every server runs the version now, so servers that join later get it too.
-    if (how === 'done') await updateCluster(parts, tx, system, state.row.id, { talos_version: versionIn(change) })
+    if (how === 'done')
+      await updateCluster(parts, tx, system, state.row.id, { talos_version: versionIn(change) })
   },
 }

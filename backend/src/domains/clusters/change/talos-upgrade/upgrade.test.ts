@@ -16,18 +16,30 @@ describe('a cluster of three control planes and two workers', async () => {
 
   test('an upgrade to a version whose image does not exist is refused before anything changes', async () => {
     const wrong = { ...change, version: 'v1.13.77' }
-    expect((await plan(cluster.id, wrong)).checks).toContainEqual({ check: 'image', ok: false, message: 'The image factory does not build Talos v1.13.77' })
-    const called = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: wrong } })
+    expect((await plan(cluster.id, wrong)).checks).toContainEqual({
+      check: 'image',
+      ok: false,
+      message: 'The image factory does not build Talos v1.13.77',
+    })
+    const called = await admin.call(clusterChange, {
+      params: { id: cluster.id },
+      body: { change: wrong },
+    })
     expect(called.problem).toMatchObject({ code: 'transition_refused' })
     expect(versions(nodes)).toEqual(Array.from({ length: 5 }, () => 'v1.13.8'))
   })
 
   test.each([
-    ['v1.12.11', "Talos v1.13.8 can't become v1.12.11: Talos does not go back to an older minor; Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3"],
+    [
+      'v1.12.11',
+      "Talos v1.13.8 can't become v1.12.11: Talos does not go back to an older minor; Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3",
+    ],
     ['v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
     ['v1.13.8', 'Every server runs Talos v1.13.8 already'],
   ])('an upgrade to %s is refused', async (version, message) => {
-    expect((await plan(cluster.id, { ...change, version })).checks.find((c) => c.check === 'path')).toEqual({
+    expect(
+      (await plan(cluster.id, { ...change, version })).checks.find((c) => c.check === 'path'),
+    ).toEqual({
       check: 'path',
       ok: false,
       message,
@@ -40,9 +52,23 @@ describe('a cluster of three control planes and two workers', async () => {
     expect(planned.checks.filter((c) => !c.ok)).toEqual([])
     expect(planned.warnings[0]).toContain(`${canary!.name} is the first`)
     const servers = planned.groups.filter((g) => g.node_id !== null)
-    expect(servers.map((g) => g.name)).toEqual([canary!.name, nodes[3]!.name, nodes[4]!.name, expect.any(String), expect.any(String)])
+    expect(servers.map((g) => g.name)).toEqual([
+      canary!.name,
+      nodes[3]!.name,
+      nodes[4]!.name,
+      expect.any(String),
+      expect.any(String),
+    ])
     expect(servers.every((g) => g.drains && g.reboots === 'yes')).toBe(true)
-    expect(servers[0]!.steps.map((s) => s.key.split('/')[0])).toEqual(['write', 'drain', 'upgrade', 'etcd-healthy', 'node-ready', 'follow', 'uncordon'])
+    expect(servers[0]!.steps.map((s) => s.key.split('/')[0])).toEqual([
+      'write',
+      'drain',
+      'upgrade',
+      'etcd-healthy',
+      'node-ready',
+      'follow',
+      'uncordon',
+    ])
   })
 
   test(
@@ -64,7 +90,10 @@ describe('a cluster of three control planes and two workers', async () => {
       await addFault(world.machine(last!), { kind: 'refuse', port: 'apid' })
       await until(
         `upgrade/${first!.id}`,
-        (s) => s.reason?.startsWith(`${first!.name} restarts as soon as the other members of etcd are healthy. ${last!.name}: `) === true,
+        (s) =>
+          s.reason?.startsWith(
+            `${first!.name} restarts as soon as the other members of etcd are healthy. ${last!.name}: `,
+          ) === true,
       )
       expect(upgrades([first!, last!])).toEqual([1, 0])
       expect(versions([first!])).toEqual(['v1.13.8'])
@@ -82,7 +111,9 @@ describe('a cluster of three control planes and two workers', async () => {
         const server = await world.server(node.id)
         expect(server).toMatchObject({ operation_id: null, talos: { version: 'v1.13.9' } })
         expect(world.machine(node).disk.state.config).toContain(`:v1.13.9`)
-        expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+        expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({
+          state: 'none',
+        })
       }
     },
   )

@@ -35,7 +35,8 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
         ...namedServers(cluster, servers),
       },
       {
-        ...(!hasPatch && remove === '' && { body: 'Enter a patch, or the name of a patch to remove' }),
+        ...(!hasPatch &&
+          remove === '' && { body: 'Enter a patch, or the name of a patch to remove' }),
         ...(hasPatch && name === '' && { name: 'Enter a name' }),
         ...(hasPatch && body.trim() === '' && { body: 'Enter a patch' }),
         ...(!/^\d{1,3}$/.test(weight) && { weight: 'Weight must be between 0 and 999' }),
@@ -47,7 +48,13 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
     <ChangeForm<Typed>
       cluster={cluster}
       kind="configure"
-      initial={{ name: '', weight: String(patchLimits.weight.default), body: '', remove: '', servers: server === undefined ? all : [server] }}
+      initial={{
+        name: '',
+        weight: String(patchLimits.weight.default),
+        body: '',
+        remove: '',
+        servers: server === undefined ? all : [server],
+      }}
       read={read}
       command={(change) =>
         change.kind === 'configure'
@@ -55,7 +62,9 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
               patch: (change.patches ?? []).map((p) => `${p.name}=patch.yaml`),
               weight: change.patches?.[0]?.weight,
               remove: change.remove ?? [],
-              server: (change.node_ids ?? []).map((id) => cluster.servers.find((s) => s.node_id === id)?.name ?? id),
+              server: (change.node_ids ?? []).map(
+                (id) => cluster.servers.find((s) => s.node_id === id)?.name ?? id,
+              ),
             })
           : ''
       }
@@ -66,14 +75,35 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
           <>
             <div className={css['fields']}>
               <Text name="name" label="Name of the patch" autoCapitalize="none" />
-              <Text name="weight" label="Weight" note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`} inputMode="numeric" />
+              <Text
+                name="weight"
+                label="Weight"
+                note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`}
+                inputMode="numeric"
+              />
             </div>
             <div className={css['editor']}>
-              <CodeEditor label="Patch, YAML" value={body} onValue={(to) => form.set({ body: to })} />
+              <CodeEditor
+                label="Patch, YAML"
+                value={body}
+                onValue={(to) => form.set({ body: to })}
+              />
             </div>
             <Problem text={form.errorOf('body')} />
-            <Area name="remove" label="Patches to remove" optional hint="Names, one per line" rows={2} mono />
-            <ServersField cluster={cluster} chosen={servers} onChange={(to) => form.set({ servers: to })} error={form.errorOf('servers')} />
+            <Area
+              name="remove"
+              label="Patches to remove"
+              optional
+              hint="Names, one per line"
+              rows={2}
+              mono
+            />
+            <ServersField
+              cluster={cluster}
+              chosen={servers}
+              onChange={(to) => form.set({ servers: to })}
+              error={form.errorOf('servers')}
+            />
           </>
         )
       }}

@@ -7,5 +7,14 @@ import type { ChangeFormProps } from '../change-kinds.ts'
 const read = (): Read<ClusterChangeInput> => ({ ok: true, body: { kind: 'defragment' } })
 
 export default function Defragment({ cluster }: ChangeFormProps) {
-  return <ChangeForm cluster={cluster} kind="defragment" initial={{}} read={read} command={() => cliOf(['cluster', 'defragment', cluster.name])} bare />
+  return (
+    <ChangeForm
+      cluster={cluster}
+      kind="defragment"
+      initial={{}}
+      read={read}
+      command={() => cliOf(['cluster', 'defragment', cluster.name])}
+      bare
+    />
+  )
 }

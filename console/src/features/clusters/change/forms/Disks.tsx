@@ -27,7 +27,10 @@ const read = ({ node_id, add, remove, wipe }: Typed) =>
   readBy(
     ChangeDisks,
     { kind: 'disks', node_id, add, remove, wipe },
-    { ...(node_id === '' && { node_id: 'Choose a server' }), ...(add.length + remove.length === 0 && { add: 'Choose a disk' }) },
+    {
+      ...(node_id === '' && { node_id: 'Choose a server' }),
+      ...(add.length + remove.length === 0 && { add: 'Choose a disk' }),
+    },
   )
 
 /** The workload disks of a server of a running cluster. */
@@ -42,11 +45,14 @@ export default function Disks({ cluster, server }: ChangeFormProps) {
       read={read}
       command={(change) =>
         change.kind === 'disks'
-          ? cliOf(['cluster', 'disks', cluster.name, memberOf(change.node_id)?.name ?? change.node_id], {
-              add: change.add,
-              remove: change.remove,
-              wipe: change.wipe,
-            })
+          ? cliOf(
+              ['cluster', 'disks', cluster.name, memberOf(change.node_id)?.name ?? change.node_id],
+              {
+                add: change.add,
+                remove: change.remove,
+                wipe: change.wipe,
+              },
+            )
           : ''
       }
     >
@@ -70,7 +76,8 @@ export default function Disks({ cluster, server }: ChangeFormProps) {
                 used={member.workload_disks ?? []}
                 chosen={[...add, ...remove]}
                 onChange={(device, isUsed, on) => {
-                  const change = (list: readonly string[]) => (on ? [...list, device] : list.filter((d) => d !== device))
+                  const change = (list: readonly string[]) =>
+                    on ? [...list, device] : list.filter((d) => d !== device)
                   form.set(isUsed ? { remove: change(remove) } : { add: change(add) })
                 }}
               />
@@ -112,7 +119,8 @@ function ServerDisks({
               onChange={(on) => onChange(device, isUsed, on)}
               label={
                 <>
-                  <b>{isUsed ? `Remove ${d.id}` : `Add ${d.id}`}</b> <span className="t3">{diskLine(d)}</span>
+                  <b>{isUsed ? `Remove ${d.id}` : `Add ${d.id}`}</b>{' '}
+                  <span className="t3">{diskLine(d)}</span>
                 </>
               }
             />

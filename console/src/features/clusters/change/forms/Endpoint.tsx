@@ -10,7 +10,12 @@ const blank = { endpoint: '', virtual_ip: false, accept_unchecked: false }
 type Typed = typeof blank
 const { Text, Check } = fieldsFor<Typed>()
 
-const read = (typed: Typed) => readBy(ChangeEndpoint, { kind: 'endpoint', ...typed }, typed.endpoint === '' ? { endpoint: 'Enter the new endpoint' } : {})
+const read = (typed: Typed) =>
+  readBy(
+    ChangeEndpoint,
+    { kind: 'endpoint', ...typed },
+    typed.endpoint === '' ? { endpoint: 'Enter the new endpoint' } : {},
+  )
 
 /** Changes the endpoint of a cluster's Kubernetes API. */
 export default function Endpoint({ cluster }: ChangeFormProps) {
@@ -22,15 +27,30 @@ export default function Endpoint({ cluster }: ChangeFormProps) {
       read={read}
       command={(change) =>
         change.kind === 'endpoint'
-          ? cliOf(['cluster', 'endpoint', cluster.name, change.endpoint], { 'virtual-ip': change.virtual_ip, 'accept-unchecked': change.accept_unchecked })
+          ? cliOf(['cluster', 'endpoint', cluster.name, change.endpoint], {
+              'virtual-ip': change.virtual_ip,
+              'accept-unchecked': change.accept_unchecked,
+            })
           : ''
       }
     >
       {() => (
         <>
-          <Text name="endpoint" label="New endpoint" hint={`Now ${endpointShown(cluster.endpoint)}. An IP address or a DNS name`} mono autoCapitalize="none" />
-          <Check name="virtual_ip" label="Virtual IP: an unused address in the servers' network, held by the control planes" />
-          <Check name="accept_unchecked" label="Continue even if Steelyard itself can't reach the new endpoint" />
+          <Text
+            name="endpoint"
+            label="New endpoint"
+            hint={`Now ${endpointShown(cluster.endpoint)}. An IP address or a DNS name`}
+            mono
+            autoCapitalize="none"
+          />
+          <Check
+            name="virtual_ip"
+            label="Virtual IP: an unused address in the servers' network, held by the control planes"
+          />
+          <Check
+            name="accept_unchecked"
+            label="Continue even if Steelyard itself can't reach the new endpoint"
+          />
         </>
       )}
     </ChangeForm>

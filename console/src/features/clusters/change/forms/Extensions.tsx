@@ -35,9 +35,19 @@ const lines = (text: string): string[] =>
 
 /** Changes the extensions and kernel arguments of servers of a running cluster. */
 export default function Extensions({ cluster, server }: ChangeFormProps) {
-  const { data, error, isPending } = useQuery({ ...query(clusterExtensions, { params: { id: cluster.id } }), staleTime: 30_000 })
+  const { data, error, isPending } = useQuery({
+    ...query(clusterExtensions, { params: { id: cluster.id } }),
+    staleTime: 30_000,
+  })
   if (isPending) return <SkeletonRows rows={6} />
-  return <Fields cluster={cluster} server={server} now={data?.items ?? []} unknown={error === null ? null : reasonOf(error)} />
+  return (
+    <Fields
+      cluster={cluster}
+      server={server}
+      now={data?.items ?? []}
+      unknown={error === null ? null : reasonOf(error)}
+    />
+  )
 }
 
 interface FieldsProps {
@@ -51,7 +61,9 @@ interface FieldsProps {
 
 function Fields({ cluster, server, now, unknown }: FieldsProps) {
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
-  const servers = cluster.servers.map((s) => s.node_id).filter((id) => server === undefined || id === server)
+  const servers = cluster.servers
+    .map((s) => s.node_id)
+    .filter((id) => server === undefined || id === server)
   const here = now.filter((s) => servers.includes(s.node_id))
   const read = (typed: Typed) =>
     readBy(
@@ -68,7 +80,8 @@ function Fields({ cluster, server, now, unknown }: FieldsProps) {
     <ChangeForm<Typed>
       cluster={cluster}
       kind="extensions"
-      // The lists are complete, so they begin with what the servers have: nothing is removed by accident.
+      // The lists are complete, so they begin with what the servers have: nothing is removed by
+      // accident.
       initial={{
         setExtensions: unknown === null,
         extensions: [...new Set(here.flatMap((s) => s.extensions ?? []))].toSorted(),
@@ -94,7 +107,10 @@ function Fields({ cluster, server, now, unknown }: FieldsProps) {
         return (
           <>
             <Installed now={now} unknown={unknown} />
-            <Check name="setExtensions" label="Set the extensions. One that is not chosen is removed" />
+            <Check
+              name="setExtensions"
+              label="Set the extensions. One that is not chosen is removed"
+            />
             {setExtensions && (
               <div className={css['inner']}>
                 <ExtensionPicker
@@ -107,10 +123,21 @@ function Fields({ cluster, server, now, unknown }: FieldsProps) {
             )}
             <Check name="setArgs" label="Set the kernel arguments" />
             {setArgs && (
-              <Area name="kernel_args" label="Kernel arguments" hint="One per line, such as console=ttyS0,115200. Leave it empty to remove all" rows={3} mono />
+              <Area
+                name="kernel_args"
+                label="Kernel arguments"
+                hint="One per line, such as console=ttyS0,115200. Leave it empty to remove all"
+                rows={3}
+                mono
+              />
             )}
             <Problem text={setExtensions ? undefined : form.errorOf('extensions')} />
-            <ServersField cluster={cluster} chosen={form.values.servers} onChange={(to) => form.set({ servers: to })} error={form.errorOf('servers')} />
+            <ServersField
+              cluster={cluster}
+              chosen={form.values.servers}
+              onChange={(to) => form.set({ servers: to })}
+              error={form.errorOf('servers')}
+            />
           </>
         )
       }}
@@ -121,16 +148,23 @@ function Fields({ cluster, server, now, unknown }: FieldsProps) {
 const saidOf = ({ extensions, kernel_args, reason }: ServerExtensions): string =>
   extensions === null || kernel_args === null
     ? `unknown, ${reason}`
-    : [extensions.map(shortName).join(', ') || 'no extensions', kernel_args.join(' ')].filter(Boolean).join('; ')
+    : [extensions.map(shortName).join(', ') || 'no extensions', kernel_args.join(' ')]
+        .filter(Boolean)
+        .join('; ')
 
 /** What the servers have now; servers with the same are one row. */
 function Installed({ now, unknown }: Pick<FieldsProps, 'now' | 'unknown'>) {
-  if (unknown !== null) return <Alert tone="warn">What the servers have now is unknown: {unknown}</Alert>
+  if (unknown !== null)
+    return <Alert tone="warn">What the servers have now is unknown: {unknown}</Alert>
   return (
     <dl className={css['now']}>
       {sameTexts(now.map((s) => ({ name: s.name, text: saidOf(s) }))).map(({ names, text }) => (
         <div key={text}>
-          <dt title={names.join(', ')}>{names.length === now.length && now.length > 1 ? 'All servers now' : `${names.join(', ')} now`}</dt>
+          <dt title={names.join(', ')}>
+            {names.length === now.length && now.length > 1
+              ? 'All servers now'
+              : `${names.join(', ')} now`}
+          </dt>
           <dd>{text}</dd>
         </div>
       ))}

@@ -17,7 +17,8 @@ interface Typed {
   servers: ChosenServers
 }
 
-const read = ({ servers }: Typed) => readBy(GrowSchema, { kind: 'grow', servers: joiningOf(servers) })
+const read = ({ servers }: Typed) =>
+  readBy(GrowSchema, { kind: 'grow', servers: joiningOf(servers) })
 
 /** Adds free servers of the cluster's datacenter to the cluster. */
 export default function Grow({ cluster, server }: ChangeFormProps) {
@@ -64,5 +65,9 @@ export default function Grow({ cluster, server }: ChangeFormProps) {
   )
 }
 
-const namesOf = (free: readonly Server[], chosen: readonly { node_id: string; role: string }[], role: string): string[] =>
+const namesOf = (
+  free: readonly Server[],
+  chosen: readonly { node_id: string; role: string }[],
+  role: string,
+): string[] =>
   chosen.flatMap((c) => (c.role === role ? (free.find((s) => s.id === c.node_id)?.name ?? []) : []))

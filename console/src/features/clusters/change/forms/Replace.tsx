@@ -20,20 +20,31 @@ const read = ({ node_id, by, keep_workload_disks }: Typed) =>
   readBy(
     ReplaceSchema,
     { kind: 'replace', node_id, keep_workload_disks, by: { node_id: by } },
-    { ...(node_id === '' && { node_id: 'Choose the server that leaves' }), ...(by === '' && { by: 'Choose the server that takes its place' }) },
+    {
+      ...(node_id === '' && { node_id: 'Choose the server that leaves' }),
+      ...(by === '' && { by: 'Choose the server that takes its place' }),
+    },
   )
 
 /** Replaces a server of a running cluster, dead or alive, with a free one. */
 export default function Replace({ cluster, server }: ChangeFormProps) {
   const servers = useServerOptions(cluster)
   const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
-  const free = (data?.items ?? []).filter((s) => s.cluster === null && canTake(s, cluster.talos_version).ok)
-  const nameOf = (id: string) => [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find((s) => s.id === id)?.name ?? id
+  const free = (data?.items ?? []).filter(
+    (s) => s.cluster === null && canTake(s, cluster.talos_version).ok,
+  )
+  const nameOf = (id: string) =>
+    [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
+      (s) => s.id === id,
+    )?.name ?? id
   return (
     <ChangeForm
       cluster={cluster}
       kind="replace"
-      initial={{ ...blank, node_id: cluster.servers.some((s) => s.node_id === server) ? server! : '' }}
+      initial={{
+        ...blank,
+        node_id: cluster.servers.some((s) => s.node_id === server) ? server! : '',
+      }}
       read={read}
       command={(change) =>
         change.kind === 'replace'
@@ -48,7 +59,9 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
         <>
           <Choose name="node_id" label="Leaves" placeholder="Choose a server" options={servers} />
           {data !== undefined && free.length === 0 ? (
-            <Alert tone="warn">No free server of {cluster.datacenter.code} may join a cluster now.</Alert>
+            <Alert tone="warn">
+              No free server of {cluster.datacenter.code} may join a cluster now.
+            </Alert>
           ) : (
             <Choose
               name="by"
@@ -57,7 +70,10 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
               options={free.map((s) => ({ value: s.id, text: s.name, more: hardwareLine(s) }))}
             />
           )}
-          <Check name="keep_workload_disks" label="Keep the workload disks of the server that leaves" />
+          <Check
+            name="keep_workload_disks"
+            label="Keep the workload disks of the server that leaves"
+          />
         </>
       )}
     </ChangeForm>

@@ -26,12 +26,19 @@ const { Choose } = fieldsFor<Typed>()
 /** Restores a cluster from a snapshot. `snapshot`: id of the preselected snapshot. */
 export default function Restore({ cluster, snapshot }: ChangeFormProps) {
   const answer = useQuery(query(snapshotList, { query: { status: 'ready', per_page: 200 } }))
-  const { data: servers } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
+  const { data: servers } = useQuery(
+    query(serverList, { query: { datacenter: cluster.datacenter.code } }),
+  )
   if (answer.data === undefined) return <Pending of={answer} rows={6} />
-  const snapshots = answer.data.items.toSorted((a, b) => Number(b.cluster.id === cluster.id) - Number(a.cluster.id === cluster.id))
+  const snapshots = answer.data.items.toSorted(
+    (a, b) => Number(b.cluster.id === cluster.id) - Number(a.cluster.id === cluster.id),
+  )
   const free = (servers?.items ?? []).filter((s) => s.status !== 'deleted' && s.cluster === null)
   const controlPlanes = cluster.servers.filter((s) => s.role === 'control_plane')
-  const nameOf = (id: string) => [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find((s) => s.id === id)?.name ?? id
+  const nameOf = (id: string) =>
+    [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
+      (s) => s.id === id,
+    )?.name ?? id
   const read = ({ snapshot_id, onto, reset, servers: chosen }: Typed) => {
     const of = snapshots.find((s) => s.id === snapshot_id)?.cluster
     return readBy(
@@ -44,7 +51,8 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
       },
       {
         ...(snapshot_id === '' && { snapshot_id: 'Choose a snapshot' }),
-        ...(onto === 'other' && Object.keys(chosen).length === 0 && { servers: 'Choose at least one server' }),
+        ...(onto === 'other' &&
+          Object.keys(chosen).length === 0 && { servers: 'Choose at least one server' }),
       },
     )
   }
@@ -63,8 +71,12 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
         change.kind === 'restore'
           ? cliOf(['cluster', 'restore', cluster.name, change.snapshot_id], {
               reset: (change.reset ?? []).map(nameOf).join(','),
-              'control-plane': (change.servers ?? []).flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : [])).join(','),
-              worker: (change.servers ?? []).flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : [])).join(','),
+              'control-plane': (change.servers ?? [])
+                .flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : []))
+                .join(','),
+              worker: (change.servers ?? [])
+                .flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : []))
+                .join(','),
               of: change.of,
             })
           : ''
@@ -82,7 +94,11 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 label="Snapshot"
                 placeholder="Choose a snapshot"
                 hint="What was written to the cluster after the snapshot is lost"
-                options={snapshots.map((s) => ({ value: s.id, text: exact(s.taken_at ?? s.created_at), more: `${s.cluster.name}, ${s.store.name}` }))}
+                options={snapshots.map((s) => ({
+                  value: s.id,
+                  text: exact(s.taken_at ?? s.created_at),
+                  more: `${s.cluster.name}, ${s.store.name}`,
+                }))}
               />
             )}
             <Choose
@@ -90,7 +106,10 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
               label="Onto"
               options={[
                 { value: 'own', text: 'The control planes of the cluster' },
-                { value: 'other', text: 'Other servers, because all servers of the cluster are lost' },
+                {
+                  value: 'other',
+                  text: 'Other servers, because all servers of the cluster are lost',
+                },
               ]}
             />
             {onto === 'own' ? (
@@ -98,11 +117,20 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 label="Control planes whose etcd is wiped"
                 rows={controlPlanes}
                 chosen={(s) => reset.includes(s.node_id)}
-                onChange={(s, on) => form.set({ reset: on ? [...reset, s.node_id] : reset.filter((id) => id !== s.node_id) })}
+                onChange={(s, on) =>
+                  form.set({
+                    reset: on ? [...reset, s.node_id] : reset.filter((id) => id !== s.node_id),
+                  })
+                }
                 note={(s) => `${roleText(s.role)}, wipe its etcd`}
               />
             ) : (
-              <FreeServers cluster={cluster} free={free} chosen={chosen} onChange={(change) => form.set((now) => ({ servers: change(now.servers) }))} />
+              <FreeServers
+                cluster={cluster}
+                free={free}
+                chosen={chosen}
+                onChange={(change) => form.set((now) => ({ servers: change(now.servers) }))}
+              />
             )}
             <Problem text={form.errorOf('reset') ?? form.errorOf('servers')} />
           </>

@@ -14,7 +14,8 @@ const other = { control_plane: 'worker', worker: 'control_plane' } as const
 
 /** Makes workers control planes, and control planes workers. */
 export default function Role({ cluster, server }: ChangeFormProps) {
-  const roleOf = (id: string) => other[cluster.servers.find((s) => s.node_id === id)?.role ?? 'worker']
+  const roleOf = (id: string) =>
+    other[cluster.servers.find((s) => s.node_id === id)?.role ?? 'worker']
   const noteOf = useServerNotes(cluster)
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
@@ -22,12 +23,21 @@ export default function Role({ cluster, server }: ChangeFormProps) {
       cluster={cluster}
       kind="role"
       initial={{ servers: server === undefined ? [] : [server] }}
-      read={({ servers }) => readBy(RoleSchema, { kind: 'role', servers: servers.map((node_id) => ({ node_id, role: roleOf(node_id) })) })}
+      read={({ servers }) =>
+        readBy(RoleSchema, {
+          kind: 'role',
+          servers: servers.map((node_id) => ({ node_id, role: roleOf(node_id) })),
+        })
+      }
       command={(change) =>
         change.kind === 'role'
           ? cliOf(['cluster', 'role', cluster.name], {
-              'control-plane': change.servers.flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : [])).join(','),
-              worker: change.servers.flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : [])).join(','),
+              'control-plane': change.servers
+                .flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : []))
+                .join(','),
+              worker: change.servers
+                .flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : []))
+                .join(','),
             })
           : ''
       }
@@ -40,8 +50,16 @@ export default function Role({ cluster, server }: ChangeFormProps) {
               label={`Servers of ${cluster.name}`}
               rows={cluster.servers}
               chosen={(s) => servers.includes(s.node_id)}
-              onChange={(s, on) => form.set({ servers: on ? [...servers, s.node_id] : servers.filter((id) => id !== s.node_id) })}
-              note={(s) => (servers.includes(s.node_id) ? `${noteOf(s)}, becomes a ${roleText(other[s.role])}` : noteOf(s))}
+              onChange={(s, on) =>
+                form.set({
+                  servers: on ? [...servers, s.node_id] : servers.filter((id) => id !== s.node_id),
+                })
+              }
+              note={(s) =>
+                servers.includes(s.node_id)
+                  ? `${noteOf(s)}, becomes a ${roleText(other[s.role])}`
+                  : noteOf(s)
+              }
             />
             <Problem text={form.errorOf('servers')} />
           </>

@@ -9,7 +9,12 @@ import { useServerOptions } from '../ServerPick.tsx'
 type Typed = { node_id: string }
 const { Choose } = fieldsFor<Typed>()
 
-const read = ({ node_id }: Typed) => readBy(RollbackTalosSchema, { kind: 'rollbackTalos', node_id }, node_id === '' ? { node_id: 'Choose a server' } : {})
+const read = ({ node_id }: Typed) =>
+  readBy(
+    RollbackTalosSchema,
+    { kind: 'rollbackTalos', node_id },
+    node_id === '' ? { node_id: 'Choose a server' } : {},
+  )
 
 /** Rolls one server back to the Talos version that it ran before its last upgrade. */
 export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
@@ -21,9 +26,15 @@ export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
       kind="rollbackTalos"
       initial={{ node_id: cluster.servers.some((s) => s.node_id === server) ? server! : '' }}
       read={read}
-      command={(change) => (change.kind === 'rollbackTalos' ? cliOf(['cluster', 'rollback-talos', cluster.name, nameOf(change.node_id)]) : '')}
+      command={(change) =>
+        change.kind === 'rollbackTalos'
+          ? cliOf(['cluster', 'rollback-talos', cluster.name, nameOf(change.node_id)])
+          : ''
+      }
     >
-      {() => <Choose name="node_id" label="Server" placeholder="Choose a server" options={servers} />}
+      {() => (
+        <Choose name="node_id" label="Server" placeholder="Choose a server" options={servers} />
+      )}
     </ChangeForm>
   )
 }

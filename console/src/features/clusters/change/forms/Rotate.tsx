@@ -1,4 +1,8 @@
-import { Rotate as RotateSchema, rotatedSecrets, type RotatedSecret } from '#contract/clusters/changes/rotate.ts'
+import {
+  Rotate as RotateSchema,
+  rotatedSecrets,
+  type RotatedSecret,
+} from '#contract/clusters/changes/rotate.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
@@ -9,7 +13,10 @@ type Typed = { what: RotatedSecret }
 const { Choose } = fieldsFor<Typed>()
 
 const read = ({ what }: Typed) => readBy(RotateSchema, { kind: 'rotate', what })
-const options = (Object.keys(rotatedSecrets) as RotatedSecret[]).map((value) => ({ value, text: rotatedSecrets[value] }))
+const options = (Object.keys(rotatedSecrets) as RotatedSecret[]).map((value) => ({
+  value,
+  text: rotatedSecrets[value],
+}))
 
 /** Replaces secrets of a running cluster. */
 export default function Rotate({ cluster }: ChangeFormProps) {
@@ -19,9 +26,20 @@ export default function Rotate({ cluster }: ChangeFormProps) {
       kind="rotate"
       initial={{ what: 'talos_ca' }}
       read={read}
-      command={(change) => (change.kind === 'rotate' ? cliOf(['cluster', 'rotate', cluster.name, change.what.replaceAll('_', '-')]) : '')}
+      command={(change) =>
+        change.kind === 'rotate'
+          ? cliOf(['cluster', 'rotate', cluster.name, change.what.replaceAll('_', '-')])
+          : ''
+      }
     >
-      {() => <Choose name="what" label="What" options={options} hint="If Talos can't replace it, the plan says why" />}
+      {() => (
+        <Choose
+          name="what"
+          label="What"
+          options={options}
+          hint="If Talos can't replace it, the plan says why"
+        />
+      )}
     </ChangeForm>
   )
 }

@@ -18,7 +18,11 @@ interface Typed {
 }
 const asUsual: Leaving = { keep_workload_disks: false, force: false }
 
-const read = ({ servers }: Typed) => readBy(ShrinkSchema, { kind: 'shrink', servers: Object.entries(servers).map(([node_id, how]) => ({ node_id, ...how })) })
+const read = ({ servers }: Typed) =>
+  readBy(ShrinkSchema, {
+    kind: 'shrink',
+    servers: Object.entries(servers).map(([node_id, how]) => ({ node_id, ...how })),
+  })
 
 /** Removes servers from a running cluster. */
 export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
@@ -29,7 +33,9 @@ export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
     <ChangeForm<Typed>
       cluster={cluster}
       kind="shrink"
-      initial={{ servers: server === undefined ? {} : { [server]: { ...asUsual, force: isForced } } }}
+      initial={{
+        servers: server === undefined ? {} : { [server]: { ...asUsual, force: isForced } },
+      }}
       read={read}
       command={(change) =>
         change.kind === 'shrink'
@@ -57,7 +63,10 @@ export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
               onChange={(s, on) => set(s.node_id, on ? asUsual : undefined)}
               note={noteOf}
               more={Object.fromEntries(
-                Object.entries(servers).map(([id, how]) => [id, <Controls key={id} member={memberOf(id)} how={how} onSet={(to) => set(id, to)} />]),
+                Object.entries(servers).map(([id, how]) => [
+                  id,
+                  <Controls key={id} member={memberOf(id)} how={how} onSet={(to) => set(id, to)} />,
+                ]),
               )}
             />
             <Problem text={form.errorOf('servers')} />
@@ -68,7 +77,15 @@ export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
   )
 }
 
-function Controls({ member, how, onSet }: { member: Cluster['servers'][number] | undefined; how: Leaving; onSet: (how: Leaving) => void }) {
+function Controls({
+  member,
+  how,
+  onSet,
+}: {
+  member: Cluster['servers'][number] | undefined
+  how: Leaving
+  onSet: (how: Leaving) => void
+}) {
   if (member === undefined) return null
   return (
     <span className={css['more-of']}>
@@ -79,7 +96,11 @@ function Controls({ member, how, onSet }: { member: Cluster['servers'][number] |
           label={`Keep the workload disks of ${member.name}`}
         />
       )}
-      <Checkbox checked={how.force} onChange={(on) => onSet({ ...how, force: on })} label={`Remove ${member.name} by force: it does not answer any more`} />
+      <Checkbox
+        checked={how.force}
+        onChange={(on) => onSet({ ...how, force: on })}
+        label={`Remove ${member.name} by force: it does not answer any more`}
+      />
     </span>
   )
 }

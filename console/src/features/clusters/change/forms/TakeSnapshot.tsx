@@ -12,7 +12,8 @@ const blank = { store_id: '' }
 type Typed = typeof blank
 const { Choose } = fieldsFor<Typed>()
 
-const read = ({ store_id }: Typed) => readBy(TakeSnapshotSchema, { kind: 'snapshot', ...(store_id !== '' && { store_id }) })
+const read = ({ store_id }: Typed) =>
+  readBy(TakeSnapshotSchema, { kind: 'snapshot', ...(store_id !== '' && { store_id }) })
 
 /** Takes a snapshot of a cluster's etcd now. */
 export default function TakeSnapshot({ cluster }: ChangeFormProps) {
@@ -25,10 +26,21 @@ export default function TakeSnapshot({ cluster }: ChangeFormProps) {
       initial={blank}
       read={read}
       command={(change) =>
-        change.kind === 'snapshot' ? cliOf(['cluster', 'snapshot', cluster.name], { store: stores.find((s) => s.id === change.store_id)?.name }) : ''
+        change.kind === 'snapshot'
+          ? cliOf(['cluster', 'snapshot', cluster.name], {
+              store: stores.find((s) => s.id === change.store_id)?.name,
+            })
+          : ''
       }
     >
-      {() => <Choose name="store_id" label="Store" none="The schedule's store, or the only one" options={stores.map((s) => ({ value: s.id, text: s.name }))} />}
+      {() => (
+        <Choose
+          name="store_id"
+          label="Store"
+          none="The schedule's store, or the only one"
+          options={stores.map((s) => ({ value: s.id, text: s.name }))}
+        />
+      )}
     </ChangeForm>
   )
 }

@@ -14,14 +14,21 @@ type Typed = typeof blank
 const { Text, Check } = fieldsFor<Typed>()
 
 const read = (typed: Typed) =>
-  readBy(UpgradeKubernetesSchema, { kind: 'upgradeKubernetes', ...typed }, typed.version === '' ? { version: 'Enter the version' } : {})
+  readBy(
+    UpgradeKubernetesSchema,
+    { kind: 'upgradeKubernetes', ...typed },
+    typed.version === '' ? { version: 'Enter the version' } : {},
+  )
 
 /** Upgrades the Kubernetes of a cluster. The next allowed version is filled in. */
 export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
   const { data, isPending } = useQuery(healthOf(cluster.id))
   if (isPending) return <SkeletonRows rows={5} />
   const known = data?.versions.kubernetes
-  const hint = known === undefined ? undefined : [`The cluster runs ${versionShown(known.current)}`, known.reason].filter(Boolean).join('. ')
+  const hint =
+    known === undefined
+      ? undefined
+      : [`The cluster runs ${versionShown(known.current)}`, known.reason].filter(Boolean).join('. ')
   return (
     <ChangeForm
       cluster={cluster}
@@ -30,15 +37,30 @@ export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
       read={read}
       command={(change) =>
         change.kind === 'upgradeKubernetes'
-          ? cliOf(['cluster', 'upgrade-kubernetes', cluster.name, change.version], { drain: change.drain, 'accept-removed-apis': change.accept_removed_apis })
+          ? cliOf(['cluster', 'upgrade-kubernetes', cluster.name, change.version], {
+              drain: change.drain,
+              'accept-removed-apis': change.accept_removed_apis,
+            })
           : ''
       }
     >
       {() => (
         <>
-          <Text name="version" label="Kubernetes version" hint={hint} autoCapitalize="none" placeholder="1.36.3" />
-          <Check name="drain" label="Drain each server before its kubelet is updated. Containers keep running also without a drain" />
-          <Check name="accept_removed_apis" label="Upgrade even if programs still use APIs that the new version no longer serves" />
+          <Text
+            name="version"
+            label="Kubernetes version"
+            hint={hint}
+            autoCapitalize="none"
+            placeholder="1.36.3"
+          />
+          <Check
+            name="drain"
+            label="Drain each server before its kubelet is updated. Containers keep running also without a drain"
+          />
+          <Check
+            name="accept_removed_apis"
+            label="Upgrade even if programs still use APIs that the new version no longer serves"
+          />
         </>
       )}
     </ChangeForm>

@@ -14,7 +14,11 @@ type Typed = typeof blank
 const { Text, Choose, Check } = fieldsFor<Typed>()
 
 const read = ({ version, canary, stage }: Typed) =>
-  readBy(UpgradeTalosSchema, { kind: 'upgradeTalos', version, stage, ...(canary !== '' && { canary }) }, version === '' ? { version: 'Enter the version' } : {})
+  readBy(
+    UpgradeTalosSchema,
+    { kind: 'upgradeTalos', version, stage, ...(canary !== '' && { canary }) },
+    version === '' ? { version: 'Enter the version' } : {},
+  )
 
 /** Upgrades Talos on all servers of a cluster. The next allowed version is filled in. */
 export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
@@ -22,7 +26,10 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
   const { data, isPending } = useQuery(healthOf(cluster.id))
   if (isPending) return <SkeletonRows rows={5} />
   const known = data?.versions.talos
-  const hint = known === undefined ? undefined : [`The cluster runs ${known.current}`, known.reason].filter(Boolean).join('. ')
+  const hint =
+    known === undefined
+      ? undefined
+      : [`The cluster runs ${known.current}`, known.reason].filter(Boolean).join('. ')
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
     <ChangeForm
@@ -41,7 +48,13 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
     >
       {() => (
         <>
-          <Text name="version" label="Talos version" hint={hint} autoCapitalize="none" placeholder="v1.13.9" />
+          <Text
+            name="version"
+            label="Talos version"
+            hint={hint}
+            autoCapitalize="none"
+            placeholder="v1.13.9"
+          />
           <Choose
             name="canary"
             label="First server"
@@ -49,7 +62,10 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
             hint="The others follow only after this server is healthy again"
             options={servers}
           />
-          <Check name="stage" label="Install the new version during the next boot, for servers on which a normal upgrade fails" />
+          <Check
+            name="stage"
+            label="Install the new version during the next boot, for servers on which a normal upgrade fails"
+          />
         </>
       )}
     </ChangeForm>

@@ -2,7 +2,15 @@
 import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { aFreeServer, answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
+import {
+  aFreeServer,
+  answers,
+  forget,
+  ids,
+  plannedChange,
+  sentDespite,
+  show,
+} from '../testing/form-world.tsx'
 
 const diskless = {
   ...aFreeServer,
@@ -28,13 +36,17 @@ describe('Add servers', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Control plane' }))
     expect(await plannedChange()).toEqual({
       kind: 'grow',
-      servers: [{ node_id: ids.free, role: 'control_plane', install_disk: '/dev/sda', workload_disks: [] }],
+      servers: [
+        { node_id: ids.free, role: 'control_plane', install_disk: '/dev/sda', workload_disks: [] },
+      ],
     })
   })
 
   test('asks for a server, and says why one can not join', async () => {
     await show('grow')
-    const refused = await screen.findByRole<HTMLInputElement>('checkbox', { name: /^free-2 .*The server has no disk/ })
+    const refused = await screen.findByRole<HTMLInputElement>('checkbox', {
+      name: /^free-2 .*The server has no disk/,
+    })
     expect(refused.disabled).toBe(true)
     expect(await sentDespite('Choose at least one server')).toEqual([])
   })
@@ -45,7 +57,10 @@ describe('Remove servers', () => {
     await show('shrink')
     await tick(/^w-1/)
     await tick(/^Keep the workload disks of w-1/)
-    expect(await plannedChange()).toEqual({ kind: 'shrink', servers: [{ node_id: ids.w1, keep_workload_disks: true, force: false }] })
+    expect(await plannedChange()).toEqual({
+      kind: 'shrink',
+      servers: [{ node_id: ids.w1, keep_workload_disks: true, force: false }],
+    })
   })
 
   test('removes by force only the server that is named', async () => {
@@ -92,14 +107,21 @@ describe('Replace a server', () => {
   test('sends the server of the page and the free one', async () => {
     await show('replace', ids.cp1)
     await userEvent.selectOptions(await screen.findByLabelText('Takes its place'), ids.free)
-    expect(await plannedChange()).toEqual({ kind: 'replace', node_id: ids.cp1, keep_workload_disks: false, by: { node_id: ids.free, workload_disks: [] } })
+    expect(await plannedChange()).toEqual({
+      kind: 'replace',
+      node_id: ids.cp1,
+      keep_workload_disks: false,
+      by: { node_id: ids.free, workload_disks: [] },
+    })
   })
 
   test('offers only servers that may join, and asks for both', async () => {
     await show('replace')
     const by = await screen.findByLabelText('Takes its place')
     await screen.findByRole('option', { name: /^free-1/ })
-    expect([...by.querySelectorAll('option:not([hidden])')].map((o) => o.textContent?.slice(0, 6))).toEqual(['free-1'])
+    expect(
+      [...by.querySelectorAll('option:not([hidden])')].map((o) => o.textContent?.slice(0, 6)),
+    ).toEqual(['free-1'])
     expect(await sentDespite('Choose the server that leaves')).toEqual([])
     screen.getByText('Choose the server that takes its place')
   })

@@ -11,7 +11,12 @@ describe('Change patches', () => {
     await show('configure')
     await userEvent.type(await screen.findByLabelText(/^Patches to remove/), 'sysctls')
     await userEvent.click(screen.getByRole('checkbox', { name: 'w-1 worker' }))
-    expect(await plannedChange()).toEqual({ kind: 'configure', patches: [], remove: ['sysctls'], node_ids: [ids.cp1, ids.cp2] })
+    expect(await plannedChange()).toEqual({
+      kind: 'configure',
+      patches: [],
+      remove: ['sysctls'],
+      node_ids: [ids.cp1, ids.cp2],
+    })
   })
 
   test('asks for a patch, for its text and for a possible weight', async () => {
@@ -26,7 +31,9 @@ describe('Change patches', () => {
 
   test('all servers are chosen and deselected at once', async () => {
     await show('configure', ids.w1)
-    const all = await screen.findByRole<HTMLInputElement>('checkbox', { name: 'All servers of web' })
+    const all = await screen.findByRole<HTMLInputElement>('checkbox', {
+      name: 'All servers of web',
+    })
     expect(all.indeterminate).toBe(true)
     await userEvent.click(all)
     await userEvent.click(all)
@@ -40,7 +47,12 @@ describe('Change the API endpoint', () => {
     await show('endpoint')
     await userEvent.type(await screen.findByLabelText('New endpoint'), '10.0.0.100')
     await userEvent.click(screen.getByRole('checkbox', { name: /^Virtual IP/ }))
-    expect(await plannedChange()).toEqual({ kind: 'endpoint', endpoint: '10.0.0.100', virtual_ip: true, accept_unchecked: false })
+    expect(await plannedChange()).toEqual({
+      kind: 'endpoint',
+      endpoint: '10.0.0.100',
+      virtual_ip: true,
+      accept_unchecked: false,
+    })
   })
 
   test('refuses a text that is no address', async () => {
@@ -57,14 +69,26 @@ describe('Change workload disks', () => {
   test('adds a disk, removes another one, and never offers the install disk', async () => {
     answers['serverGet'] = {
       id: ids.w1,
-      resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: ['sda', 'nvme1n1', 'nvme2n1'].map(disk) },
+      resources: {
+        node_addresses: [],
+        processors: [],
+        memory: [],
+        interfaces: [],
+        disks: ['sda', 'nvme1n1', 'nvme2n1'].map(disk),
+      },
     }
     await show('disks', ids.w1)
     await userEvent.click(await screen.findByRole('checkbox', { name: /^Add nvme2n1/ }))
     await userEvent.click(screen.getByRole('checkbox', { name: /^Remove nvme1n1/ }))
     expect(screen.queryByRole('checkbox', { name: /sda/ })).toBeNull()
     await userEvent.click(screen.getByRole('checkbox', { name: 'Wipe the removed disks' }))
-    expect(await plannedChange()).toEqual({ kind: 'disks', node_id: ids.w1, add: ['/dev/nvme2n1'], remove: ['/dev/nvme1n1'], wipe: true })
+    expect(await plannedChange()).toEqual({
+      kind: 'disks',
+      node_id: ids.w1,
+      add: ['/dev/nvme2n1'],
+      remove: ['/dev/nvme1n1'],
+      wipe: true,
+    })
   })
 
   test('asks for a server', async () => {

@@ -2,13 +2,28 @@
 import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, test } from 'vitest'
-import { aFreeServer, answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
+import {
+  aFreeServer,
+  answers,
+  forget,
+  ids,
+  plannedChange,
+  sentDespite,
+  show,
+} from '../testing/form-world.tsx'
 
 afterEach(forget)
 
 const id = (n: number): string => `00000000-0000-4000-9000-00000000000${n}`
 const at = '2026-11-20T02:00:00.000Z'
-const snapshot = (n: number, cluster: object) => ({ id: id(n), cluster, taken_at: at, created_at: at, store: { id: id(9), name: 'disk' }, status: 'ready' })
+const snapshot = (n: number, cluster: object) => ({
+  id: id(n),
+  cluster,
+  taken_at: at,
+  created_at: at,
+  store: { id: id(9), name: 'disk' },
+  status: 'ready',
+})
 const own = { id: 'c1', name: 'web' }
 const other = { id: 'c2', name: 'old-web' }
 
@@ -17,7 +32,10 @@ describe('Take a snapshot', () => {
     answers['storeList'] = { items: [{ id: id(9), name: 'disk' }], total: 1 }
     await show('snapshot')
     expect(await plannedChange()).toEqual({ kind: 'snapshot' })
-    await userEvent.selectOptions(screen.getByLabelText('Store'), await screen.findByRole('option', { name: 'disk' }))
+    await userEvent.selectOptions(
+      screen.getByLabelText('Store'),
+      await screen.findByRole('option', { name: 'disk' }),
+    )
     expect(await plannedChange()).toEqual({ kind: 'snapshot', store_id: id(9) })
   })
 })
@@ -27,7 +45,12 @@ describe('Restore a snapshot', () => {
     answers['snapshotList'] = { items: [snapshot(1, own), snapshot(2, own)], total: 2 }
     await show('restore', undefined, { snapshot: id(2) })
     await userEvent.click(await screen.findByRole('checkbox', { name: /^cp-2/ }))
-    expect(await plannedChange()).toEqual({ kind: 'restore', snapshot_id: id(2), reset: [ids.cp1], servers: [] })
+    expect(await plannedChange()).toEqual({
+      kind: 'restore',
+      snapshot_id: id(2),
+      reset: [ids.cp1],
+      servers: [],
+    })
   })
 
   test("names the other cluster of a snapshot, and offers the cluster's own snapshots first", async () => {
@@ -35,11 +58,20 @@ describe('Restore a snapshot', () => {
     answers['serverList'] = { items: [aFreeServer], total: 1 }
     await show('restore')
     const choice = await screen.findByLabelText('Snapshot')
-    expect([...choice.querySelectorAll('option:not([hidden])')].map((o) => (o as HTMLOptionElement).value)).toEqual([id(2), id(1)])
+    expect(
+      [...choice.querySelectorAll('option:not([hidden])')].map(
+        (o) => (o as HTMLOptionElement).value,
+      ),
+    ).toEqual([id(2), id(1)])
     await userEvent.selectOptions(choice, id(1))
     await userEvent.selectOptions(screen.getByLabelText('Onto'), 'other')
     await userEvent.click(await screen.findByRole('checkbox', { name: /^free-1/ }))
-    expect(await plannedChange()).toMatchObject({ kind: 'restore', snapshot_id: id(1), of: 'old-web', servers: [{ node_id: ids.free }] })
+    expect(await plannedChange()).toMatchObject({
+      kind: 'restore',
+      snapshot_id: id(1),
+      of: 'old-web',
+      servers: [{ node_id: ids.free }],
+    })
   })
 
   test('asks for a snapshot and for servers, and says that there is no snapshot', async () => {

@@ -8,7 +8,9 @@ afterEach(forget)
 
 const version = { current: '', newest: '', next: null, after: null, reason: null }
 const versionsAre = (talos: object, kubernetes: object) => {
-  answers['clusterHealth'] = { versions: { talos: { ...version, ...talos }, kubernetes: { ...version, ...kubernetes } } }
+  answers['clusterHealth'] = {
+    versions: { talos: { ...version, ...talos }, kubernetes: { ...version, ...kubernetes } },
+  }
 }
 
 describe('Upgrade Talos', () => {
@@ -16,7 +18,12 @@ describe('Upgrade Talos', () => {
     versionsAre({ current: 'v1.13.8', next: 'v1.13.9' }, {})
     await show('upgradeTalos')
     await userEvent.selectOptions(await screen.findByLabelText('First server'), ids.w1)
-    expect(await plannedChange()).toEqual({ kind: 'upgradeTalos', version: 'v1.13.9', canary: ids.w1, stage: false })
+    expect(await plannedChange()).toEqual({
+      kind: 'upgradeTalos',
+      version: 'v1.13.9',
+      canary: ids.w1,
+      stage: false,
+    })
   })
 
   test('asks for a version if there is no newer one, and refuses a text that is none', async () => {
@@ -42,11 +49,23 @@ describe('Upgrade Kubernetes', () => {
     versionsAre({}, { current: '1.35.4', next: '1.36.3' })
     await show('upgradeKubernetes')
     await userEvent.click(await screen.findByRole('checkbox', { name: /^Drain each server/ }))
-    expect(await plannedChange()).toEqual({ kind: 'upgradeKubernetes', version: '1.36.3', drain: true, accept_removed_apis: false })
+    expect(await plannedChange()).toEqual({
+      kind: 'upgradeKubernetes',
+      version: '1.36.3',
+      drain: true,
+      accept_removed_apis: false,
+    })
   })
 
   test('says why there is no next version', async () => {
-    versionsAre({}, { current: '1.35.4', after: 'talos', reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first' })
+    versionsAre(
+      {},
+      {
+        current: '1.35.4',
+        after: 'talos',
+        reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',
+      },
+    )
     await show('upgradeKubernetes')
     await screen.findByText(/needs a newer Talos than v1.12.11: upgrade Talos first/)
     expect(await sentDespite('Enter the version')).toEqual([])
@@ -54,8 +73,20 @@ describe('Upgrade Kubernetes', () => {
 })
 
 describe('Change extensions', () => {
-  const extension = (name: string) => ({ name: `siderolabs/${name}`, ref: '', author: '', description: '', tier: null })
-  const installed = (node_id: string, name: string, extensions: string[]) => ({ node_id, name, extensions, kernel_args: [], reason: null })
+  const extension = (name: string) => ({
+    name: `siderolabs/${name}`,
+    ref: '',
+    author: '',
+    description: '',
+    tier: null,
+  })
+  const installed = (node_id: string, name: string, extensions: string[]) => ({
+    node_id,
+    name,
+    extensions,
+    kernel_args: [],
+    reason: null,
+  })
   const factoryHas = (...names: string[]) => {
     answers['extensionList'] = { items: names.map(extension), total: names.length }
   }
@@ -63,14 +94,21 @@ describe('Change extensions', () => {
   test('begins with the installed extensions, so that nothing is removed by accident', async () => {
     factoryHas('gvisor', 'iscsi-tools')
     answers['clusterExtensions'] = {
-      items: [installed(ids.cp1, 'cp-1', []), installed(ids.cp2, 'cp-2', []), installed(ids.w1, 'w-1', ['siderolabs/gvisor'])],
+      items: [
+        installed(ids.cp1, 'cp-1', []),
+        installed(ids.cp2, 'cp-2', []),
+        installed(ids.w1, 'w-1', ['siderolabs/gvisor']),
+      ],
     }
     await show('extensions')
     expect((await screen.findByText('w-1 now')).nextSibling?.textContent).toBe('gvisor')
     screen.getByText('cp-1, cp-2 now')
     ;(await screen.findByRole('checkbox', { name: /^iscsi-tools/ })).focus()
     await userEvent.keyboard(' ')
-    expect(await plannedChange()).toEqual({ kind: 'extensions', extensions: ['siderolabs/gvisor', 'siderolabs/iscsi-tools'] })
+    expect(await plannedChange()).toEqual({
+      kind: 'extensions',
+      extensions: ['siderolabs/gvisor', 'siderolabs/iscsi-tools'],
+    })
   })
 
   test('shows an extension that the version does not have, and sends only the chosen servers', async () => {
@@ -78,8 +116,16 @@ describe('Change extensions', () => {
     answers['clusterExtensions'] = { items: [installed(ids.w1, 'w-1', ['siderolabs/gone'])] }
     await show('extensions', ids.w1)
     await screen.findByText(/gone is not available for v1.13.9/)
-    await userEvent.click(within(screen.getByRole('list', { name: 'Chosen extensions' })).getByRole('button', { name: 'Remove gone' }))
-    expect(await plannedChange()).toEqual({ kind: 'extensions', extensions: [], node_ids: [ids.w1] })
+    await userEvent.click(
+      within(screen.getByRole('list', { name: 'Chosen extensions' })).getByRole('button', {
+        name: 'Remove gone',
+      }),
+    )
+    expect(await plannedChange()).toEqual({
+      kind: 'extensions',
+      extensions: [],
+      node_ids: [ids.w1],
+    })
   })
 
   test('asks for something to set, and for a server', async () => {

@@ -1,4 +1,6 @@
-/** The forms of changes in component tests: their calls are recorded and answered from `answers`. */
+/**
+ * The forms of changes in component tests: their calls are recorded and answered from `answers`.
+ */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
@@ -20,9 +22,21 @@ export const aFreeServer = {
   ineligible: null,
   talos: { version: 'v1.13.9', installed: null },
   hardware: { cores: 8, memory_bytes: 2 ** 36, disk_bytes: 10 ** 12 },
-  resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }] },
+  resources: {
+    node_addresses: [],
+    processors: [],
+    memory: [],
+    interfaces: [],
+    disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }],
+  },
 }
-const member = (node_id: string, name: string, role: 'control_plane' | 'worker') => ({ node_id, name, role, install_disk: '/dev/sda', workload_disks: [] })
+const member = (node_id: string, name: string, role: 'control_plane' | 'worker') => ({
+  node_id,
+  name,
+  role,
+  install_disk: '/dev/sda',
+  workload_disks: [],
+})
 const cluster = {
   id: 'c1',
   name: 'web',
@@ -39,7 +53,16 @@ const cluster = {
   ],
 } as unknown as Cluster
 
-const plan: ClusterPlan = { kind: 'defragment', checks: [], warnings: [], groups: [], disks: [], differences: [], took_s: null, seen: '0'.repeat(64) }
+const plan: ClusterPlan = {
+  kind: 'defragment',
+  checks: [],
+  warnings: [],
+  groups: [],
+  disks: [],
+  differences: [],
+  took_s: null,
+  seen: '0'.repeat(64),
+}
 
 /** Answers by the name of the call. */
 export const answers: Record<string, unknown> = {}
@@ -52,17 +75,28 @@ vi.mock('../../../../api/client.ts', () => ({
     return plan
   },
 }))
-vi.mock('../../../../api/session.ts', () => ({ allowed: () => ({ ok: true }), heldScopes: () => null }))
+vi.mock('../../../../api/session.ts', () => ({
+  allowed: () => ({ ok: true }),
+  heldScopes: () => null,
+}))
 vi.mock('../../../../lib/router.ts', () => ({ navigate: async () => undefined }))
 
 /** Shows the form of a kind. `server`: id of the server that the page was opened for. */
-export async function show(kind: ShownKind, server?: string, given: { snapshot?: string; isForced?: boolean } = {}): Promise<void> {
+export async function show(
+  kind: ShownKind,
+  server?: string,
+  given: { snapshot?: string; isForced?: boolean } = {},
+): Promise<void> {
   const { kindOf } = await import('../change-kinds.ts')
   const { queryClient } = await import('../../../../api/query.ts')
   const { Form, label } = kindOf(kind)
   render(
     <QueryClientProvider client={queryClient}>
-      <Form cluster={cluster} server={server} {...{ snapshot: undefined, isForced: false, ...given }} />
+      <Form
+        cluster={cluster}
+        server={server}
+        {...{ snapshot: undefined, isForced: false, ...given }}
+      />
     </QueryClientProvider>,
   )
   // On a busy machine it takes seconds to load the code of the form.
@@ -82,7 +116,10 @@ export async function plannedChange(): Promise<ClusterChangeInput> {
   return vi.waitUntil(() => planned.at(before), { timeout: 5_000 })
 }
 
-/** Asks for the plan, and waits for the sentence of a refusal. Resolves to the changes that were sent all the same. */
+/**
+ * Asks for the plan, and waits for the sentence of a refusal. Resolves to the changes that were
+ * sent all the same.
+ */
 export async function sentDespite(sentence: string): Promise<readonly ClusterChangeInput[]> {
   await askPlan()
   await screen.findByText(sentence, { selector: ':not(option)' })
