@@ -76,7 +76,11 @@ export interface Backend {
   /** Runs reconcilers by the test's clock, without the queue. */
   readonly engine: ManualEngine
   /** Creates a user with the role and signs in. */
-  signIn(who?: { role?: Role }): Promise<SignedIn>
+  /**
+   * `lasts`: `call` and `callOnce` sign in again when the access token has expired. A file with
+   * simulated machines may take longer on a slow machine than a token is valid.
+   */
+  signIn(who?: { role?: Role; lasts?: boolean }): Promise<SignedIn>
   /** A call without a session. */
   readonly call: Call
   /** Opens a port on loopback. Returns the URL. */
@@ -270,7 +274,7 @@ export async function startBackend({
       await platform.publisher.publish()
     },
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
-    async signIn({ role = 'admin' } = {}) {
+    async signIn({ role = 'admin', lasts = false } = {}) {
       const email = `${role}-${randomBytes(4).toString('hex')}@example.com`
       const password = `right ${randomBytes(8).toString('hex')}`
       await domains.users.create(
@@ -280,8 +284,14 @@ export async function startBackend({
       const { answer, text } = await send(undefined, authorize, { body: { email, password } })
       if (!answer) throw new Error(`Sign-in failed: ${text}`)
       const { accessToken, refreshToken, userData } = answer
-      const callOnce: Call = (operation, input, options) =>
-        send(accessToken, operation, input, options)
+      let token = accessToken
+      const callOnce: Call = async (operation, input, options) => {
+        const first = await send(token, operation, input, options)
+        if (!lasts || first.problem?.code !== 'session_expired') return first
+        token = (await send(undefined, authorize, { body: { email, password } })).answer!
+          .accessToken
+        return send(token, operation, input, options)
+      }
       const call: Call = async (operation, input, options) => {
         const first = await callOnce(operation, input, options)
         if (first.problem?.code !== 'proof_needed') return first

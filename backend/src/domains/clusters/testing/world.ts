@@ -212,7 +212,7 @@ export async function clusterWorld({
     whenOver(stop)
     return {
       backend: other,
-      admin: await other.signIn({ role: 'admin' }),
+      admin: await other.signIn({ role: 'admin', lasts: true }),
       stop,
       alone: <T>(act: () => Promise<T>) => work.alone(act),
     }
@@ -223,7 +223,7 @@ export async function clusterWorld({
     await backend.stop()
     rmSync(folder, { recursive: true, force: true })
   })
-  const admin = await backend.signIn({ role: 'admin' })
+  const admin = await backend.signIn({ role: 'admin', lasts: true })
 
   const until: ClusterWorld['until'] = async (ask, is) => {
     for (const end = Date.now() + hangsAfterMs; ;) {

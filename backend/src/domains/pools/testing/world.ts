@@ -53,9 +53,9 @@ export async function poolWorld(): Promise<PoolWorld> {
   Object.assign(backend.domains.clusterCore.forPools, {
     api: (id: string) => Promise.resolve(fakes.get(id)!),
   })
-  let admin = await backend.signIn({ role: 'admin' })
+  let admin = await backend.signIn({ role: 'admin', lasts: true })
   const signInAgain = async () => {
-    admin = await backend.signIn({ role: 'admin' })
+    admin = await backend.signIn({ role: 'admin', lasts: true })
   }
   beforeEach(signInAgain)
   const datacenter = await addDatacenter(admin, 'POZ')
