@@ -3,13 +3,9 @@
  * parameters that they get here. A new domain is one line in `all` below.
  */
 import type { FastifyInstance } from 'fastify'
-import {
-  apiTokenRoutes,
-  apiTokens as makeApiTokens,
-  isApiToken,
-} from './domains/api-tokens/api-tokens.ts'
+import { apiTokens as makeApiTokens } from './domains/api-tokens/api-tokens.ts'
 import { appliedRoutes } from './domains/applied/applied.ts'
-import { audit as makeAudit, auditRoutes } from './domains/audit/audit.ts'
+import { audit as makeAudit } from './domains/audit/audit.ts'
 import { ccRoutes, ccs as makeCcs, type Ccs } from './domains/ccs/ccs.ts'
 import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clusters.ts'
 import { clusterCore } from './domains/clusters/core.ts'
@@ -21,15 +17,12 @@ import {
   type Datacenters,
   nothing,
 } from './domains/datacenters/datacenters.ts'
-import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
+import { events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
 import { installers } from './domains/images/installers.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
-import {
-  invitationRoutes,
-  invitations as makeInvitations,
-} from './domains/invitations/invitations.ts'
+import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joinDomain } from './domains/joining/domain.ts'
 import { offerRoutes, offers as makeOffers } from './domains/offers/offers.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
@@ -41,19 +34,10 @@ import {
   restoration as makeRestoration,
   restorationRoutes,
 } from './domains/restoration/restoration.ts'
-import { challenges as makeChallenges } from './domains/sessions/challenges.ts'
-import { devices } from './domains/sessions/devices.ts'
-import { openSessions } from './domains/sessions/open-sessions.ts'
-import { profile as makeProfile, profileRoutes } from './domains/sessions/profile.ts'
-import { provider as makeProvider } from './domains/sessions/provider/provider.ts'
-import { passkeys as makePasskeys } from './domains/sessions/second-factor/passkeys.ts'
-import { secondFactors as makeSecondFactors } from './domains/sessions/second-factor/second-factor.ts'
+import { sessionDomain } from './domains/sessions/domain.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { clusterUse as makeClusterUse } from './domains/servers/for-clusters.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
-import { sessionRoutes, sessions as makeSessions } from './domains/sessions/sessions.ts'
-import { throttle } from './domains/sessions/throttle.ts'
-import { tokens } from './domains/sessions/tokens.ts'
 import { storeRoutes, stores as makeStores } from './domains/stores/stores.ts'
 import { backupRoutes, backups as makeBackups } from './domains/snapshots/backups.ts'
 import {
@@ -64,10 +48,9 @@ import {
   uses,
 } from './domains/snapshots/snapshots.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
-import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
-import { identities as makeIdentities } from './domains/users/identities.ts'
+import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { users as makeUsers } from './domains/users/users.ts'
-import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
+import { waitlist } from './domains/waitlist/waitlist.ts'
 import type { Tx } from './db/db.ts'
 import { buildApp } from './http/app.ts'
 import { system, type UserCaller } from './http/caller.ts'
@@ -85,35 +68,11 @@ export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
   const { db, clock, config, engine, vault } = platform
-  const users = makeUsers(platform)
   const installationKey = rotationKey({ db, vault })
-  const slowed = throttle(platform)
-  const open = openSessions({ ...platform, idleMs: config.sessionIdleHours * 3600_000, onRevoked })
-  const secondFactors = makeSecondFactors({ ...platform, open, installationKey })
-  const challenges = makeChallenges({ ...platform, installationKey })
-  const passkeys = makePasskeys({ ...platform, challenges, secondFactors })
-  const provider = makeProvider({ ...platform, challenges })
-  const identities = makeIdentities({ ...platform, users, open })
-  const people = {
-    ...platform,
-    users,
-    identities,
-    open,
-    throttle: slowed,
-    secondFactors,
-    passkeys,
-    provider,
-  }
-  const sessionParts = {
-    ...people,
-    tokens: tokens(platform),
-    devices: devices(installationKey, platform.config),
-    rotationKey: installationKey,
-  }
-  const sessions = makeSessions(sessionParts)
-  const profile = makeProfile(people)
-  const invitations = makeInvitations(people)
-  const accounts = makeAccounts({ ...people, invitations })
+  const users = makeUsers(platform)
+  const sessions = sessionDomain({ ...platform, users, installationKey, onRevoked })
+  const invitations = makeInvitations({ ...platform, users })
+  const accounts = makeAccounts({ ...platform, users, sessions, invitations })
   const apiTokens = makeApiTokens({ ...platform, onRevoked })
   const stores = makeStores({ ...platform, uses, newestFile, isBusy })
   const operations = makeOperations(platform)
@@ -199,35 +158,13 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const events = makeEvents(platform)
   const restoration = makeRestoration({ ...platform, operations, clusters })
   const all: Domain[] = [
-    {
-      name: 'users',
-      routes: (app) => userRoutes(app, users, accounts),
-      removeOld: () => accounts.removeOld(),
-    },
-    {
-      name: 'sessions',
-      routes: (app) => sessionRoutes(app, { ...people, sessions }),
-      removeOld: () =>
-        Promise.all([sessions.removeOld(), challenges.removeOld()]).then(() => undefined),
-    },
-    { name: 'profile', routes: (app) => profileRoutes(app, profile, people) },
-    {
-      name: 'api-tokens',
-      routes: (app) => apiTokenRoutes(app, apiTokens),
-      removeOld: () => apiTokens.removeOld(),
-    },
-    {
-      name: 'invitations',
-      routes: (app) => invitationRoutes(app, invitations),
-      removeOld: () => invitations.removeOld(),
-    },
+    accounts,
+    sessions,
+    apiTokens,
+    invitations,
     {
       name: 'installation',
-      routes: (app) =>
-        installationRoutes(app, platform, {
-          passkeys: passkeys.installation,
-          provider: provider.name,
-        }),
+      routes: (app) => installationRoutes(app, platform, sessions.offered),
     },
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
@@ -272,18 +209,14 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       routes: (app) => restorationRoutes(app, restoration),
       start: () => restoration.start(),
     },
-    { name: 'audit', routes: (app) => auditRoutes(app, audit) },
-    {
-      name: 'events',
-      routes: (app) => eventRoutes(app, events),
-      removeOld: () => events.removeOld(),
-    },
+    audit,
+    events,
     {
       name: 'overview',
       routes: (app) =>
         overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }),
     },
-    { name: 'waitlist', routes: (app) => waitlistRoutes(app, { ...platform, invitations }) },
+    waitlist({ ...platform, invitations }),
     { name: 'applied', routes: (app) => appliedRoutes(app, platform) },
     {
       name: 'idempotency',
@@ -297,8 +230,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   return {
     users,
     sessions,
-    sessionParts,
-    openSessions: open,
     apiTokens,
     operations,
     datacenters,
@@ -346,7 +277,7 @@ export type WebOptions = {
 /** The HTTP app with every domain's routes. */
 export const buildWeb = (
   platform: Platform,
-  { sessions, openSessions: open, apiTokens, events, all }: Domains,
+  { sessions, apiTokens, events, all }: Domains,
   options: WebOptions,
 ): Promise<FastifyInstance> => {
   const isToken = ({ isToken: is }: UserCaller): boolean => is === true
@@ -354,10 +285,10 @@ export const buildWeb = (
     ...platform,
     ...options,
     authenticate: (token, request) =>
-      (isApiToken(token) ? apiTokens : sessions).authenticate(token, request),
-    lastProof: (sessionId) => open.lastProof(sessionId),
+      (apiTokens.isToken(token) ? apiTokens : sessions).authenticate(token, request),
+    lastProof: (sessionId) => sessions.lastProof(sessionId),
     lapsed: async (callers) => [
-      ...(await open.lapsed(callers.filter((caller) => !isToken(caller)))),
+      ...(await sessions.lapsed(callers.filter((caller) => !isToken(caller)))),
       ...(await apiTokens.lapsed(callers.filter(isToken))),
     ],
     lastEvent: events.last,

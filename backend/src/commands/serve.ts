@@ -146,11 +146,11 @@ async function start(
   const queue = engineQueue(platform.engine, platform)
   steps.push('listener', () => platform.listener.stop())
   platform.listener.start()
-  await domains.events.start()
+  await domains.events.open()
   platform.publisher.start()
   steps.push('events', async () => {
     await platform.publisher.stop()
-    domains.events.stop()
+    domains.events.close()
   })
   // After a key was added to the key file: wraps the data keys again with the newest key.
   const rewrapped = await platform.vault.rotate(platform.db)

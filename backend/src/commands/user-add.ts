@@ -30,13 +30,11 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
   if (given === undefined || more !== undefined) return usage('Give one email address')
   const email = z.safeParse(emailSchema, given)
   if (!email.success) return usage(`${given.slice(0, 100)} is not an email address`)
+  const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
   const add = async (config: Config, { db, pool }: Database): Promise<number> => {
     await migrate(pool, await readMigrations())
-    const people = users({
-      db,
-      clock: systemClock,
-      record: recorder({ clock: systemClock }).record,
-    })
+    const { record } = recorder({ clock: systemClock })
+    const people = users({ db, clock: systemClock, record, log, config })
     const areThere = (): number => {
       err('There are users already: sign in and add more users in the console\n')
       return exitCodes.conflict
@@ -52,7 +50,6 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     )
     return exitCodes.ok
   }
-  const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
   return withSettings(
     around,
     (config) => withDatabase(config, around, (database) => add(config, database), { log }),

@@ -202,7 +202,7 @@ export async function startBackend({
     limits,
   })
   platform.listener.start()
-  await domains.events.start()
+  await domains.events.open()
 
   const send = async <O extends Operation>(
     token: string | undefined,
@@ -254,7 +254,7 @@ export async function startBackend({
     if (stopped) return
     stopped = true
     await app.close()
-    domains.events.stop()
+    domains.events.close()
     await platform.listener.stop()
     await database.close()
     if (beside) return

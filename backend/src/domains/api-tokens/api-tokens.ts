@@ -4,7 +4,6 @@
  * the token or changes its user.
  */
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -22,13 +21,10 @@ import { inTransaction, lock, notify, violatedConstraint } from '../../db/db.ts'
 import { demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import type { Authenticate } from '../../http/session.ts'
-import type { Platform } from '../../platform.ts'
-import { revokedChannel } from '../sessions/open-sessions.ts'
-import { hashOf } from '../sessions/token-hash.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import { hashOf, revokedChannel } from '../sessions/api.ts'
+import type { ApiTokens } from './api.ts'
 import * as store from './store.ts'
-
-export type ApiTokens = ReturnType<typeof apiTokens>
 
 const prefix = 'sy-api-'
 /** Channel for the ids of revoked tokens. */
@@ -41,17 +37,6 @@ const usedEveryMs = 60_000
 /** Expired tokens stay in the list for this long. */
 const expiredKeptMs = 30 * 86_400_000
 
-export const isApiToken = (text: string): boolean => text.startsWith(prefix)
-
-export function apiTokenRoutes(app: FastifyInstance, tokens: ApiTokens): void {
-  const on = serve(app)
-  on(apiTokenList, ({ caller, query }) => tokens.list(signedIn(caller), query))
-  on(apiTokenCreate, ({ caller, body }) => tokens.create(signedIn(caller), body))
-  on(apiTokenRevoke, ({ caller, params }) =>
-    tokens.revoke(signedIn(caller), params.id).then(() => undefined),
-  )
-}
-
 /** @param parts `onRevoked`: called with the id of every token that is revoked, in any process */
 export function apiTokens({
   db,
@@ -59,7 +44,9 @@ export function apiTokens({
   record,
   listener,
   onRevoked,
-}: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & { onRevoked: (id: string) => void }) {
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & {
+  onRevoked: (id: string) => void
+}): ApiTokens & Domain {
   const cache = new Map<string, { at: number; row: store.TokenRow }>()
   /**
    * Number of received notifications. A token isn't cached if a notification arrived while it was
@@ -117,45 +104,7 @@ export function apiTokens({
     return row
   }
 
-  return {
-    authenticate: (async (text, { ip, requestId }) => {
-      const row = apiTokenPattern.test(text) ? await standing(text, ip) : undefined
-      if (!row)
-        throw new Problem(
-          'session_expired',
-          'This API token is not valid: it has expired or was revoked, or its user was disabled.',
-        )
-      return {
-        caller: {
-          kind: 'user',
-          isToken: true,
-          userId: row.person_id,
-          email: row.email,
-          sessionId: row.id,
-          scopes: held(row),
-          ip,
-          requestId,
-        },
-        tokenEndsAt: row.expires_at.getTime(),
-      }
-    }) satisfies Authenticate,
-
-    /**
-     * The callers whose token was revoked or has lost permissions since their stream was opened.
-     */
-    async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
-      if (callers.length === 0) return []
-      const rows = await store.byIds(
-        db,
-        callers.map(({ sessionId }) => sessionId),
-      )
-      const byId = new Map(rows.map((row) => [row.id, row]))
-      return callers.filter(({ sessionId, scopes }) => {
-        const row = byId.get(sessionId)
-        return !row || isOver(row) || !scopes.every((scope) => held(row).includes(scope))
-      })
-    },
-
+  const calls = {
     /** @throws Problem forbidden for others' tokens without `users:manage` */
     async list(
       caller: UserCaller,
@@ -227,8 +176,53 @@ export function apiTokens({
       })
       forget(id)
     },
+  }
 
-    removeOld: async (): Promise<void> =>
-      void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
+  return {
+    name: 'api-tokens',
+    routes(app) {
+      const on = serve(app)
+      on(apiTokenList, ({ caller, query }) => calls.list(signedIn(caller), query))
+      on(apiTokenCreate, ({ caller, body }) => calls.create(signedIn(caller), body))
+      on(apiTokenRevoke, ({ caller, params }) =>
+        calls.revoke(signedIn(caller), params.id).then(() => undefined),
+      )
+    },
+    removeOld: async () => void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
+    isToken: (text) => text.startsWith(prefix),
+    async authenticate(text, { ip, requestId }) {
+      const row = apiTokenPattern.test(text) ? await standing(text, ip) : undefined
+      if (!row)
+        throw new Problem(
+          'session_expired',
+          'This API token is not valid: it has expired or was revoked, or its user was disabled.',
+        )
+      return {
+        caller: {
+          kind: 'user',
+          isToken: true,
+          userId: row.person_id,
+          email: row.email,
+          sessionId: row.id,
+          scopes: held(row),
+          ip,
+          requestId,
+        },
+        tokenEndsAt: row.expires_at.getTime(),
+      }
+    },
+
+    async lapsed(callers) {
+      if (callers.length === 0) return []
+      const rows = await store.byIds(
+        db,
+        callers.map(({ sessionId }) => sessionId),
+      )
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return callers.filter(({ sessionId, scopes }) => {
+        const row = byId.get(sessionId)
+        return !row || isOver(row) || !scopes.every((scope) => held(row).includes(scope))
+      })
+    },
   }
 }

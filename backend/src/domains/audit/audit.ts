@@ -2,8 +2,6 @@
  * The audit log: who did what to which object, when, from where, with what result. Append-only;
  * `verify/` detects edited, removed, added and moved entries.
  */
-import type { FastifyInstance } from 'fastify'
-import type * as z from 'zod/mini'
 import {
   auditCsv,
   auditCsvColumns,
@@ -15,20 +13,19 @@ import {
   auditVerify,
   readAuditHead,
 } from '#contract/audit.ts'
-import type { ClusterEvent } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { writeCsv } from '../../csv.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serve, serveStream, signedIn } from '../../http/serve.ts'
-import type { Platform } from '../../platform.ts'
-import { openChain } from '../events/chain.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import { openChain } from '../events/api.ts'
+import type { Audit, ChainVerdict } from './api.ts'
 import * as store from './store.ts'
-import { checkChain, type ChainVerdict } from './verify/chain-check.ts'
+import { checkChain } from './verify/chain-check.ts'
 import { checking } from './verify/checking.ts'
 
-export type Audit = ReturnType<typeof audit>
 type AuditParts = Pick<Platform, 'db' | 'database' | 'vault' | 'log' | 'record'>
 
 const present = (row: store.AuditRow): AuditEntry => ({
@@ -49,22 +46,6 @@ const present = (row: store.AuditRow): AuditEntry => ({
   request_id: row.request_id,
   hash: row.hash,
 })
-
-export function auditRoutes(app: FastifyInstance, audit: Audit): void {
-  serve(app)(auditList, ({ query }) => audit.list(query))
-  const stream = serveStream(app, { isWhole: true })
-  stream(auditCsv, ({ caller, query, saveAs, signal }) => {
-    saveAs('audit.csv')
-    return audit.export(signedIn(caller), 'csv', query, signal)
-  })
-  stream(auditNdjson, ({ caller, query, saveAs, signal }) => {
-    saveAs('audit.ndjson')
-    return audit.export(signedIn(caller), 'ndjson', query, signal)
-  })
-  stream(auditVerify, ({ query, signal }) =>
-    audit.verifying(query.head === undefined ? undefined : readAuditHead(query.head), signal),
-  )
-}
 
 /**
  * The operation that an action has started: the id that `operations.create` writes into the entry.
@@ -119,20 +100,65 @@ export const verifyAudit = (
 ): Promise<ChainVerdict> =>
   checkChain(db, { open: (tx, sealed) => openChain(vault, tx, sealed), noted })
 
-export function audit({ record, ...parts }: AuditParts) {
+export function audit({ record, ...parts }: AuditParts): Audit & Domain {
   const { db } = parts
   const check = checking(parts)
-  return {
-    async list(query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>> {
-      const { rows, total } = await store.page(db, query)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
-    },
+  const list = async (query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>> => {
+    const { rows, total } = await store.page(db, query)
+    return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+  }
 
-    /** The newest entries about one object, converted to events for users. */
-    events: async (
-      { kind, id }: { kind: string; id: string },
-      limit: number,
-    ): Promise<z.output<typeof ClusterEvent>[]> =>
+  /**
+   * Yields the matching entries that exist now as text, oldest first, a batch at a time. The
+   * export is recorded.
+   */
+  async function* exported(
+    caller: UserCaller,
+    format: keyof typeof formats,
+    query: Matching,
+    signal: AbortSignal,
+  ): AsyncGenerator<string> {
+    const upTo = await store.last(db)
+    const target = { kind: 'audit', id: 'log', name: 'Audit log' }
+    await inTransaction(db, (tx) =>
+      record(tx, caller, { action: 'audit.exported', target, after: { format, ...query } }),
+    )
+    const { head, line } = formats[format]
+    yield head
+    for (let after = 0; !signal.aborted;) {
+      const rows = await store.matching(db, query, { after, upTo, limit: exportBatch })
+      if (rows.length > 0) yield rows.map((row) => line(present(row))).join('')
+      if (rows.length < exportBatch) return
+      after = rows.at(-1)!.seq
+    }
+  }
+
+  /** Verifies the whole chain on another thread. Yields lines of JSON (`AuditCheck`). */
+  async function* verifying(
+    noted: AuditHead | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<string> {
+    for await (const state of check(noted, signal)) yield `${JSON.stringify(state)}\n`
+  }
+
+  return {
+    name: 'audit',
+    routes(app) {
+      serve(app)(auditList, ({ query }) => list(query))
+      const stream = serveStream(app, { isWhole: true })
+      stream(auditCsv, ({ caller, query, saveAs, signal }) => {
+        saveAs('audit.csv')
+        return exported(signedIn(caller), 'csv', query, signal)
+      })
+      stream(auditNdjson, ({ caller, query, saveAs, signal }) => {
+        saveAs('audit.ndjson')
+        return exported(signedIn(caller), 'ndjson', query, signal)
+      })
+      stream(auditVerify, ({ query, signal }) =>
+        verifying(query.head === undefined ? undefined : readAuditHead(query.head), signal),
+      )
+    },
+    events: async ({ kind, id }, limit) =>
       (await store.ofTarget(db, kind, id, limit)).map(
         ({ seq, at, action, actor_name, outcome, after }) => {
           const sentence = auditSentence(action, after as Record<string, unknown> | null)
@@ -147,37 +173,6 @@ export function audit({ record, ...parts }: AuditParts) {
           }
         },
       ),
-
-    /**
-     * Yields the matching entries that exist now as text, oldest first, a batch at a time. The
-     * export is recorded.
-     */
-    async *export(
-      caller: UserCaller,
-      format: keyof typeof formats,
-      query: Matching,
-      signal: AbortSignal,
-    ): AsyncGenerator<string> {
-      const upTo = await store.last(db)
-      const target = { kind: 'audit', id: 'log', name: 'Audit log' }
-      await inTransaction(db, (tx) =>
-        record(tx, caller, { action: 'audit.exported', target, after: { format, ...query } }),
-      )
-      const { head, line } = formats[format]
-      yield head
-      for (let after = 0; !signal.aborted;) {
-        const rows = await store.matching(db, query, { after, upTo, limit: exportBatch })
-        if (rows.length > 0) yield rows.map((row) => line(present(row))).join('')
-        if (rows.length < exportBatch) return
-        after = rows.at(-1)!.seq
-      }
-    },
-
-    verify: (noted?: AuditHead): Promise<ChainVerdict> => verifyAudit(parts, noted),
-
-    /** Verifies the whole chain on another thread. Yields lines of JSON (`AuditCheck`). */
-    async *verifying(noted: AuditHead | undefined, signal: AbortSignal): AsyncGenerator<string> {
-      for await (const state of check(noted, signal)) yield `${JSON.stringify(state)}\n`
-    },
+    verify: (noted) => verifyAudit(parts, noted),
   }
 }

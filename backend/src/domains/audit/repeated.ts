@@ -68,12 +68,20 @@ interface Tally<T> {
   readonly addresses: Set<string>
 }
 
-export type Repeated<T> = ReturnType<typeof repeated<T>>
+export interface Repeated<T> {
+  /**
+   * Resolves after the write of the item's own entry, if it gets one. `listed`: the number of the
+   * key's items in a window that get entries of their own, by default 1.
+   */
+  readonly note: (key: string, item: T, from: { ip: string; listed?: number }) => Promise<void>
+  /** Writes everything that isn't written yet; called when the program stops. */
+  readonly close: () => Promise<void>
+}
 
 export function repeated<T>(
   { db, clock, log, write, merged, groupOf }: RepeatedParts<T>,
   { windowMs, burst, perHour }: RepeatedLimits,
-) {
+): Repeated<T> {
   const budget = bucket({ perSecond: perHour / 3600, burst, clock })
   const stop = new AbortController()
   let keys: Map<string, Tally<T>> | undefined
@@ -139,15 +147,7 @@ export function repeated<T>(
   }
 
   return {
-    /**
-     * Resolves after the write of the item's own entry, if it gets one. @param listed the number of
-     * the key's items in a window that get entries of their own
-     */
-    async note(
-      key: string,
-      item: T,
-      { ip, listed = 1 }: { ip: string; listed?: number },
-    ): Promise<void> {
+    async note(key, item, { ip, listed = 1 }) {
       if (!keys) {
         keys = new Map()
         // `sleep` rejects when the program stops; `close` then closes the window.
@@ -165,8 +165,7 @@ export function repeated<T>(
       if (!known) others.set(group, tally)
       count(tally, known ? item : merged(item), ip)
     },
-    /** Writes everything that isn't written yet; called when the program stops. */
-    async close(): Promise<void> {
+    async close() {
       stop.abort(new Error('Steelyard is stopping'))
       await writing
       await closeWindow()

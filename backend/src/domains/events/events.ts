@@ -2,21 +2,14 @@
  * The live stream: published events in the order of their numbers. Each reader gets only the events
  * that it may read.
  */
-import type { FastifyInstance } from 'fastify'
 import { isDatabaseGone } from '../../db/db.ts'
 import { Problem } from '#contract/errors.ts'
 import { eventStream, heartbeatMs } from '#contract/events.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serveStream, signedIn } from '../../http/serve.ts'
-import type { Platform } from '../../platform.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Events } from './api.ts'
 import { eventChannel } from './publisher.ts'
-
-export type Events = ReturnType<typeof events>
-
-export const eventRoutes = (app: FastifyInstance, events: Events): void =>
-  serveStream(app)(eventStream, ({ caller, lastEventId, signal }) =>
-    events.stream(signedIn(caller), lastEventId, signal),
-  )
 
 const keptMs = 24 * 3600_000
 /** Maximum number of events that wait for one reader; past this limit the reader gets `resync`. */
@@ -51,7 +44,7 @@ export function events({
   clock,
   listener,
   log,
-}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>) {
+}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>): Events & Domain {
   const readers = new Set<Reader>()
   let last = 0
   let ready = false
@@ -154,90 +147,86 @@ export function events({
     return found.filter((event) => event.id <= upTo && may(event.scope)).map((event) => event.text)
   }
 
-  return {
-    /**
-     * Server-sent events after `lastId`, or from now on. A reader that is too slow, or that
-     * requests deleted events, gets `resync` and refetches its data. The stream ends if the
-     * database is unavailable.
-     * @throws Problem unavailable if the database is unavailable
-     */
-    async *stream(
-      caller: UserCaller,
-      lastId: number | undefined,
-      signal: AbortSignal,
-    ): AsyncGenerator<string> {
-      const may = (scope: string | null) =>
-        scope === null || (caller.scopes as readonly string[]).includes(scope)
-      const reader: Reader = {
-        may,
-        waiting: [],
-        overflown: false,
-        ended: false,
-        wake: () => undefined,
-      }
-      if (isSilent())
-        throw new Problem(
-          'unavailable',
-          'The database cannot be reached: live updates continue after it is back.',
-        )
-      readers.add(reader)
-      const stop = () => reader.wake()
-      signal.addEventListener('abort', stop, { once: true })
-      try {
-        // The reader is already registered, so new events wait in its queue. `last` is the newest
-        // event that was passed to all readers.
-        const upTo = ready ? last : await head()
-        const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
-        yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`
-        if (missed === undefined) yield resync(upTo)
-        else yield* missed
-        while (!signal.aborted && !reader.ended) {
-          if (reader.overflown) {
-            reader.overflown = false
-            reader.waiting = []
-            yield resync(last)
-          }
-          const texts = reader.waiting.splice(0)
-          if (texts.length > 0) {
-            yield texts.join('')
-            continue
-          }
-          const isBeat = await new Promise<boolean>((resolve) => {
-            const beat = setTimeout(() => resolve(true), heartbeatMs)
-            reader.wake = () => {
-              clearTimeout(beat)
-              resolve(false)
-            }
-            if (signal.aborted || reader.overflown || reader.ended) reader.wake()
-          })
-          if (isBeat) yield ': \n\n'
+  async function* stream(
+    caller: UserCaller,
+    lastId: number | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<string> {
+    const may = (scope: string | null) =>
+      scope === null || (caller.scopes as readonly string[]).includes(scope)
+    const reader: Reader = {
+      may,
+      waiting: [],
+      overflown: false,
+      ended: false,
+      wake: () => undefined,
+    }
+    if (isSilent())
+      throw new Problem(
+        'unavailable',
+        'The database cannot be reached: live updates continue after it is back.',
+      )
+    readers.add(reader)
+    const stop = () => reader.wake()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      // The reader is already registered, so new events wait in its queue. `last` is the newest
+      // event that was passed to all readers.
+      const upTo = ready ? last : await head()
+      const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
+      yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`
+      if (missed === undefined) yield resync(upTo)
+      else yield* missed
+      while (!signal.aborted && !reader.ended) {
+        if (reader.overflown) {
+          reader.overflown = false
+          reader.waiting = []
+          yield resync(last)
         }
-      } finally {
-        signal.removeEventListener('abort', stop)
-        readers.delete(reader)
+        const texts = reader.waiting.splice(0)
+        if (texts.length > 0) {
+          yield texts.join('')
+          continue
+        }
+        const isBeat = await new Promise<boolean>((resolve) => {
+          const beat = setTimeout(() => resolve(true), heartbeatMs)
+          reader.wake = () => {
+            clearTimeout(beat)
+            resolve(false)
+          }
+          if (signal.aborted || reader.overflown || reader.ended) reader.wake()
+        })
+        if (isBeat) yield ': \n\n'
       }
-    },
+    } finally {
+      signal.removeEventListener('abort', stop)
+      readers.delete(reader)
+    }
+  }
 
-    /**
-     * Number of the newest event that this process has sent to its readers; undefined before the
-     * start. A page that gets this number resumes after it.
-     */
-    last: (): number | undefined => (ready ? last : undefined),
+  return {
+    name: 'events',
+    routes: (app) =>
+      serveStream(app)(eventStream, ({ caller, lastEventId, signal }) =>
+        stream(signedIn(caller), lastEventId, signal),
+      ),
+    stream,
+    last: () => (ready ? last : undefined),
 
-    async start(): Promise<void> {
+    async open() {
       last = await head()
       ready = true
       unlisten = listener.on(eventChannel, () => void read())
       timer = setInterval(poll, pollMs)
     },
 
-    stop(): void {
+    close() {
       clearInterval(timer)
       unlisten()
     },
 
-    /** Removes old events, which streams can no longer resume from. */
-    async removeOld(): Promise<void> {
+    /** Streams can no longer resume from the removed events. */
+    async removeOld() {
       await db
         .deleteFrom('event')
         .where('at', '<', new Date(clock.now() - keptMs))

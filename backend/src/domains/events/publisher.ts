@@ -9,6 +9,7 @@ import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { auditOf } from '../../record.ts'
+import type { Publisher } from './api.ts'
 import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
 
 const outboxChannel = 'steelyard_outbox'
@@ -32,15 +33,13 @@ const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
 }
 
-export type Publisher = ReturnType<typeof publisher>
-
 export function publisher({
   db,
   clock,
   listener,
   log,
   vault,
-}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>) {
+}: Pick<Platform, 'db' | 'clock' | 'listener' | 'log' | 'vault'>): Publisher {
   let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
 
   /**
@@ -173,16 +172,12 @@ export function publisher({
 
   let unlisten: () => void = () => undefined
   return {
-    /**
-     * Publishes everything in the outbox and returns the number of rows. After `start`, runs
-     * whenever there are new rows; tests call it directly.
-     */
     publish,
-    start(): void {
+    start() {
       unlisten = listener.on(outboxChannel, () => wake())
       loop = run()
     },
-    async stop(): Promise<void> {
+    async stop() {
       stop.abort()
       unlisten()
       wake()

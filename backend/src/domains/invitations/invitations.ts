@@ -3,7 +3,6 @@
  * database stores only the hash of the link's token.
  */
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -21,13 +20,11 @@ import type * as z from 'zod/mini'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName, demandRole } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
-import type { Platform } from '../../platform.ts'
-import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
-import { hashOf } from '../sessions/token-hash.ts'
-import { refusingTaken, type Users } from '../users/users.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import { demandGoodPassword, hashOf, hashPassword } from '../sessions/api.ts'
+import { refusingTaken, type Users } from '../users/api.ts'
+import type { Invitations } from './api.ts'
 import * as store from './store.ts'
-
-export type Invitations = ReturnType<typeof invitations>
 
 const linkOver = () =>
   new Problem(
@@ -49,35 +46,19 @@ const present = (row: store.InvitationRow): Invitation => ({
   expires_at: row.expires_at.toISOString(),
 })
 
-export function invitationRoutes(app: FastifyInstance, invitations: Invitations): void {
-  const on = serve(app)
-  on(invitationList, ({ query }) => invitations.list(query))
-  on(invitationCreate, ({ caller, body }) => invitations.create(caller, body))
-  on(invitationRemove, ({ caller, params }) =>
-    invitations.remove(caller, params.id).then(() => undefined),
-  )
-  on(invitationLook, ({ body }) => invitations.look(body))
-  on(invitationAccept, ({ caller, body }) => invitations.accept(caller, body).then(() => undefined))
-}
-
 export function invitations({
   db,
   clock,
   record,
   config,
   users,
-}: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }) {
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }): Invitations & Domain {
   const now = () => new Date(clock.now())
 
-  /** Invites somebody in the caller's transaction. @throws Problem user_exists, forbidden */
-  const invite = async (
-    tx: Tx,
-    caller: Caller,
-    invited: z.output<typeof NewInvitation>,
-  ): Promise<Answer<typeof invitationCreate>> => {
+  const invite: Invitations['invite'] = async (tx, caller, invited) => {
     await users.demandAdmin(tx, caller)
     demandRole(caller, invited.role)
-    if (await users.forSignIn(invited.email)) throw taken()
+    if (await users.byEmail(invited.email)) throw taken()
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
     const inviter = {
@@ -110,14 +91,7 @@ export function invitations({
       event: {},
     })
 
-  return {
-    invite,
-
-    /** Withdraws the invitations of somebody who stops being an active administrator. */
-    async endOf(tx: Tx, caller: Caller, inviterId: string): Promise<void> {
-      for (const row of await store.removeOf(tx, inviterId)) await recordRemoval(tx, caller, row)
-    },
-
+  const calls = {
     async list(query: Input<typeof invitationList>['query']): Promise<Page<Invitation>> {
       const { rows, total } = await store.page(db, query, now())
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -174,7 +148,24 @@ export function invitations({
         }),
       )
     },
+  }
 
-    removeOld: async (): Promise<void> => void (await store.removeOld(db, now())),
+  return {
+    name: 'invitations',
+    routes(app) {
+      const on = serve(app)
+      on(invitationList, ({ query }) => calls.list(query))
+      on(invitationCreate, ({ caller, body }) => calls.create(caller, body))
+      on(invitationRemove, ({ caller, params }) =>
+        calls.remove(caller, params.id).then(() => undefined),
+      )
+      on(invitationLook, ({ body }) => calls.look(body))
+      on(invitationAccept, ({ caller, body }) => calls.accept(caller, body).then(() => undefined))
+    },
+    removeOld: async () => void (await store.removeOld(db, now())),
+    invite,
+    async endOf(tx, caller, inviterId) {
+      for (const row of await store.removeOf(tx, inviterId)) await recordRemoval(tx, caller, row)
+    },
   }
 }

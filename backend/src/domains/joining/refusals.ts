@@ -7,7 +7,7 @@ import type { Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import { type Entry, repeated } from '../audit/repeated.ts'
+import { type Entry, repeated } from '../audit/api.ts'
 import type { Announcement } from './announcement.ts'
 import * as store from './store.ts'
 

@@ -10,28 +10,16 @@ import type { Session, sessionList } from '#contract/sessions.ts'
 import { inTransaction, notify, type Tx } from '../../db/db.ts'
 import { type Caller, demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import type { EndReason } from './api.ts'
+import { revokedChannel, rightsChanged } from './rights.ts'
 import * as store from './store.ts'
 
-/**
- * Channel for notifications: the id of an ended session, or `person` and an id after a change of
- * the person's rights. Every process then drops what it has cached.
- */
-export const revokedChannel = 'steelyard_session_revoked'
 /** A cached session is read again after this time, in case a notification was lost. */
 const cachedMs = 4_000
 const mostCached = 10_000
 /** Minimum interval between writes of a session's last use. */
 const usedEveryMs = 60_000
 
-export type EndReason =
-  | 'logout'
-  | 'refresh_reuse'
-  | 'ended'
-  | 'disabled'
-  | 'removed'
-  | 'password_changed'
-  | 'password_reset'
-  | 'second_factor_reset'
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
 /** What the scopes of a session depend on. */
@@ -154,11 +142,6 @@ export function openSessions(
 
     endAll,
 
-    /** Makes every process reload the permissions of the person's sessions and API tokens. */
-    async rightsChanged(tx: Tx, personId: string): Promise<void> {
-      await notify(tx, revokedChannel, `person ${personId}`)
-    },
-
     /**
      * When the session's user last proved their identity, in ms since 1970, from the database. 0:
      * there is no such session.
@@ -178,13 +161,13 @@ export function openSessions(
     /** The session's user has added a second factor to the account. */
     async secondFactorAdded(tx: Tx, caller: UserCaller): Promise<void> {
       await store.addSecondFactor(tx, caller.sessionId)
-      await notify(tx, revokedChannel, `person ${caller.userId}`)
+      await rightsChanged(tx, caller.userId)
     },
 
     /** The person's last second factor was removed. */
     async secondFactorGone(tx: Tx, personId: string): Promise<void> {
       await store.withoutSecondFactor(tx, personId)
-      await notify(tx, revokedChannel, `person ${personId}`)
+      await rightsChanged(tx, personId)
     },
 
     /**

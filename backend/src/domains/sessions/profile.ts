@@ -1,35 +1,13 @@
 /** The caller's own account: what it is, its second factors, and the renewed proof of identity. */
-import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
-import {
-  passkeyAdd,
-  passkeyBegin,
-  passkeyRemove,
-  passkeyRename,
-} from '#contract/people/passkeys.ts'
-import {
-  profileGet,
-  profileUpdate,
-  proofMinutes,
-  sessionProve,
-  sessionProvePasskey,
-  sessionProveProvider,
-} from '#contract/people/profile.ts'
-import {
-  recoveryCodesRenew,
-  totpBegin,
-  totpConfirm,
-  totpRemove,
-} from '#contract/people/second-factor.ts'
+import { type profileGet, proofMinutes, type sessionProve } from '#contract/people/profile.ts'
 import type { User } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import { serve, signedIn } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
-import { repeated } from '../audit/repeated.ts'
-import type { Identities } from '../users/identities.ts'
-import type { Users } from '../users/users.ts'
+import { repeated } from '../audit/api.ts'
+import type { Users } from '../users/api.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { isOwnPassword } from './own-password.ts'
 import type { Provider } from './provider/provider.ts'
@@ -37,11 +15,8 @@ import type { Passkeys } from './second-factor/passkeys.ts'
 import type { SecondFactors } from './second-factor/second-factor.ts'
 import type { Throttle } from './throttle.ts'
 
-export type Profile = ReturnType<typeof profile>
-
 interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config' | 'clock' | 'log'> {
   readonly users: Users
-  readonly identities: Identities
   readonly open: OpenSessions
   readonly throttle: Throttle
   readonly secondFactors: SecondFactors
@@ -63,38 +38,6 @@ interface RefusedProof {
 /** How many colleagues are named who can change the caller's role. */
 const mostAdministrators = 10
 
-export function profileRoutes(
-  app: FastifyInstance,
-  profile: Profile,
-  {
-    secondFactors,
-    passkeys,
-    provider,
-  }: Pick<ProfileParts, 'secondFactors' | 'passkeys' | 'provider'>,
-): void {
-  const on = serve(app)
-  app.addHook('onClose', () => profile.close())
-  on(profileGet, ({ caller }) => profile.get(signedIn(caller)))
-  on(profileUpdate, ({ caller, body }) => profile.rename(signedIn(caller), body.name))
-  on(sessionProve, ({ caller, body }) => profile.prove(signedIn(caller), body))
-  on(sessionProvePasskey, ({ caller }) => passkeys.beginProof(signedIn(caller)))
-  on(sessionProveProvider, ({ caller, body }) =>
-    provider.beginProof(signedIn(caller), body.return_to),
-  )
-  on(totpBegin, ({ caller }) => secondFactors.begin(signedIn(caller)))
-  on(totpConfirm, ({ caller, body }) => secondFactors.confirm(signedIn(caller), body.code))
-  on(totpRemove, ({ caller }) => secondFactors.removeTotp(signedIn(caller)).then(() => undefined))
-  on(recoveryCodesRenew, ({ caller }) => secondFactors.renewCodes(signedIn(caller)))
-  on(passkeyBegin, ({ caller }) => passkeys.beginNew(signedIn(caller)))
-  on(passkeyAdd, ({ caller, body }) => passkeys.add(signedIn(caller), body))
-  on(passkeyRename, ({ caller, params, body }) =>
-    passkeys.rename(signedIn(caller), params.id, body.name),
-  )
-  on(passkeyRemove, ({ caller, params }) =>
-    passkeys.remove(signedIn(caller), params.id).then(() => undefined),
-  )
-}
-
 export function profile({
   db,
   record,
@@ -102,7 +45,6 @@ export function profile({
   clock,
   log,
   users,
-  identities,
   open,
   throttle,
   secondFactors,
@@ -151,7 +93,7 @@ export function profile({
       new Problem('invalid', reason, { [field]: reason })
     if (answer) {
       const { identity, returnTo } = await provider.finishProof(caller, answer)
-      if (!(await identities.isOf(identity, caller.userId)))
+      if (!(await users.isIdentityOf(identity, caller.userId)))
         throw new Problem('provider_refused', `You signed in at ${provider.name} as somebody else.`)
       return returnTo
     }

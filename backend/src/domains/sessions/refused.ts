@@ -6,7 +6,7 @@ import type { ErrorCode } from '#contract/errors.ts'
 import type { Caller } from '../../http/caller.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import { type Entry, repeated } from '../audit/repeated.ts'
+import { type Entry, repeated } from '../audit/api.ts'
 import type { Tx } from '../../db/db.ts'
 
 export interface Refused {

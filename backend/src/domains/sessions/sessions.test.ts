@@ -8,6 +8,8 @@ import { userCreate, userList } from '#contract/users.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { rotationKey } from '../../vault/vault.ts'
+import { sessionParts } from './domain.ts'
 import { openSessions } from './open-sessions.ts'
 import { sessions } from './sessions.ts'
 import { tokens } from './tokens.ts'
@@ -382,7 +384,12 @@ test('a session that ends while it is being read is not cached', async () => {
   })
   const heard: string[] = []
   const there = sessions({
-    ...backend.domains.sessionParts,
+    ...sessionParts({
+      ...backend.platform,
+      users: backend.domains.users,
+      installationKey: rotationKey(backend.platform),
+      onRevoked: () => undefined,
+    }),
     db: slow,
     log: silent,
     open: openSessions({

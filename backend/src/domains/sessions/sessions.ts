@@ -5,40 +5,16 @@
  * session ends.
  */
 import { createHmac } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
-import { authorizePasskeyBegin } from '#contract/people/passkeys.ts'
-import {
-  authorizePasskey,
-  authorizeProvider,
-  authorizeProviderFinish,
-} from '#contract/people/sign-in.ts'
-import { type Preferences, preferencesGet, preferencesPut } from '#contract/people/preferences.ts'
+import type { Preferences } from '#contract/people/preferences.ts'
 import type { Scope } from '#contract/permissions.ts'
-import {
-  authorize,
-  authorizeLogout,
-  authorizeRefresh,
-  sessionEnd,
-  sessionEndAll,
-  sessionGet,
-  sessionList,
-} from '#contract/sessions.ts'
+import type { sessionGet } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import { type StrangerLimits, strangers } from '../../http/load/strangers.ts'
-import { type CallContext, serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
-import type { Platform } from '../../platform.ts'
-import {
-  lacksSecondFactor,
-  type OpenSessions,
-  type Rights,
-  scopesOfSession,
-} from './open-sessions.ts'
-import type { Provider } from './provider/provider.ts'
-import { type IssueFor, type SessionParts, signingIn, type Started } from './sign-in.ts'
+import { lacksSecondFactor, type Rights, scopesOfSession } from './open-sessions.ts'
+import { type IssueFor, type SessionParts, signingIn } from './sign-in.ts'
 import * as store from './store.ts'
 import { hashOf } from './token-hash.ts'
 import type { AccessToken } from './tokens.ts'
@@ -49,90 +25,7 @@ import type { AccessToken } from './tokens.ts'
  */
 const graceMs = 10_000
 
-export type Sessions = ReturnType<typeof sessions>
-
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
-
-/**
- * Sign-ins that may be begun with a passkey or at the provider: each stores a challenge for some
- * minutes, so anybody could fill the database.
- */
-const beginnings: StrangerLimits = {
-  ofSource: { perSecond: 1 / 2, burst: 20 },
-  inAll: { perSecond: 5, burst: 500 },
-  reserve: { perSecond: 5, burst: 500 },
-}
-
-interface SessionRouteParts extends Pick<Platform, 'clock'> {
-  readonly sessions: Sessions
-  readonly open: OpenSessions
-  readonly provider: Provider
-}
-
-export function sessionRoutes(
-  app: FastifyInstance,
-  { sessions, open, provider, clock }: SessionRouteParts,
-): void {
-  const on = serve(app)
-  const pace = strangers({ ...beginnings, clock })
-  /** @throws Problem throttled */
-  const demandPace = async ({ caller, ip }: CallContext): Promise<void> => {
-    const { waitMs, isOfAll } = pace(ip)
-    if (waitMs === 0) return
-    const problem = new Problem(
-      'throttled',
-      'Too many sign-ins were begun. Please wait a moment.',
-      undefined,
-      waitMs / 1000,
-    )
-    throw isOfAll ? await sessions.refused(caller, problem, { person: undefined, ip }) : problem
-  }
-  const answerOf = <T extends Started>(
-    { deviceCookie, ...answer }: T,
-    header: (name: string, value: string) => void,
-  ) => {
-    header('set-cookie', deviceCookie)
-    return answer
-  }
-  // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent
-  // requests.
-  serve(app, { hasOwnQueue: true })(authorize, async (call) =>
-    answerOf(await sessions.signIn(call.caller, call.body, call, call.signal), call.header),
-  )
-  app.addHook('preClose', async () => sessions.release())
-  app.addHook('onClose', () => sessions.close())
-  on(authorizePasskeyBegin, async (call) => {
-    await demandPace(call)
-    return sessions.beginPasskey()
-  })
-  on(authorizePasskey, async ({ caller, body, header, ...from }) =>
-    answerOf(await sessions.signInWithPasskey(caller, body, from), header),
-  )
-  on(authorizeProvider, async (call) => {
-    await demandPace(call)
-    const { url, cookie } = await provider.begin(call, call.body.return_to)
-    call.header('set-cookie', cookie)
-    return { url }
-  })
-  on(authorizeProviderFinish, async ({ caller, body, header, ...from }) =>
-    answerOf(await sessions.signInWithProvider(caller, body, from), header),
-  )
-  on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
-  on(authorizeLogout, async ({ caller, body, header }) => {
-    await sessions.logout(caller, body.refresh_token)
-    // Clears what the console stores in the browser, even if the console's own clean-up fails.
-    header('clear-site-data', '"storage"')
-    return undefined
-  })
-  on(sessionGet, ({ caller, tokenEndsAt }) => sessions.current(signedIn(caller), tokenEndsAt!))
-  on(sessionList, ({ caller, query }) => open.list(signedIn(caller), query))
-  on(sessionEndAll, ({ caller, query }) => open.endAllOf(signedIn(caller), query.user_id))
-  on(sessionEnd, ({ caller, params }) =>
-    open.endOne(signedIn(caller), params.id).then(() => undefined),
-  )
-  on(preferencesGet, ({ caller }) => sessions.preferences(signedIn(caller)))
-  on(preferencesPut, ({ caller, body }) => sessions.putPreferences(signedIn(caller), body))
-}
 
 export function sessions(parts: SessionParts) {
   const { db, clock, log, config, users, tokens, throttle, rotationKey, open } = parts

@@ -20,8 +20,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { CallContext } from '../../http/serve.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import type { Identities } from '../users/identities.ts'
-import type { Users } from '../users/users.ts'
+import type { Users } from '../users/api.ts'
 import type { Devices } from './devices.ts'
 import type { OpenSessions, Rights } from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
@@ -36,7 +35,6 @@ import { passwordTries } from './tries.ts'
 
 export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'record' | 'config'> {
   readonly users: Users
-  readonly identities: Identities
   readonly tokens: Tokens
   readonly throttle: Throttle
   readonly devices: Devices
@@ -82,7 +80,6 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     record,
     config,
     users,
-    identities,
     throttle,
     devices,
     secondFactors,
@@ -279,7 +276,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     ): Promise<Started & { return_to: string | null }> {
       try {
         const { identity, returnTo } = await provider.finish(answer, from)
-        const person = await identities.resolve(caller, identity)
+        const person = await users.ofIdentity(caller, identity)
         return {
           ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })),
           return_to: returnTo,

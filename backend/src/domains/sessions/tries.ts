@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { Problem } from '#contract/errors.ts'
 import { bucket } from '../../http/limits.ts'
 import type { Platform } from '../../platform.ts'
-import type { Users } from '../users/users.ts'
+import type { Users } from '../users/api.ts'
 import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
 import { slowAnswers, type SlowAnswerLimits } from './slow-answers.ts'
 import { standings } from './standings.ts'
@@ -58,7 +58,7 @@ export function passwordTries({
    * attempt.
    */
   const check = async ({ email, password, source }: Try) => {
-    const person = await users.forSignIn(email)
+    const person = await users.byEmail(email)
     const { waitMs, attempt } = await throttle.begin(email, source)
     if (attempt === undefined) return { person, waitMs, verdict: undefined, rehashed: undefined }
     try {

@@ -3,10 +3,10 @@
  * makes all processes reload them, in the same transaction.
  */
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
 import { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
 import {
   mayStopBeingAdmin,
@@ -26,20 +26,21 @@ import { type Caller, demandRole, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import type { Platform } from '../../platform.ts'
-import type { Invitations } from '../invitations/invitations.ts'
-import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { isOwnPassword, sessionSource } from '../sessions/own-password.ts'
-import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
-import type { SecondFactors } from '../sessions/second-factor/second-factor.ts'
-import { hashOf } from '../sessions/token-hash.ts'
-import type { Throttle } from '../sessions/throttle.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Invitations } from '../invitations/api.ts'
+import {
+  demandGoodPassword,
+  hashOf,
+  hashPassword,
+  rightsChanged,
+  type Sessions,
+  sessionSource,
+} from '../sessions/api.ts'
+import type { Users } from './api.ts'
 import * as store from './store.ts'
-import { present, type Users } from './users.ts'
+import { present } from './users.ts'
 
 type Row = Selectable<Tables['person']>
-
-export type Accounts = ReturnType<typeof accounts>
 
 const linkOver = () =>
   new Problem(
@@ -48,45 +49,15 @@ const linkOver = () =>
   )
 const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at === null
 
-export function userRoutes(app: FastifyInstance, users: Users, accounts: Accounts): void {
-  const on = serve(app)
-  on(userList, ({ query }) => users.list(query))
-  on(userCreate, ({ caller, body }) => users.create(caller, body))
-  on(userUpdate, ({ caller, params, body, ifMatch }) =>
-    accounts.update(caller, params.id, body, ifMatch),
-  )
-  on(userRemove, ({ caller, params }) => accounts.remove(caller, params.id).then(() => undefined))
-  on(userResetPassword, ({ caller, params }) => accounts.resetPassword(caller, params.id))
-  on(userResetSecondFactor, ({ caller, params }) =>
-    accounts.resetSecondFactor(caller, params.id).then(() => undefined),
-  )
-  on(userUnlock, ({ caller, params }) => accounts.unlock(caller, params.id))
-  on(passwordChange, ({ caller, body }) =>
-    accounts.changePassword(signedIn(caller), body).then(() => undefined),
-  )
-  on(passwordResetLook, ({ body }) => accounts.lookAtReset(body))
-  on(passwordReset, ({ caller, body }) => accounts.useReset(caller, body).then(() => undefined))
-}
-
-interface AccountParts extends Platform {
-  readonly open: OpenSessions
-  readonly throttle: Throttle
-  readonly secondFactors: SecondFactors
+interface AccountParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'config'> {
+  readonly sessions: Sessions
   readonly users: Users
   readonly invitations: Pick<Invitations, 'endOf'>
 }
 
-export function accounts({
-  db,
-  clock,
-  record,
-  config,
-  open,
-  throttle,
-  secondFactors,
-  users,
-  invitations,
-}: AccountParts) {
+/** The calls on accounts. */
+export function accounts(parts: AccountParts): Domain {
+  const { db, clock, record, config, sessions, users, invitations } = parts
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) =>
     ({ kind: 'user', id: row.id, name: row.email }) as const
@@ -108,7 +79,7 @@ export function accounts({
       target: target(row),
       event: { name: 'user.updated', version: after.version },
     })
-    await open.endAll(tx, caller, row, `password_${how}`, but)
+    await sessions.endAll(tx, caller, row, `password_${how}`, but)
   }
 
   /**
@@ -121,7 +92,12 @@ export function accounts({
       await record(tx, caller, { action: 'user.password_reset_withdrawn', target: target(person) })
   }
 
-  return {
+  const calls = {
+    async list(query: Input<typeof userList>['query']): Promise<Page<Person>> {
+      const { rows, total } = await store.page(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
     /** @throws Problem not_found, forbidden, stale, last_admin */
     update: (
       caller: Caller,
@@ -157,10 +133,10 @@ export function accounts({
           after,
           event: { version },
         })
-        if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
+        if (isDisabledAnew) await sessions.endAll(tx, caller, row, 'disabled')
         if (isAdmin(row) && (isDisabledAnew || change.role !== undefined))
           await endLinksOf(tx, caller, row)
-        if (isDisabledAnew || change.role !== undefined) await open.rightsChanged(tx, id)
+        if (isDisabledAnew || change.role !== undefined) await rightsChanged(tx, id)
         return after
       }),
 
@@ -170,8 +146,8 @@ export function accounts({
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id)
         if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
-        await open.endAll(tx, caller, row, 'removed')
-        await throttle.unlock(tx, row.email)
+        await sessions.endAll(tx, caller, row, 'removed')
+        await sessions.unlock(tx, row.email)
         await endLinksOf(tx, caller, row)
         const before = present(await store.whole(tx, id))
         await record(tx, caller, {
@@ -181,7 +157,7 @@ export function accounts({
           event: { version: row.version },
         })
         await store.remove(tx, id)
-        await open.rightsChanged(tx, id)
+        await rightsChanged(tx, id)
       }),
 
     /**
@@ -223,15 +199,15 @@ export function accounts({
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
         demandRole(caller, row.role)
-        await secondFactors.reset(tx, caller, row)
-        await open.endAll(tx, caller, row, 'second_factor_reset')
+        await sessions.resetSecondFactor(tx, caller, row)
+        await sessions.endAll(tx, caller, row, 'second_factor_reset')
       }),
 
     /** @throws Problem not_found */
     unlock: (caller: Caller, id: string): Promise<Answer<typeof userUnlock>> =>
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
-        const failures_cleared = await throttle.unlock(tx, row.email)
+        const failures_cleared = await sessions.unlock(tx, row.email)
         await record(tx, caller, {
           action: 'user.unlocked',
           target: target(row),
@@ -264,7 +240,7 @@ export function accounts({
       const password_hash = await hashPassword(new_password, `link of ${found.id}`)
       await inTransaction(db, async (tx) => {
         if (!(await store.spendReset(tx, hash))) throw linkOver()
-        await throttle.unlock(tx, found.email)
+        await sessions.unlock(tx, found.email)
         await setPassword(tx, caller, found, password_hash, 'reset')
       })
     },
@@ -281,14 +257,36 @@ export function accounts({
       const row = existing(await store.byId(db, caller.userId), 'user')
       await demandGoodPassword(new_password, row.email, 'new_password')
       const reason = 'This is not your password'
-      if (!(await isOwnPassword(throttle, caller, row, password)))
+      if (!(await sessions.isOwnPassword(caller, row, password)))
         throw new Problem('invalid', reason, { password: reason })
       const password_hash = await hashPassword(new_password, sessionSource(caller))
       await inTransaction(db, (tx) =>
         setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId),
       )
     },
+  }
 
-    removeOld: async (): Promise<void> => void (await store.removeOldResets(db, now())),
+  return {
+    name: 'users',
+    routes(app) {
+      const on = serve(app)
+      on(userList, ({ query }) => calls.list(query))
+      on(userCreate, ({ caller, body }) => users.create(caller, body))
+      on(userUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(userRemove, ({ caller, params }) => calls.remove(caller, params.id).then(() => undefined))
+      on(userResetPassword, ({ caller, params }) => calls.resetPassword(caller, params.id))
+      on(userResetSecondFactor, ({ caller, params }) =>
+        calls.resetSecondFactor(caller, params.id).then(() => undefined),
+      )
+      on(userUnlock, ({ caller, params }) => calls.unlock(caller, params.id))
+      on(passwordChange, ({ caller, body }) =>
+        calls.changePassword(signedIn(caller), body).then(() => undefined),
+      )
+      on(passwordResetLook, ({ body }) => calls.lookAtReset(body))
+      on(passwordReset, ({ caller, body }) => calls.useReset(caller, body).then(() => undefined))
+    },
+    removeOld: async () => void (await store.removeOldResets(db, now())),
   }
 }

@@ -12,14 +12,11 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { emailOf, nameOf, roleOf, verifiedOf } from '../sessions/provider/claims.ts'
-import type { Identity } from '../sessions/provider/client.ts'
+import { emailOf, nameOf, rightsChanged, roleOf, verifiedOf } from '../sessions/api.ts'
+import { type Identity, refusingTaken, type Users } from './api.ts'
 import * as store from './store.ts'
-import { refusingTaken, type Users } from './users.ts'
 
 type Row = Selectable<Tables['person']>
-export type Identities = ReturnType<typeof identities>
 
 export function identities({
   db,
@@ -27,12 +24,11 @@ export function identities({
   record,
   log,
   config,
-  users,
-  open,
-}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & {
-  users: Users
-  open: OpenSessions
-}) {
+  insert,
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & Pick<Users, 'insert'>): Pick<
+  Users,
+  'ofIdentity' | 'isIdentityOf'
+> {
   const { provider } = config
   const now = () => new Date(clock.now())
   const refuse = (reason: string) => new Problem('provider_refused', reason)
@@ -77,7 +73,7 @@ export function identities({
         throw refuse(
           `There is no user ${email} here. Ask an administrator of Steelyard to add you.`,
         )
-      const { id } = await users.insert(tx, caller, {
+      const { id } = await insert(tx, caller, {
         email,
         name: nameOf(claims, email),
         role,
@@ -118,17 +114,12 @@ export function identities({
       after: { role },
       event: { version: after.version },
     })
-    await open.rightsChanged(tx, row.id)
+    await rightsChanged(tx, row.id)
     return after
   }
 
   return {
-    /**
-     * The user to whom an account at the provider belongs, linked or added if necessary, with the
-     * role of its groups.
-     * @throws Problem provider_refused with what is missing
-     */
-    async resolve(caller: Caller, identity: Identity): Promise<Row> {
+    async ofIdentity(caller, identity) {
       const { name, roleClaim, roles } = provider!
       const role = roles && roleOf(identity.claims, roleClaim, roles)
       if (roles && role === undefined)
@@ -156,8 +147,6 @@ export function identities({
       })
     },
 
-    /** Whether an account at the provider is that of a user. */
-    isOf: async (identity: Identity, userId: string): Promise<boolean> =>
-      (await store.idOfIdentity(db, identity)) === userId,
+    isIdentityOf: async (identity, userId) => (await store.idOfIdentity(db, identity)) === userId,
   }
 }

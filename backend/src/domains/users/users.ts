@@ -1,25 +1,19 @@
 /** Users of this installation and their roles. */
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
-import type { Input } from '#contract/operation.ts'
-import type { Page } from '#contract/page.ts'
-import type { Person, userCreate, userList } from '#contract/users.ts'
-import { inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Person } from '#contract/users.ts'
+import { inTransaction, lock } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
-import { type Caller, demandRole, system } from '../../http/caller.ts'
+import { demandRole, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { sessionSource } from '../sessions/own-password.ts'
-import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
+import { demandGoodPassword, hashPassword, sessionSource } from '../sessions/api.ts'
+import { refusingTaken, type Users } from './api.ts'
+import { identities } from './identities.ts'
 import * as store from './store.ts'
 
-type NewUser = Input<typeof userCreate>['body']
 type Row = Selectable<Tables['person']>
 /** A new user has neither an account at the provider nor a second factor. */
 const noWays: store.Ways = { has_provider: false, has_second_factor: false }
-/** An account without a password can't sign in with one. */
-type NewAccount = Omit<NewUser, 'password'> & { password_hash: string | null }
-const taken = 'A user with this email exists already'
-export type Users = ReturnType<typeof users>
 
 export const present = (row: Row & store.Ways): Person => ({
   id: row.id,
@@ -35,19 +29,11 @@ export const present = (row: Row & store.Ways): Person => ({
   version: row.version,
 })
 
-/** Converts the violation of the email's uniqueness. @throws Problem user_exists */
-export async function refusingTaken<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act()
-  } catch (error) {
-    if (violatedConstraint(error) !== 'person_email') throw error
-    throw new Problem('user_exists', taken, { email: taken })
-  }
-}
-
-export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 'record'>) {
-  /** Adds a user in the caller's transaction. */
-  const insert = async (tx: Tx, caller: Caller, user: NewAccount): Promise<Person> => {
+export function users(
+  platform: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>,
+): Users {
+  const { db, clock, record } = platform
+  const insert: Users['insert'] = async (tx, caller, user) => {
     const made = present({
       ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })),
       ...noWays,
@@ -62,13 +48,7 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
     return made
   }
   return {
-    async list(query: Input<typeof userList>['query']): Promise<Page<Person>> {
-      const { rows, total } = await store.page(db, query)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
-    },
-
-    /** @throws Problem forbidden, user_exists; invalid if the password is easily guessed */
-    async create(caller: Caller, { password, ...user }: NewUser): Promise<Person> {
+    async create(caller, { password, ...user }) {
       demandRole(caller, user.role)
       if (password !== undefined) await demandGoodPassword(password, user.email, 'password')
       const by = caller.kind === 'user' ? sessionSource(caller) : system.name
@@ -80,29 +60,14 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
 
     insert,
 
-    /**
-     * Locks the administrators until the end of the transaction, as each change of one does first:
-     * so what the caller makes can't outlive a concurrent change of the caller's account. Does
-     * nothing for callers that are not users. @throws Problem forbidden unless the caller is an
-     * active administrator
-     */
-    async demandAdmin(tx: Tx, caller: Caller): Promise<void> {
+    async demandAdmin(tx, caller) {
       if (caller.kind !== 'user') return
       const admins = await store.lockAdmins(tx)
       if (!admins.some(({ id }) => id === caller.userId))
         throw new Problem('forbidden', 'You are no longer an administrator')
     },
 
-    /** Creates the first admin; undefined if there are users already. */
-    async createFirst({
-      email,
-      password,
-      name,
-    }: {
-      email: string
-      password: string
-      name?: string
-    }): Promise<Person | undefined> {
+    async createFirst({ email, password, name }) {
       if ((await store.count(db)) > 0) return undefined
       await demandGoodPassword(password, email, 'password')
       const password_hash = await hashPassword(password, system.name)
@@ -119,11 +84,9 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       })
     },
 
-    /** Undefined for an id that doesn't exist. */
-    byId: (id: string) => store.byId(db, id),
+    byId: (id) => store.byId(db, id),
 
-    /** Changes the displayed name of a user. */
-    rename: (caller: Caller, id: string, name: string): Promise<void> =>
+    rename: (caller, id, name) =>
       inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
         if (!row || row.name === name) return
@@ -138,15 +101,13 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
         })
       }),
 
-    /** The first active admins by name. */
-    administrators: (limit: number) => store.administrators(db, limit),
+    administrators: (limit) => store.administrators(db, limit),
 
-    /** Whether the person has signed in through the identity provider. */
-    hasProvider: async (id: string): Promise<boolean> => (await store.whole(db, id)).has_provider,
+    hasProvider: async (id) => (await store.whole(db, id)).has_provider,
 
     count: () => store.count(db),
-    /** For the sessions domain: the account with the hash of its password. */
-    forSignIn: (email: string) => store.byEmail(db, email),
-    signedIn: store.signedIn,
+    byEmail: (email) => store.byEmail(db, email),
+    signedIn: async (...signedIn) => void (await store.signedIn(...signedIn)),
+    ...identities({ ...platform, insert }),
   }
 }

@@ -2,22 +2,9 @@
 import type { AuditCheck, AuditHead } from '#contract/audit.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
-import { type AuditFields, type Chain, keyedHash, unkeyedHash } from '../../events/chain.ts'
+import { type AuditFields, type Chain, keyedHash, unkeyedHash } from '../../events/api.ts'
+import type { ChainVerdict } from '../api.ts'
 import * as store from '../store.ts'
-
-export type ChainVerdict =
-  | {
-      readonly ok: true
-      readonly entries: number
-      readonly head: AuditHead
-      /** Number of older entries, whose hashes were computed without a key. */
-      readonly unkeyed: number
-    }
-  /**
-   * `seq`: number of the first wrong entry. `reason`: continues a sentence that begins with "Entry"
-   * and this number.
-   */
-  | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 /** The verdict as the API returns it. */
 export const checkOf = (

@@ -7,8 +7,9 @@ import type { ClientConfig } from 'pg'
 import type { AuditHead } from '#contract/audit.ts'
 import { connect } from '../../../db/db.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
-import type { Chain } from '../../events/chain.ts'
-import { checkChain, type ChainVerdict } from './chain-check.ts'
+import type { Chain } from '../../events/api.ts'
+import type { ChainVerdict } from '../api.ts'
+import { checkChain } from './chain-check.ts'
 
 export interface Given {
   readonly connection: ClientConfig

@@ -11,7 +11,8 @@ import { text as printable } from '#talos/client/text.ts'
 import type { ProviderConfig } from '../../../config-provider.ts'
 import type { Platform } from '../../../platform.ts'
 import { collector } from '../../../reading/collect.ts'
-import { type Claims, emailOf, hasGroups, isSubject, mergedClaims } from './claims.ts'
+import type { Identity } from '../../users/api.ts'
+import { emailOf, hasGroups, isSubject, mergedClaims } from './claims.ts'
 
 const library = () => import('openid-client')
 
@@ -21,13 +22,6 @@ const mostBytes = 256 * 1024
 const aheadMs = 60_000
 /** The provider's metadata is read again after this time. */
 const keptMs = 3_600_000
-
-/** What the provider says about a user. */
-export interface Identity {
-  readonly issuer: string
-  readonly subject: string
-  readonly claims: Claims
-}
 
 /** Reads a response up to a limit, because the library would read any length. */
 async function limitedFetch(url: string, options: CustomFetchOptions): Promise<Response> {

@@ -17,10 +17,11 @@ import { text as printable } from '#talos/client/text.ts'
 import type { UserCaller } from '../../../http/caller.ts'
 import type { CallContext } from '../../../http/serve.ts'
 import type { Platform } from '../../../platform.ts'
-import type { Challenges } from '../challenges.ts'
+import type { Challenges } from '../challenges/challenges.ts'
 import { cookie } from '../cookies.ts'
 import { hashOf } from '../token-hash.ts'
-import { type Flow, type Identity, providerClient } from './client.ts'
+import type { Identity } from '../../users/api.ts'
+import { type Flow, providerClient } from './client.ts'
 
 export type Provider = ReturnType<typeof provider>
 

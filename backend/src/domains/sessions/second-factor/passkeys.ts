@@ -18,7 +18,7 @@ import {
 import { inTransaction } from '../../../db/db.ts'
 import type { UserCaller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
-import type { ChallengeKind, Challenges } from '../challenges.ts'
+import type { ChallengeKind, Challenges } from '../challenges/challenges.ts'
 import type { SecondFactors } from './second-factor.ts'
 import * as store from './store.ts'
 

@@ -1,7 +1,7 @@
 /** SQL for challenges. Nothing else uses this table. */
 import type { Insertable, Selectable } from 'kysely'
-import type { Db } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.gen.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Tables } from '../../../db/tables.gen.ts'
 
 export type ChallengeRow = Selectable<Tables['sign_in_challenge']>
 

@@ -4,8 +4,8 @@
  * the database stores no value that would help somebody who reads it.
  */
 import { createHmac, hkdfSync } from 'node:crypto'
-import type { Platform } from '../../platform.ts'
-import * as store from './store-challenges.ts'
+import type { Platform } from '../../../platform.ts'
+import * as store from './store.ts'
 
 export type Challenges = ReturnType<typeof challenges>
 export type ChallengeKind = store.ChallengeRow['kind']

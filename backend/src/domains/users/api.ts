@@ -1,0 +1,70 @@
+/** What other domains may call of the users of this installation. */
+import type { Input } from '#contract/operation.ts'
+import type { Role } from '#contract/permissions.ts'
+import type { Person, userCreate } from '#contract/users.ts'
+import type { Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+
+export { refusingTaken } from './taken.ts'
+
+/** A user's account. */
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  /** Null: the account can't sign in with a password. */
+  readonly password_hash: string | null
+  readonly disabled_at: Date | null
+  readonly created_at: Date
+}
+
+/** What the identity provider says about a user. */
+export interface Identity {
+  readonly issuer: string
+  readonly subject: string
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+export interface Users {
+  /** @throws Problem forbidden, user_exists; invalid if the password is easily guessed */
+  readonly create: (caller: Caller, user: Input<typeof userCreate>['body']) => Promise<Person>
+  /** Creates the first admin; undefined if there are users already. */
+  readonly createFirst: (user: {
+    email: string
+    password: string
+    name?: string
+  }) => Promise<Person | undefined>
+  /** Adds a user in the caller's transaction. */
+  readonly insert: (
+    tx: Tx,
+    caller: Caller,
+    user: Pick<Account, 'email' | 'name' | 'role' | 'password_hash'>,
+  ) => Promise<Person>
+  readonly count: () => Promise<number>
+  /** Undefined for an id that doesn't exist. */
+  readonly byId: (id: string) => Promise<Account | undefined>
+  readonly byEmail: (email: string) => Promise<Account | undefined>
+  /** The first active admins by name. */
+  readonly administrators: (limit: number) => Promise<{ email: string; name: string }[]>
+  /**
+   * Locks the administrators until the end of the transaction, as each change of one does first: so
+   * what the caller makes can't outlive a concurrent change of the caller's account. Does nothing
+   * for callers that are not users. @throws Problem forbidden unless the caller is an active
+   * administrator
+   */
+  readonly demandAdmin: (tx: Tx, caller: Caller) => Promise<void>
+  /** Changes the displayed name of a user. */
+  readonly rename: (caller: Caller, id: string, name: string) => Promise<void>
+  /** Records a sign-in. `rehashed`: the hash that replaces that of the password. */
+  readonly signedIn: (tx: Tx, id: string, at: Date, rehashed: string | undefined) => Promise<void>
+  /** Whether the person has signed in through the identity provider. */
+  readonly hasProvider: (id: string) => Promise<boolean>
+  /**
+   * The user to whom an account at the provider belongs, linked or added if necessary, with the
+   * role of its groups. @throws Problem provider_refused with what is missing
+   */
+  readonly ofIdentity: (caller: Caller, identity: Identity) => Promise<Account>
+  /** Whether an account at the provider is that of a user. */
+  readonly isIdentityOf: (identity: Identity, userId: string) => Promise<boolean>
+}
