@@ -202,6 +202,10 @@ export const PatchProblem = z.object({
 })
 export type PatchProblem = z.infer<typeof PatchProblem>
 
+/** An error in a body as a sentence. */
+export const problemSentence = ({ line, path, message }: PatchProblem): string =>
+  `${line === null ? '' : `Line ${line}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
+
 const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
 /** Something that saving a patch would break. */

@@ -71,12 +71,12 @@ export const table: Readonly<Record<string, ParserRow>> = {
     on: 'worker',
     limits: 'jobs.json: 16 MiB, 3 s, 600,000 values, depth 64',
   },
-  'backend/src/domains/patches/links.ts': {
+  'backend/src/domains/configurations/composing/links.ts': {
     parses: ['yaml'],
     on: 'worker',
     limits: 'jobs.links: 4 MiB, 500 ms',
   },
-  'backend/src/domains/patches/masking.ts': {
+  'backend/src/domains/configurations/composing/masking.ts': {
     parses: ['yaml'],
     on: 'worker',
     limits: 'jobs.mask, jobs.unmask: 4 MiB, 500 ms',

@@ -11,6 +11,10 @@ import { clusterRoutes, clusters as makeClusters } from './domains/clusters/clus
 import { clusterCore } from './domains/clusters/core.ts'
 import type { ClusterParts } from './domains/clusters/parts.ts'
 import {
+  configurationRoutes,
+  configurations as makeConfigurations,
+} from './domains/configurations/configurations.ts'
+import {
   type Content,
   datacenterRoutes,
   datacenters as makeDatacenters,
@@ -27,8 +31,9 @@ import { joinDomain } from './domains/joining/domain.ts'
 import { offerRoutes, offers as makeOffers } from './domains/offers/offers.ts'
 import { operationRoutes, operations as makeOperations } from './domains/operations/operations.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
+import { layerStore } from './domains/patches/keeping.ts'
 import { patches as makePatches, patchRoutes } from './domains/patches/patches.ts'
-import { patchRendering } from './domains/patches/reading.ts'
+import { patchStore } from './domains/patches/store.ts'
 import { poolRoutes, pools as makePools, wakePools } from './domains/pools/pools.ts'
 import {
   restoration as makeRestoration,
@@ -89,16 +94,14 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       ),
   })
   const fleet = serverFleet(platform)
-  // Servers, patches and clusters use each other, so the parts with the fewest dependencies are
+  // Servers and clusters use each other, so the parts with the fewest dependencies are
   // created first.
   const onRemoved = (tx: Tx, serverId: string) => ccs.serverRemoved(tx, serverId)
   const clusterUse = makeClusterUse({ ...platform, fleet, onRemoved })
-  const rendering = patchRendering({ ...platform, servers: clusterUse })
   const core = clusterCore({
     ...platform,
     operations,
     servers: clusterUse,
-    patches: rendering,
     dial: fleet.policy,
   })
   const { access } = core
@@ -114,7 +117,14 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   })
   const ccs: Ccs = makeCcs({ ...platform, servers, audit })
   engine.register(ccs.reconciler)
-  const patches = makePatches({ ...platform, servers, access, rendering })
+  const layers = { ...platform, servers, store: patchStore(platform) }
+  const configurations = makeConfigurations({
+    ...platform,
+    servers,
+    layers: layerStore(layers),
+    clusters: core.machines,
+  })
+  const patches = makePatches({ ...layers, configurations })
   const subnets = makeSubnets({
     ...platform,
     servers,
@@ -139,6 +149,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     datacenters,
     servers,
+    configurations,
     patches,
     subnets,
     offers,
@@ -175,6 +186,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       routes: (app) => imageRoutes(app, images, versions),
       start: async () => void setTimeout(() => void versions.refresh(), firstVersionsMs).unref(),
     },
+    { name: 'configurations', routes: (app) => configurationRoutes(app, configurations) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'stores', routes: (app) => storeRoutes(app, stores) },
     { name: 'backups', routes: (app) => backupRoutes(app, backups) },
@@ -236,6 +248,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     servers,
+    configurations,
     patches,
     clusters,
     stores,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { masked } from '#talos/config/mask.ts'
-import { maskText } from '../domains/patches/masking.ts'
-import { checkBody, compose } from '../domains/patches/render.ts'
+import { maskText } from '../domains/configurations/composing/masking.ts'
+import { checkBody, compose } from '../domains/configurations/composing/render.ts'
 import type { Caller } from '../http/caller.ts'
 import { type For, ours, reader, sentBy } from './reader.ts'
 

@@ -42,7 +42,7 @@ import { kubeconfig, talosconfig } from '#talos/access/access.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import { sweepQueue } from '../patches/drift/sweep.ts'
+import { sweepQueue } from '../configurations/api.ts'
 import {
   clusterQueue,
   type ClusterParts,

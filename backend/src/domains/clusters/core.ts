@@ -1,25 +1,24 @@
 /**
- * The parts of the clusters domain that the servers, patches and pools domains use. Constructed
+ * The parts of the clusters domain that the servers, configurations and pools domains use. Constructed
  * before those domains, to avoid a dependency cycle.
  */
 import type { TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
+import type { ClusterSide } from '../configurations/api.ts'
 import { forSnapshots } from './change/snapshots/for-snapshots.ts'
-import type { PatchSet } from '../patches/sets.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { outside } from './outside.ts'
 import { kubernetesOf } from './kubernetes.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
-import { generated, renderAgain, renderWith } from './render.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
 export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
   const secrets = clusterSecrets(given)
   const parts: CoreParts = { ...given, secrets }
-  /** What the servers and patches domains may call. */
+  /** What the servers domain may call. */
   const access = {
     /**
      * Issues client credentials for a cluster's Talos API without storing them. Null if the cluster
@@ -31,22 +30,14 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
     ) => secrets.mintTalos(clusterId, [role], lifetimeMs),
     /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
     controlPlaneAddresses: (clusterId: string) => controlPlaneAddresses(parts, clusterId),
-    generated: (on: Db | Tx, clusterId: string, nodeId: string) =>
-      generated(parts, on, clusterId, nodeId),
-    /** The last rendered configuration of a server with plaintext secrets, or null. */
-    async renderedConfig(clusterId: string, nodeId: string): Promise<string | null> {
-      const config = await store.newestConfig(parts.db, clusterId, nodeId)
-      return config ? secrets.openConfig(parts.db, clusterId, config.sealed) : null
-    },
-    renderAgain: (tx: Tx, clusterId: string, nodeId: string) =>
-      renderAgain(parts, tx, clusterId, nodeId),
-    renderWith: (tx: Tx, clusterId: string, nodeId: string, set: PatchSet) =>
-      renderWith(parts, tx, clusterId, nodeId, set),
-    outside: outside(parts),
     forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) =>
       forgetServer(parts, caller, nodeId, options),
   }
-  return { secrets, access, forPools: forPools(parts), forSnapshots: forSnapshots(parts) }
+  const machines: ClusterSide = {
+    ...outside(parts),
+    talosCredentials: access.talosCredentials,
+  }
+  return { secrets, access, machines, forPools: forPools(parts), forSnapshots: forSnapshots(parts) }
 }
 
 export type PoolCluster = NonNullable<Awaited<ReturnType<ForPools['find']>>>

@@ -2,14 +2,13 @@
  * Records changes that others made to a cluster and its machines: configurations, versions and
  * authorities.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { hasEnded } from '#contract/operations.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
+import { blueprint } from './blueprint.ts'
 import { type CoreParts, factsOf } from './parts.ts'
-import { storeConfig } from './render.ts'
 import * as store from './store.ts'
 
 /** `1.36.3` from `registry.k8s.io/kubelet:v1.36.3`; null if the tag is no version. */
@@ -55,23 +54,12 @@ async function versionsNow(
 const isLiving = (row: store.ClusterRow | undefined): row is store.ClusterRow =>
   row !== undefined && row.deleted_at === null && row.wanted === 'ready' && row.ready_at !== null
 
-export type Outside = ReturnType<typeof outside>
-/** The configurations of a server, for comparison with what others have changed. */
-export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
-
-/** What is known of a server's configurations at a moment. */
-interface Read {
-  readonly held: { readonly generation: number }
-  readonly newest: { readonly generation: number }
-  readonly images: MachineImages | null
-}
-
 /**
  * Functions for the detection of drift (changes made by others), and for users' decisions about
  * drift.
  */
 export function outside(parts: CoreParts) {
-  const { db, clock, record, secrets } = parts
+  const { db, clock, record } = parts
   const now = () => new Date(clock.now())
 
   /** A running operation may change the versions of the cluster, and records them at its end. */
@@ -81,105 +69,20 @@ export function outside(parts: CoreParts) {
     return operation !== undefined && !hasEnded(operation)
   }
 
-  /**
-   * A decrypted configuration, with plaintext secrets. `held_at`: since when the machine is known
-   * to have the configuration, or null.
-   */
-  const opened = async (
-    on: Db | Tx,
-    clusterId: string,
-    { sealed, ...config }: store.ConfigRow,
-  ) => ({
-    ...config,
-    yaml: await secrets.openConfig(on, clusterId, sealed),
-  })
-
-  /** Stores a machine's configuration as a new generation that the machine is known to have. */
-  const keep = async (tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> => {
-    const generation = await storeConfig(parts, tx, clusterId, nodeId, yaml)
-    await store.holdConfig(tx, clusterId, nodeId, generation, now())
-  }
-  const putBase = async (tx: Tx, clusterId: string, nodeId: string, yaml: string) =>
-    store.putBase(tx, {
-      cluster_id: clusterId,
-      node_id: nodeId,
-      sealed: await secrets.sealBase(tx, clusterId, yaml),
-      created_at: now(),
-    })
-
   return {
-    /** A server's configurations; null if none was sent to the server. */
-    async configs(on: Db | Tx, clusterId: string, nodeId: string) {
+    blueprint: (on: Db | Tx, clusterId: string, nodeId: string) =>
+      blueprint(parts, on, clusterId, nodeId),
+
+    /** A server that has not left the cluster, or null. */
+    async machine(on: Db | Tx, clusterId: string, nodeId: string) {
       const member = await store.member(on, clusterId, nodeId)
-      const newest = await store.newestConfig(on, clusterId, nodeId)
-      if (!member || !newest || member.released_at !== null) return null
-      const [held, before] = await store.heldConfigs(on, clusterId, nodeId)
-      const known = held ?? (await store.firstConfig(on, clusterId, nodeId))!
-      return {
-        /** The last configuration that the machine is known to have had, for comparison. */
-        held: await opened(on, clusterId, known),
-        /** The configuration before `held`, which the machine may still have until a restart. */
-        before: before ? await opened(on, clusterId, before) : null,
-        /** The wanted configuration. */
-        newest: await opened(on, clusterId, newest),
-        /** Digest of the configuration that a user chose to overwrite. */
-        overwrite: member.overwrite_seen,
-        images: member.images,
-      }
+      return member?.released_at === null
+        ? { images: member.images, overwrite: member.overwrite_seen }
+        : null
     },
 
-    /**
-     * Whether nothing was saved or sent since the configurations were read. Locks the cluster's
-     * row, as whatever saves one does.
-     */
-    async isCurrent(
-      tx: Tx,
-      clusterId: string,
-      nodeId: string,
-      { held, newest, images }: Read,
-    ): Promise<boolean> {
-      await store.lock(tx, clusterId)
-      const member = await store.member(tx, clusterId, nodeId)
-      const [last] = await store.heldConfigs(tx, clusterId, nodeId)
-      const newer = await store.newestConfig(tx, clusterId, nodeId)
-      const isSameHeld = last === undefined || last.generation === held.generation
-      return (
-        newer?.generation === newest.generation &&
-        isSameHeld &&
-        isDeepStrictEqual(member?.images, images)
-      )
-    },
-
-    /** Records that the machine has a generation of its configuration. */
-    async noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void> {
-      await store.holdConfig(tx, clusterId, nodeId, generation, now())
-      await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: null })
-    },
-
-    keep,
-
-    /** Makes the machine's configuration the base for patches. */
-    async adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void> {
-      await keep(tx, clusterId, nodeId, yaml)
-      await putBase(tx, clusterId, nodeId, yaml)
-    },
-
-    /** Changes the adopted base for patches, if there is one. */
-    async rebase(
-      tx: Tx,
-      clusterId: string,
-      nodeId: string,
-      change: (base: string) => Promise<string>,
-    ): Promise<void> {
-      const row = await store.base(tx, clusterId, nodeId)
-      if (!row) return
-      await putBase(
-        tx,
-        clusterId,
-        nodeId,
-        await change(await secrets.openBase(tx, clusterId, row.sealed)),
-      )
-    },
+    lock: async (tx: Tx, clusterId: string): Promise<void> =>
+      void (await store.lock(tx, clusterId)),
 
     /** Adopts images that others have set, so that rendered configurations name them too. */
     async noteImages(

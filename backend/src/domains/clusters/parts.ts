@@ -9,13 +9,13 @@ import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/api.ts'
+import type { Configurations } from '../configurations/api.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Installers } from '../images/installers.ts'
 import type { Versions } from '../images/versions.ts'
 import type { Offers } from '../offers/offers.ts'
 import type { Operations } from '../operations/operations.ts'
-import type { Patches } from '../patches/patches.ts'
-import type { PatchRendering } from '../patches/reading.ts'
+import type { Patches } from '../patches/api.ts'
 import type { ForClusters } from '../servers/for-clusters.ts'
 import type { ServerFacts } from '../servers/present.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
@@ -27,7 +27,6 @@ import * as store from './store.ts'
 export interface CoreParts extends Platform {
   readonly operations: Operations
   readonly servers: ForClusters
-  readonly patches: Pick<PatchRendering, 'render'>
   readonly dial: Pick<DialPolicy, 'check'>
   readonly secrets: ClusterSecrets
 }
@@ -35,7 +34,8 @@ export interface CoreParts extends Platform {
 /** Dependencies of the use cases and reconcilers of clusters. */
 export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
-  readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render' | 'rolling'>
+  readonly patches: Patches
+  readonly configurations: Configurations
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Pick<Snapshots, 'last' | 'problems' | 'forChanges'>

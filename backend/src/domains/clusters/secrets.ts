@@ -41,11 +41,6 @@ const place = (clusterId: string, kind: store.SecretKind) => ({
   column: kind,
   owner: clusterId,
 })
-const basePlace = (clusterId: string) => ({
-  table: 'cluster_server_base',
-  column: 'sealed',
-  owner: clusterId,
-})
 const rotationPlace = (clusterId: string) => ({
   table: 'cluster_rotation',
   column: 'sealed',
@@ -56,12 +51,6 @@ const generationPlace = (clusterId: string, generation: number) => ({
   column: `sealed/${generation}`,
   owner: clusterId,
 })
-const configPlace = (clusterId: string) => ({
-  table: 'cluster_server_config',
-  column: 'sealed',
-  owner: clusterId,
-})
-
 export function clusterSecrets({
   config,
   db,
@@ -348,15 +337,6 @@ export function clusterSecrets({
       await vault.escrow(clusterId, text)
       for (const bytes of [secrets, key, text]) bytes?.fill(0)
     },
-    sealConfig: (tx: Tx, clusterId: string, yaml: string) =>
-      vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
-    openConfig: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) =>
-      (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
-    /** Seals a configuration that was taken over from a machine. */
-    sealBase: (tx: Tx, clusterId: string, yaml: string) =>
-      vault.seal(tx, { ...basePlace(clusterId), bytes: Buffer.from(yaml) }),
-    openBase: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) =>
-      (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
     /** Steelyard's own admin credentials; null if the cluster has no secrets yet. */
     talosAdmin: (clusterId: string) =>
       kept('talos', clusterId, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),

@@ -1,4 +1,4 @@
-/** SQL for clusters, their servers, secrets and configurations. */
+/** SQL for clusters, their servers and secrets. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
@@ -389,83 +389,6 @@ export async function secret(
       .executeTakeFirst()
   )?.sealed
 }
-
-/** Stores the bytes of a configuration as the server's next generation and returns its number. */
-export async function putConfig(
-  tx: Tx,
-  config: Omit<Insertable<Tables['cluster_server_config']>, 'generation'>,
-): Promise<number> {
-  const last = await tx
-    .selectFrom('cluster_server_config')
-    .select(sql<number | null>`max(generation)`.as('generation'))
-    .where('cluster_id', '=', config.cluster_id)
-    .where('node_id', '=', config.node_id)
-    .executeTakeFirst()
-  const generation = (last?.generation ?? 0) + 1
-  await tx
-    .insertInto('cluster_server_config')
-    .values({ ...config, generation })
-    .execute()
-  return generation
-}
-
-const configsOf = (on: On, clusterId: string, nodeId: string) =>
-  on
-    .selectFrom('cluster_server_config')
-    .select(['generation', 'sealed', 'created_at', 'held_at'])
-    .where('cluster_id', '=', clusterId)
-    .where('node_id', '=', nodeId)
-
-export type ConfigRow = NonNullable<Awaited<ReturnType<typeof newestConfig>>>
-export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
-  configsOf(on, clusterId, nodeId).orderBy('generation', 'desc').limit(1).executeTakeFirst()
-
-/** The configuration with which the server was installed. */
-export const firstConfig = (on: On, clusterId: string, nodeId: string) =>
-  configsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst()
-
-/** The newest two configurations that the machine is known to have had. */
-export const heldConfigs = (on: On, clusterId: string, nodeId: string) =>
-  configsOf(on, clusterId, nodeId)
-    .where('held_at', 'is not', null)
-    .orderBy('generation', 'desc')
-    .limit(2)
-    .execute()
-
-export const holdConfig = (
-  tx: Tx,
-  clusterId: string,
-  nodeId: string,
-  generation: number,
-  at: Date,
-) =>
-  tx
-    .updateTable('cluster_server_config')
-    .set({ held_at: sql<Date>`coalesce(held_at, ${at})` })
-    .where('cluster_id', '=', clusterId)
-    .where('node_id', '=', nodeId)
-    .where('generation', '=', generation)
-    .execute()
-
-/** The configuration that a server had at its takeover, sealed: the base of its patches. */
-export const base = (on: On, clusterId: string, nodeId: string) =>
-  on
-    .selectFrom('cluster_server_base')
-    .select(['sealed'])
-    .where('cluster_id', '=', clusterId)
-    .where('node_id', '=', nodeId)
-    .executeTakeFirst()
-
-export const putBase = (tx: Tx, row: Insertable<Tables['cluster_server_base']>) =>
-  tx
-    .insertInto('cluster_server_base')
-    .values(row)
-    .onConflict((c) =>
-      c
-        .columns(['cluster_id', 'node_id'])
-        .doUpdateSet({ sealed: row.sealed, created_at: row.created_at }),
-    )
-    .execute()
 
 export const bootstrap = (on: On, clusterId: string): Promise<BootstrapRow | undefined> =>
   on

@@ -4,16 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { NewPatch } from '#contract/patches.ts'
+import type { LayerSet } from '../configurations/api.ts'
 import type { PatchRow } from './store.ts'
-
-export interface PatchSet {
-  /** Patches that are added or replace the patch of the same name. */
-  readonly patches: readonly NewPatch[]
-  /** Names of patches to remove. */
-  readonly remove: readonly string[]
-}
-
-export const noChange: PatchSet = { patches: [], remove: [] }
 
 const same = (row: PatchRow, patch: NewPatch): boolean =>
   row.weight === patch.weight &&
@@ -24,7 +16,7 @@ const same = (row: PatchRow, patch: NewPatch): boolean =>
  * What the set changes on a server with these patches. All lists are empty if the server has the
  * patches already.
  */
-export const changesOf = (stored: readonly PatchRow[], { patches, remove }: PatchSet) => ({
+export const changesOf = (stored: readonly PatchRow[], { patches, remove }: LayerSet) => ({
   added: patches.filter((p) => !stored.some((row) => row.name === p.name)),
   updated: patches.flatMap((patch) => {
     const row = stored.find((one) => one.name === patch.name)
@@ -33,10 +25,13 @@ export const changesOf = (stored: readonly PatchRow[], { patches, remove }: Patc
   removed: stored.filter((row) => remove.includes(row.name)),
 })
 
+export const isChanged = (changes: ReturnType<typeof changesOf>): boolean =>
+  Object.values(changes).some((list) => list.length > 0)
+
 /** The server's patches after the change: stored ones and added ones. */
 export function afterwards(
   stored: readonly PatchRow[],
-  set: PatchSet,
+  set: LayerSet,
 ): { rows: PatchRow[]; more: readonly NewPatch[] } {
   const { added, updated, removed } = changesOf(stored, set)
   const rows = stored

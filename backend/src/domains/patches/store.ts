@@ -14,6 +14,8 @@ export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
  */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
 
+export type PatchStore = ReturnType<typeof patchStore>
+
 export function patchStore({ vault }: { vault: Vault }) {
   const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
     const { body_sealed, ...rest } = row

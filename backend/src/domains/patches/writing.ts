@@ -1,98 +1,59 @@
-/** Changes of patches: checked first, then saved together with the resulting configuration. */
+/** Changes of patches. The resulting configuration is checked first, and saved together with them. */
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
-import { nameSentences } from '#contract/names.ts'
-import { canChangePatch, type NewPatch, type Patch } from '#contract/patches.ts'
-import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
-import { heldSentence, holdOf } from '../../engine/holds.ts'
+import { canChangePatch, type NewPatch, type Patch, problemSentence } from '#contract/patches.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { type For, ours } from '../../reading/reader.ts'
 import { demand } from '../../http/errors.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import { configuringQueue } from './configuring.ts'
-import type { Drifts } from './drift/drift.ts'
-import type { Previewing } from './previewing.ts'
+import { type For, ours } from '../../reading/reader.ts'
+import type { Patches } from './api.ts'
 import {
+  asNameTaken,
   audienceOf,
   isSystemLayer,
   noSuchPatch,
-  type PatchCore,
-  type PatchPlatform,
+  type PatchParts,
   present,
-} from './reading.ts'
-import { demandValid, layersOf, sentenceOf } from './render.ts'
+} from './parts.ts'
 import { audited, type PatchChange, type PatchRow } from './store.ts'
 
 /** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
 
-/** Converts a violated unique name to a Problem; other errors are unchanged. */
-const asNameTaken = (error: unknown): unknown => {
-  const { taken } = nameSentences('Patch')
-  return violatedConstraint(error) === 'patch_name'
-    ? new Problem('name_taken', taken, { name: taken })
-    : error
-}
-
 const demandWritable = (patchId: string): void =>
   demand(canChangePatch({ read_only: isSystemLayer(patchId) }), 'patch_read_only')
 
-export function patchWriting(
-  { db, clock, record, engine, servers, access }: PatchPlatform,
-  { store, read, factsOf, baseOf }: PatchCore,
-  { verdict, drift }: Pick<Previewing, 'verdict'> & { drift: Drifts },
-) {
+/** On a server in a cluster a change is checked by a dry run, saved, and then applied. */
+export interface Writing {
+  create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
+  update(
+    caller: Caller,
+    nodeId: string,
+    patchId: string,
+    asked: PatchChange,
+    ifMatch?: Versions,
+  ): Promise<Patch>
+  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void>
+}
+
+export function writing({
+  db,
+  clock,
+  read,
+  record,
+  store,
+  servers,
+  configurations,
+}: PatchParts): Writing & Pick<Patches, 'check' | 'createIn'> {
   const demandBody = async (who: For, body: string): Promise<void> => {
     const errors = await read(who, 'check', body)
     const [first] = errors
     if (first)
-      throw new Problem('invalid', sentenceOf(first), {
-        body: errors.slice(0, 20).map(sentenceOf).join('\n'),
+      throw new Problem('invalid', problemSentence(first), {
+        body: errors.slice(0, 20).map(problemSentence).join('\n'),
       })
-  }
-
-  /**
-   * Checks a change of patches: the merged configuration must be valid and, on a server in a
-   * cluster, pass a dry run.
-   */
-  const rehearse = async (
-    caller: Caller,
-    nodeId: string,
-    change: (stored: PatchRow[]) => PatchRow[],
-    more: readonly NewPatch[] = [],
-  ): Promise<void> => {
-    const server = await factsOf(db, nodeId)
-    const base = await baseOf(server)
-    const layers = layersOf(server, base.context, change(await store.ofServer(db, nodeId)), more)
-    const { yaml } = demandValid(
-      server,
-      await read({ caller }, 'compose', base.yaml, layers, base.context),
-    )
-    if (!server.cluster) return
-    if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
-    if (server.operation_id)
-      throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
-    const { kind, reason } = await verdict(server, yaml, { isReal: base.isReal, mayAsk: true })
-    if (kind === 'not_allowed')
-      throw new Problem('invalid', `Talos refuses it: ${reason}`, { body: reason })
-    if (kind === 'unknown') throw new Problem('server_unreachable', reason)
-    await drift.demandNone(server)
-  }
-
-  /**
-   * Called after a change of patches, in its transaction: records the number of patches, renders
-   * the configuration again and wakes the reconciler.
-   */
-  const follow = async (
-    tx: Tx,
-    caller: Caller,
-    nodeId: string,
-    clusterId: string | null,
-  ): Promise<void> => {
-    await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
-    if (clusterId && (await access.renderAgain(tx, clusterId, nodeId)))
-      await engine.wake(tx, configuringQueue, nodeId)
   }
 
   const insert = async (
@@ -117,10 +78,25 @@ export function patchWriting(
     return made
   }
 
-  const changeOne = <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
-    inTransaction(db, change).catch((error: unknown) => {
+  const orNameTaken = <T>(saving: Promise<T>): Promise<T> =>
+    saving.catch((error: unknown) => {
       throw asNameTaken(error)
     })
+
+  /** Changes the layers of the server: see `Configurations.change`. */
+  const change = <T>(
+    caller: Caller,
+    nodeId: string,
+    after: { readonly stored: readonly PatchRow[]; readonly more?: readonly NewPatch[] },
+    save: (tx: Tx) => Promise<T>,
+  ): Promise<T> =>
+    orNameTaken(
+      configurations.change(caller, nodeId, { more: [], ...after }, async (tx) => {
+        const saved = await save(tx)
+        await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+        return saved
+      }),
+    )
 
   const updateOnce = async (
     caller: Caller,
@@ -135,18 +111,14 @@ export function patchWriting(
         ? undefined
         : await read({ caller }, 'unmask', asked.body, known.body, audienceOf(caller))
     if (body !== undefined) await demandBody({ caller }, body)
-    const change = { ...asked, body }
-    const isMerged = change.weight !== undefined || body !== undefined
+    const wanted = { ...asked, body }
+    const isMerged = wanted.weight !== undefined || body !== undefined
     const reorders =
-      (change.weight !== undefined && change.weight !== known.weight) ||
+      (wanted.weight !== undefined && wanted.weight !== known.weight) ||
       (body !== undefined && body !== known.body)
     const defined = Object.fromEntries(
-      Object.entries(change).filter(([, value]) => value !== undefined),
+      Object.entries(wanted).filter(([, value]) => value !== undefined),
     ) as Partial<NewPatch>
-    if (reorders)
-      await rehearse(caller, nodeId, (stored) =>
-        stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)),
-      )
     const links = body === undefined ? undefined : await read({ caller }, 'links', body)
     // Masked before the commit, because the reader may refuse, and a saved patch must not be
     // answered with a refusal.
@@ -158,8 +130,8 @@ export function patchWriting(
         row,
         row.body === shown ? text : (await read(ours, 'mask', row.body, audienceOf(caller))).text,
       )
-    return changeOne(async (tx) => {
-      const { cluster_id } = await servers.locked(tx, nodeId)
+    const save = async (tx: Tx): Promise<Patch> => {
+      await servers.locked(tx, nodeId)
       const before = existing(await store.one(tx, nodeId, patchId), 'patch', ifMatch)
       // The saved patch must be the one that was checked.
       if (isMerged && before.version !== known.version)
@@ -173,7 +145,7 @@ export function patchWriting(
       const after = await store.update(
         tx,
         before,
-        { ...change, ...(links && { links }) },
+        { ...wanted, ...(links && { links }) },
         new Date(clock.now()),
       )
       await record(tx, caller, {
@@ -183,33 +155,29 @@ export function patchWriting(
         after: audited(after),
         event: { version: after.version, object: { kind: 'patch', id: patchId } },
       })
-      if (reorders) await follow(tx, caller, nodeId, cluster_id)
       return answer(after)
-    })
+    }
+    if (!reorders) return orNameTaken(inTransaction(db, save))
+    const stored = (await store.ofServer(db, nodeId)).map((p) =>
+      p.id === patchId ? { ...p, ...defined } : p,
+    )
+    return change(caller, nodeId, { stored }, save)
   }
 
   return {
-    /** On a server in a cluster the patch is checked by a dry run, saved, and then applied. */
-    async create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch> {
+    check: async (body) => (await read(ours, 'check', body)).map(problemSentence),
+
+    async create(caller, nodeId, patch) {
       await demandBody({ caller }, patch.body)
-      await rehearse(caller, nodeId, (stored) => stored, [patch])
       const links = await read({ caller }, 'links', patch.body)
       const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
-      return changeOne(async (tx) => {
-        const { cluster_id } = await servers.locked(tx, nodeId)
-        const made = await insert(tx, caller, nodeId, patch, links)
-        await follow(tx, caller, nodeId, cluster_id)
-        return present(made, text)
-      })
+      const stored = await store.ofServer(db, nodeId)
+      return change(caller, nodeId, { stored, more: [patch] }, async (tx) =>
+        present(await insert(tx, caller, nodeId, patch, links), text),
+      )
     },
 
-    async update(
-      caller: Caller,
-      nodeId: string,
-      patchId: string,
-      asked: PatchChange,
-      ifMatch?: Versions,
-    ): Promise<Patch> {
+    async update(caller, nodeId, patchId, asked, ifMatch) {
       demandWritable(patchId)
       // Without If-Match the last write wins: if another user saves the patch during the checks,
       // these are repeated, and that user's change is overwritten.
@@ -222,17 +190,11 @@ export function patchWriting(
       }
     },
 
-    async remove(
-      caller: Caller,
-      nodeId: string,
-      patchId: string,
-      ifMatch?: Versions,
-    ): Promise<void> {
+    async remove(caller, nodeId, patchId, ifMatch) {
       demandWritable(patchId)
       if (!(await store.one(db, nodeId, patchId))) throw noSuchPatch()
-      await rehearse(caller, nodeId, (stored) => stored.filter((p) => p.id !== patchId))
-      await changeOne(async (tx) => {
-        const { cluster_id } = await servers.locked(tx, nodeId)
+      const stored = (await store.ofServer(db, nodeId)).filter((p) => p.id !== patchId)
+      await change(caller, nodeId, { stored }, async (tx) => {
         const before = existing(await store.one(tx, nodeId, patchId), 'patch', ifMatch)
         await store.remove(tx, patchId)
         await record(tx, caller, {
@@ -241,21 +203,13 @@ export function patchWriting(
           before: audited(before),
           event: { version: before.version, object: { kind: 'patch', id: patchId } },
         })
-        await follow(tx, caller, nodeId, cluster_id)
       })
     },
 
-    /**
-     * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing
-     * is applied.
-     * @throws Problem `invalid` with the line, `name_taken`
-     */
-    async createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void> {
+    async createIn(tx, caller, nodeId, patch) {
       await demandBody(ours, patch.body)
       const links = await read(ours, 'links', patch.body)
-      await insert(tx, caller, nodeId, patch, links).catch((error: unknown) => {
-        throw asNameTaken(error)
-      })
+      await orNameTaken(insert(tx, caller, nodeId, patch, links))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
   }

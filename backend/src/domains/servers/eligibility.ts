@@ -10,7 +10,7 @@ import {
   installedElse,
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
-import { anyLink } from '../patches/links.ts'
+import { anyLink } from '../configurations/api.ts'
 import type { ServerFacts } from './present.ts'
 
 /**

@@ -31,7 +31,7 @@ import { counted } from '#contract/words.ts'
 import type { Wanted } from '../../servers/eligibility.ts'
 import type { Versions } from '../../images/versions.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import { anyLink } from '../../patches/links.ts'
+import { anyLink } from '../../configurations/api.ts'
 import { listed } from '../sentences.ts'
 
 export interface Surroundings {

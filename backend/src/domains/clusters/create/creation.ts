@@ -24,7 +24,7 @@ import { agreedOf, diskColumns } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'
 import { present } from '../present.ts'
-import { installImage, previewConfig } from '../render.ts'
+import { installImage, previewBlueprint } from '../blueprint.ts'
 import * as store from '../store.ts'
 
 async function surroundings(
@@ -163,15 +163,14 @@ async function configOf(
 ) {
   const patch = asked.servers.find((s) => s.node_id === server.node_id)?.patch
   try {
-    const rendered = await previewConfig(
-      parts,
-      asked.name,
-      resolved,
-      server,
-      await parts.secrets.forPreview(),
-      patch,
+    const secrets = await parts.secrets.forPreview()
+    const rendered = await parts.configurations.compose(
+      parts.db,
+      server.node_id,
+      previewBlueprint(parts.config, asked.name, resolved, server, secrets),
+      { patches: patch ? [patch] : [], remove: [] },
     )
-    return { config: await parts.patches.mask(rendered.yaml), warnings: rendered.warnings }
+    return { config: await parts.configurations.mask(rendered.yaml), warnings: rendered.warnings }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     return { config: '', warnings: [error.message] }

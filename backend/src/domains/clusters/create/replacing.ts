@@ -19,7 +19,7 @@ import {
   wakeMembers,
 } from '../parts.ts'
 import { replacementSteps } from '../plan.ts'
-import { installImage } from '../render.ts'
+import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
 

@@ -5,7 +5,6 @@ import { readDisks } from '#talos/client/inventory.ts'
 import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { installProblem, wipeProblem } from '../create/disks.ts'
-import * as store from '../store.ts'
 import { Overtaken, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import type { Seen } from './decide-server.ts'
 import { installFailed } from './failure-log.ts'
@@ -33,7 +32,7 @@ async function giveConfiguration(
   yaml: string,
   isInstalled: boolean,
 ): Promise<string | null> {
-  const { m } = turn
+  const { m, parts } = turn
   // The last check before the installer wipes: a confirmed disk may be gone, or its content may
   // have changed.
   const disks = await readDisks(client)
@@ -42,7 +41,12 @@ async function giveConfiguration(
     wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   await demandStillWanted(turn)
   if (problem === null)
-    await client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: orderDeadlineMs })
+    await parts.configurations.apply(
+      client,
+      yaml,
+      { mode: 'auto' },
+      { deadlineMs: orderDeadlineMs },
+    )
   return problem
 }
 
@@ -81,8 +85,7 @@ export async function configure(
   why: string | null,
 ): Promise<Outcome | 'again'> {
   const { parts, job, state, m } = turn
-  const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
-  const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
+  const { yaml } = (await parts.configurations.kept.newest(parts.db, m.cluster_id, m.node_id))!
   const wasInstalled =
     seen.kind === 'maintenance' &&
     seen.installation.state !== 'none' &&

@@ -10,7 +10,6 @@ import { type ClusterParts, memberQueue } from '../parts.ts'
 import { removeFromEtcd, removeFromKubernetes, whyStay } from '../leave/etcd.ts'
 import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
-import { renderOnce } from '../render.ts'
 import * as store from '../store.ts'
 import { idleMs, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import { configure } from './configuring.ts'
@@ -51,7 +50,12 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     const change = seen ? sighting(m, seen, job.now()) : {}
     switch (act.act) {
       case 'render':
-        await renderOnce(parts, job, m.cluster_id, m.node_id)
+        await job.effect(`config/${m.node_id}`, () =>
+          job.fence.write(async (tx) => {
+            await store.hold(tx, m.cluster_id)
+            await parts.configurations.renderFirst(tx, m.cluster_id, m.node_id)
+          }),
+        )
         return 'again'
       case 'apply':
         mends.delete(job.key)
@@ -116,7 +120,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     const blind = decideBlind(
       m,
       around,
-      (await store.newestConfig(parts.db, clusterId, nodeId)) !== undefined,
+      (await parts.configurations.kept.state(parts.db, clusterId, nodeId)) !== null,
     )
     if (blind) return perform(turn, blind, null)
     // The server has joined: from now on the cluster's reconciler watches Kubernetes, and the

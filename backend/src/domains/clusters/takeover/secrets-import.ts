@@ -11,11 +11,9 @@ import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/reader.ts'
-import { type Found, readFound } from '../../patches/drift/found.ts'
-import { sweepQueue } from '../../patches/drift/sweep.ts'
+import { type Found, readFound } from '#talos/client/found.ts'
+import { sweepQueue } from '../../configurations/api.ts'
 import { clusterQueue, type ClusterParts, demandCluster, factsOf } from '../parts.ts'
-import { outside } from '../outside.ts'
-import { renderAgain } from '../render.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
@@ -32,7 +30,7 @@ export async function importSecrets(
   handed: Input<typeof clusterSecretsImport>['body'],
 ): Promise<Cluster> {
   const { db, clock, secrets } = parts
-  const kept = outside(parts)
+  const { kept } = parts.configurations
   const row = await demandCluster(db, clusterId)
   const before = await secrets.bundle(db, clusterId)
   if (before === null || row.ready_at === null || row.wanted !== 'ready')
@@ -92,14 +90,14 @@ export async function importSecrets(
     await secrets.importBundle(tx, clusterId, bundle)
     for (const m of members) {
       const holds = found.get(m.node_id)
-      const configs = await kept.configs(tx, clusterId, m.node_id)
+      const configs = await kept.all(tx, clusterId, m.node_id)
       if (!holds || !configs) continue
       const withSecrets = (config: string) =>
         parts.read(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
       await kept.keep(tx, clusterId, m.node_id, await withSecrets(configs.held.yaml))
       await kept.rebase(tx, clusterId, m.node_id, withSecrets)
       // The configuration is only stored; it is sent with the next patch.
-      await renderAgain(parts, tx, clusterId, m.node_id)
+      await parts.configurations.renderAgain(tx, clusterId, m.node_id)
     }
     // Makes the reconciler rewrite the escrow file with the new secrets.
     const after = await store.update(tx, clusterId, {

@@ -34,8 +34,8 @@ import {
 } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { inTransaction } from '../../../db/db.ts'
-import { readFound } from '../../patches/drift/found.ts'
-import { sweepQueue } from '../../patches/drift/sweep.ts'
+import { readFound } from '#talos/client/found.ts'
+import { sweepQueue } from '../../configurations/api.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 2, seed: 'takeover' })

@@ -21,16 +21,16 @@ import { supportedMinor } from '#talos/versions.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { For } from '../../../reading/reader.ts'
-import { sweepQueue } from '../../patches/drift/sweep.ts'
+import { sweepQueue } from '../../configurations/api.ts'
 import type { ServerFacts } from '../../servers/present.ts'
 import { certificateQueue } from '../change/rotate/certificate-watch.ts'
 import { makeChainKey } from '../create/chain-key.ts'
 import { takenProblem } from '../create/creation.ts'
 import { diskColumns } from '../create/disks.ts'
-import { lowest, outside, versionOf } from '../outside.ts'
+import { lowest, versionOf } from '../outside.ts'
 import { clusterQueue, type ClusterParts } from '../parts.ts'
 import { present } from '../present.ts'
-import { installImage } from '../render.ts'
+import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
@@ -317,7 +317,7 @@ async function take(
   await servers.noteNodes(tx, cluster.id, [
     { node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason },
   ])
-  await outside(parts).adopt(tx, cluster.id, nodeId, config.stored)
+  await parts.configurations.kept.adopt(tx, cluster.id, nodeId, config.stored)
 }
 
 /** What a takeover would do, and what prevents it. @throws Problem */

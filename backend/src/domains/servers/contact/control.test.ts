@@ -18,7 +18,6 @@ import { machineCommandKinds, machineCommands } from '#contract/servers/machine-
 import { MIN_SPEED } from '#simulator/src/clock.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
-import { generateConfig } from '#talos/config/generate.ts'
 import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
@@ -27,58 +26,14 @@ import { system } from '../../../http/caller.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/folder.ts'
-import type { RenderContext } from '../../patches/layers.ts'
-import type { ClusterAccess } from '../for-clusters.ts'
 import { commandQueue } from './commanding.ts'
 import { buildCluster, buildServer } from '../testing.ts'
 
 const clusterId = randomUUID()
 let secrets: SecretsBundle
 let simulator: Simulator
-let generated = ''
-let context: RenderContext
-let rendered: string | null = null
-let held: string | null = null
-const kept = (generation: number, yaml: string) => ({
-  generation,
-  yaml,
-  created_at: new Date(),
-  held_at: new Date(),
-})
 const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
-  prepare: (_platform, domains) =>
-    void Object.assign<ClusterAccess, ClusterAccess>(domains.clusterCore.access, {
-      talosCredentials: async (id, { role, lifetimeMs }) =>
-        id === clusterId
-          ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() })
-          : null,
-      controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
-      generated: async () => ({ yaml: generated, context }),
-      renderedConfig: async () => rendered,
-      // The object is changed in place, because other parts have a reference to it already.
-      outside: Object.assign(domains.clusterCore.access.outside, {
-        configs: async () =>
-          rendered === null
-            ? null
-            : {
-                held: kept(1, held ?? rendered),
-                before: null,
-                newest: kept(2, rendered),
-                overwrite: null,
-                images: null,
-              },
-        noteHeld: async () => {
-          held = rendered
-        },
-      } satisfies Partial<ClusterAccess['outside']>),
-      renderWith: async () => null,
-      renderAgain: async (tx, _cluster, nodeId) => {
-        rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
-        return { yaml: rendered }
-      },
-      forgetServer: async () => null,
-    }),
 })
 const operator = await backend.signIn({ role: 'operator' })
 const { servers } = backend.domains
@@ -104,42 +59,47 @@ beforeAll(async () => {
     talos_version: machine.talosVersion,
   })
   params = { id }
-  const installDisk = `/dev/${machine.hardware.disks[0]!.name}`
-  const installImage = `ghcr.io/siderolabs/installer:${machine.talosVersion}`
-  const { address } = machine.plan
-  context = {
-    role: 'control_plane',
-    talosVersion: machine.talosVersion,
-    installDisk,
-    installImage,
-    endpointHost: address,
-    controlPlaneAddresses: [address],
-  }
-  generated = generateConfig({
-    role: 'control_plane',
-    clusterName: 'alone',
-    endpoint: `https://${machine.plan.address}:6443`,
-    talosVersion: machine.talosVersion,
-    kubernetesVersion: '1.35.4',
-    secrets,
-    installDisk,
-    installImage,
-  })
-  rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context))
-    .yaml
-  held = rendered
   const { db } = backend.platform
+  const { clusterCore, configurations } = backend.domains
   await buildCluster(backend, clusterId, 'alone')
-  await db.transaction().execute(async (tx) => {
+  const rendered = await db.transaction().execute(async (tx) => {
+    const at = new Date(backend.clock.now())
+    await tx
+      .updateTable('cluster')
+      .set({
+        endpoint: `https://${machine.plan.address}:6443`,
+        talos_version: machine.talosVersion,
+        kubernetes_version: '1.35.4',
+      })
+      .where('id', '=', clusterId)
+      .execute()
+    await clusterCore.secrets.sealBundle(tx, clusterId, secrets)
+    await tx
+      .insertInto('cluster_server')
+      .values({
+        cluster_id: clusterId,
+        node_id: id,
+        role: 'control_plane',
+        position: 0,
+        name: 'alone',
+        install_disk: `/dev/${machine.hardware.disks[0]!.name}`,
+        install_image: `ghcr.io/siderolabs/installer:${machine.talosVersion}`,
+        at_since: at,
+      })
+      .execute()
     await tx
       .updateTable('server')
       .set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' })
       .where('id', '=', id)
       .execute()
     await servers.markReady(tx, system, id)
+    await configurations.renderFirst(tx, clusterId, id)
+    const { yaml, generation } = (await configurations.kept.newest(tx, clusterId, id))!
+    await configurations.kept.noteHeld(tx, clusterId, id, generation)
+    return yaml
   })
   const connection = await servers.connection(id)
-  await connection.maintenance((client) => client.applyConfiguration(rendered!, { mode: 'auto' }))
+  await connection.maintenance((client) => client.applyConfiguration(rendered, { mode: 'auto' }))
   const patient = { timeout: 30_000, interval: 50 }
   await vi.waitFor(async () => {
     if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')

@@ -6,15 +6,14 @@ import * as z from 'zod/mini'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
-import type { PatchSet } from '../../../patches/sets.ts'
-import type { Rehearsal } from '../../../patches/rolling.ts'
+import type { LayerSet, Rehearsal } from '../../../configurations/api.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
 
 type Change = ChangeOf<'configure'>
-const setOf = ({ patches, remove }: Change): PatchSet => ({ patches, remove })
+const setOf = ({ patches, remove }: Change): LayerSet => ({ patches, remove })
 
 const Stored = z.object({ sealed: z.string() })
 const place = (clusterId: string) => ({ table: 'operation', column: 'arguments', owner: clusterId })
@@ -53,7 +52,7 @@ type Asked = { readonly m: MemberRow } & (
 async function rehearse(
   { parts, signal }: ChangeView,
   members: readonly MemberRow[],
-  set: PatchSet,
+  set: LayerSet,
 ): Promise<Asked[]> {
   const waiting = [...members]
   const asked = new Map<string, Asked>()
@@ -61,7 +60,7 @@ async function rehearse(
     for (let m = waiting.shift(); m; m = waiting.shift()) {
       signal.throwIfAborted()
       try {
-        const rehearsal = await parts.patches.rolling.rehearse(m.node_id, set)
+        const rehearsal = await parts.configurations.rehearse(m.node_id, set)
         const { kind, reason } = rehearsal.verdict
         asked.set(
           m.node_id,
@@ -102,8 +101,7 @@ export const configure: ChangeKind<Change> = {
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const changing: MemberRow[] = []
-    for (const m of chosen)
-      if (await view.parts.patches.rolling.changes(m.node_id, set)) changing.push(m)
+    for (const m of chosen) if (await view.parts.patches.changes(m.node_id, set)) changing.push(m)
     const asked = await rehearse(view, changing, set)
     const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))

@@ -13,7 +13,6 @@ import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/reader.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { endpointUrl, judgeEndpoint } from '../../create/check.ts'
-import { outside } from '../../outside.ts'
 import { factsOf, updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -145,10 +144,10 @@ function groupsOf(members: readonly store.MemberRow[]): PlannedGroup[] {
  * Whether the server was taken over with a configuration of its own, onto which its patches are
  * merged.
  */
-const isAdopted = async (
+const isAdopted = (
   { parts, state }: Pick<ChangeView, 'parts' | 'state'>,
   nodeId: string,
-): Promise<boolean> => (await store.base(parts.db, state.row.id, nodeId)) !== undefined
+): Promise<boolean> => parts.configurations.kept.isAdopted(parts.db, state.row.id, nodeId)
 
 /** Changes the own configuration of a server that was taken over. Other servers have none. */
 const changeOwn = (
@@ -157,7 +156,7 @@ const changeOwn = (
   nodeId: string,
   values: (base: string) => Promise<Record<string, unknown>> | Record<string, unknown>,
 ): Promise<void> =>
-  outside(parts).rebase(tx, state.row.id, nodeId, async (base) =>
+  parts.configurations.kept.rebase(tx, state.row.id, nodeId, async (base) =>
     parts.read(ours, 'withValues', base, await values(base)),
   )
 
@@ -186,16 +185,16 @@ async function send(
   const { name } = memberOf(turn, nodeId)
   const rendered = await write(turn, async (tx) => {
     await before(tx)
-    return parts.patches.rolling.prepare(tx, state.row.id, nodeId)
+    return parts.configurations.prepare(tx, state.row.id, nodeId)
   })
   const path = 'cluster.controlPlane.endpoint'
   const named = rendered && (await parts.read(ours, 'values', rendered.yaml, [path]))[path]
   if (wanted !== undefined && named !== wanted)
     return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
-  const sent = await parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
+  const sent = await parts.configurations.deliver(turn.job, nodeId, { mayReboot: false })
   const problem = notHeld(sent, name)
   if (problem !== null) return problem
-  const why = await parts.patches.rolling.whyNotRunning(nodeId, turn.job.signal)
+  const why = await parts.configurations.whyNotRunning(nodeId, turn.job.signal)
   return why === null ? 'done' : { waiting: why, againMs: 500 }
 }
 

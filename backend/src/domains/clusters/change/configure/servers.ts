@@ -5,8 +5,7 @@
 import type { Check } from '#contract/clusters/clusters.ts'
 import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
-import type { Delivery } from '../../../patches/rolling.ts'
-import { noChange, type PatchSet } from '../../../patches/sets.ts'
+import type { Delivery, LayerSet } from '../../../configurations/api.ts'
 import type { ServerFacts } from '../../../servers/present.ts'
 import { joined } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
@@ -80,7 +79,7 @@ export function serverGroup(
 
 interface Sending<C> {
   /** What changes in the server's patches. */
-  readonly set?: (change: C) => PatchSet
+  readonly set?: (change: C) => LayerSet
   /** Runs in the transaction that prepares the configuration, before it is rendered. */
   readonly before?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
 }
@@ -105,15 +104,15 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
 }
 
 /** The steps of `serverGroup` for a kind that changes configurations. */
-export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
+export function sendingSteps<C>({ set, before }: Sending<C>) {
   const prepare = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
     write(turn, async (tx) => {
       await before?.(tx, turn, nodeId)
-      await turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId, set(turn.change))
+      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId, set?.(turn.change))
     })
   /** Makes the previous patches the wanted ones again after a refusal. */
   const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
-    write(turn, (tx) => turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId))
+    write(turn, (tx) => turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId))
 
   return {
     'etcd-healthy': etcdHealthy,
@@ -125,7 +124,7 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
     async try(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
       const { name } = memberOf(turn, nodeId!)
       await prepare(turn, nodeId!)
-      const tried = await turn.parts.patches.rolling.tryNewest(nodeId!, turn.job.signal)
+      const tried = await turn.parts.configurations.tryNewest(nodeId!, turn.job.signal)
       if (tried.kind === 'silent') return { waiting: tried.reason, isSafe: true }
       if (tried.kind === 'ready' && tried.reboots && !drains(turn, nodeId!)) {
         await takeBack(turn, nodeId!)
@@ -141,12 +140,14 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
     },
 
     async configure(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
-      const { patches } = turn.parts
+      const { configurations, patches } = turn.parts
       await prepare(turn, nodeId!)
-      const sent = await patches.rolling.deliver(turn.job, nodeId!, {
+      const changed = set?.(turn.change)
+      const sent = await configurations.deliver(turn.job, nodeId!, {
         mayReboot: drains(turn, nodeId!),
-        also: (tx) =>
-          patches.rolling.save(tx, nodeId!, set(turn.change), turn.operation.created_by),
+        ...(changed && {
+          also: (tx) => patches.save(tx, nodeId!, changed, turn.operation.created_by),
+        }),
       })
       if (sent.kind === 'silent') return { waiting: sent.reason }
       if (sent.kind === 'refused' || sent.kind === 'changed' || sent.kind === 'needs_reboot') {
@@ -157,7 +158,7 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
     },
 
     async answers(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
-      const why = await turn.parts.patches.rolling.whyNotRunning(nodeId!, turn.job.signal)
+      const why = await turn.parts.configurations.whyNotRunning(nodeId!, turn.job.signal)
       return why === null ? 'done' : { waiting: why, againMs: 500 }
     },
   } as const

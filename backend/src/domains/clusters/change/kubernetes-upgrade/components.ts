@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../../../db/db.ts'
 import { ours } from '../../../../reading/reader.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'
 import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
-import type { CoreParts } from '../../parts.ts'
+import type { ClusterParts } from '../../parts.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeTurn,
@@ -44,15 +44,13 @@ const hangs = ({ job }: Turn, { step }: StepAt): boolean => waitedMs(job, step) 
 
 /** The images that the newest configuration of a server names; null if it has none. */
 export async function imagesNow(
-  { secrets, read }: Pick<CoreParts, 'secrets' | 'read'>,
+  { configurations, read }: Pick<ClusterParts, 'configurations' | 'read'>,
   on: Db | Tx,
   clusterId: string,
   nodeId: string,
 ): Promise<MachineImages | null> {
-  const newest = await store.newestConfig(on, clusterId, nodeId)
-  return newest
-    ? read(ours, 'images', await secrets.openConfig(on, clusterId, newest.sealed))
-    : null
+  const newest = await configurations.kept.newest(on, clusterId, nodeId)
+  return newest ? read(ours, 'images', newest.yaml) : null
 }
 
 /**
@@ -71,7 +69,7 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
     // machine.
     const images = JSON.stringify({ ...now, [program]: image })
     await store.updateMember(tx, state.row.id, nodeId, { images })
-    const rendered = await parts.patches.rolling.prepare(tx, state.row.id, nodeId)
+    const rendered = await parts.configurations.prepare(tx, state.row.id, nodeId)
     return rendered && (await parts.read(ours, 'images', rendered.yaml))[program] === image
       ? null
       : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
@@ -82,7 +80,7 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
   const problem = await setImage(turn, nodeId, program)
   if (problem !== null) return { failed: problem }
   // Images need no restart of a machine (Talos `v1alpha1_server.go`, CanApplyImmediate).
-  const sent = await turn.parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
+  const sent = await turn.parts.configurations.deliver(turn.job, nodeId, { mayReboot: false })
   return notHeld(sent, memberOf(turn, nodeId).name)
 }
 
@@ -93,12 +91,12 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
 async function proxyImage({ parts, state }: Turn): Promise<string | undefined | null> {
   const [controlPlane] = controlPlanesOf(state.members)
   const newest =
-    controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
+    controlPlane &&
+    (await parts.configurations.kept.newest(parts.db, state.row.id, controlPlane.node_id))
   if (!newest) return null
-  const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
   const path = 'cluster.proxy.disabled'
-  const isDisabled = (await parts.read(ours, 'values', config, [path]))[path] === 'true'
-  return isDisabled ? null : (await parts.read(ours, 'images', config)).proxy
+  const isDisabled = (await parts.read(ours, 'values', newest.yaml, [path]))[path] === 'true'
+  return isDisabled ? null : (await parts.read(ours, 'images', newest.yaml)).proxy
 }
 
 /**

@@ -56,11 +56,10 @@ async function configurationProblems(
   const removed: string[] = []
   const images: string[] = []
   for (const m of members) {
-    const newest = await store.newestConfig(parts.db, state.row.id, m.node_id)
+    const newest = await parts.configurations.kept.newest(parts.db, state.row.id, m.node_id)
     if (!newest) continue
-    const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
     removed.push(
-      ...(await parts.read(ours, 'removed', config, minorOf(version))).map(
+      ...(await parts.read(ours, 'removed', newest.yaml, minorOf(version))).map(
         (one) => `${m.name}: ${one}`,
       ),
     )

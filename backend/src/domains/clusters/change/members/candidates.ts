@@ -18,7 +18,7 @@ import {
 } from '../../create/check.ts'
 import { agreedOf, diskColumns } from '../../create/disks.ts'
 import { joiningStepsOf } from '../../plan.ts'
-import { installImage } from '../../render.ts'
+import { installImage } from '../../blueprint.ts'
 import * as store from '../../store.ts'
 import { leftTraces } from '../../whole/watch.ts'
 import type { ChangeView, PlannedGroup } from '../frame.ts'

@@ -8,21 +8,34 @@ import type { ChangeKind } from '../frame.ts'
 
 const Stored = z.object({ kind: z.string(), sealed: z.string() })
 
+/** The place names the cluster's configurations, because operations of earlier releases are there. */
+const place = (clusterId: string) => ({
+  table: 'cluster_server_config',
+  column: 'sealed',
+  owner: clusterId,
+})
+
 /** @param joining the servers that the change adds */
 export const sealedPatches = <C extends { readonly kind: string }>(
   joining: (change: C) => readonly Pick<ClusterServer, 'patch'>[],
 ): NonNullable<ChangeKind<C>['sealed']> => ({
-  async close({ secrets }, tx, clusterId, change) {
+  async close({ vault }, tx, clusterId, change) {
     if (joining(change).every((s) => s.patch === undefined)) return change
-    const sealed = await secrets.sealConfig(tx, clusterId, JSON.stringify(change))
+    const bytes = Buffer.from(JSON.stringify(change))
+    const sealed = await vault.seal(tx, { ...place(clusterId), bytes })
     return { kind: change.kind, sealed: Buffer.from(sealed).toString('base64') }
   },
-  async open({ secrets }, on, clusterId, stored) {
+  async open({ vault }, on, clusterId, stored) {
     const read = z.safeParse(Stored, stored)
     // The reconciler parses the result.
     if (!read.success) return stored as C
     return JSON.parse(
-      await secrets.openConfig(on, clusterId, Buffer.from(read.data.sealed, 'base64')),
+      (
+        await vault.open(on, {
+          ...place(clusterId),
+          sealed: Buffer.from(read.data.sealed, 'base64'),
+        })
+      ).toString('utf8'),
     ) as C
   },
 })

@@ -6,9 +6,7 @@ import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Form } from '#talos/secrets/rotation.ts'
 import { sentBy } from '../../../../reading/reader.ts'
-import { readFound } from '../../../patches/drift/found.ts'
-import { outside } from '../../outside.ts'
-import { storeConfig } from '../../render.ts'
+import { readFound } from '#talos/client/found.ts'
 import type * as store from '../../store.ts'
 import { type ChangeTurn, keyOf, type StepResult, talos, write } from '../frame.ts'
 import { formsOf, type ServerStep } from './stages.ts'
@@ -25,7 +23,7 @@ export async function give(
 ): Promise<StepResult> {
   const { parts } = turn
   const { cluster_id: clusterId, node_id: nodeId, name } = m
-  const kept = outside(parts)
+  const { kept } = parts.configurations
   const isControlPlane = m.role === 'control_plane'
   const { form, later } = formsOf(rotation.what, step)
   const { stored: found, active } = await talos(turn, nodeId, readFound)
@@ -35,7 +33,7 @@ export async function give(
   const isSame = async (one: string, other: string): Promise<boolean> =>
     (await parts.read(from, 'same', one, [other]))[0]!
   const wanted = await inForm(found, form)
-  const configs = await kept.configs(parts.db, clusterId, nodeId)
+  const configs = await kept.all(parts.db, clusterId, nodeId)
   if (configs === null)
     return { failed: `Steelyard does not know which configuration ${name} should have` }
   const { newest, held } = configs
@@ -65,7 +63,7 @@ export async function give(
       return (await isSame(held.yaml, found))
         ? { waiting: `${name} has not received its newest configuration yet` }
         : { failed: drifted(name) }
-    generation = await write(turn, (tx) => storeConfig(parts, tx, clusterId, nodeId, wanted))
+    generation = await write(turn, (tx) => kept.store(tx, clusterId, nodeId, wanted))
   }
   try {
     await turn.job.effect(keyOf(`rotate-${step}`, nodeId), () =>
@@ -73,7 +71,7 @@ export async function give(
         turn,
         nodeId,
         (client) =>
-          client.applyConfiguration(wanted, {
+          parts.configurations.apply(client, wanted, {
             mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot',
           }),
         applyDeadlineMs,

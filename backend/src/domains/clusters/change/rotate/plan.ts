@@ -12,8 +12,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotation.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { sentBy } from '../../../../reading/reader.ts'
-import { readFound } from '../../../patches/drift/found.ts'
-import { outside } from '../../outside.ts'
+import { readFound } from '#talos/client/found.ts'
 import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {
@@ -172,7 +171,7 @@ async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
   const { parts, state } = view
   try {
     const found = await talosOf(view, m.node_id, readFound)
-    const configs = await outside(parts).configs(parts.db, state.row.id, m.node_id)
+    const configs = await parts.configurations.kept.all(parts.db, state.row.id, m.node_id)
     const isKnown =
       configs !== null &&
       (

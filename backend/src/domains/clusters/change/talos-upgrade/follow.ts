@@ -3,8 +3,7 @@
  * installation of this server uses the same image.
  */
 import { TalosError } from '#talos/client/errors.ts'
-import { configuringQueue } from '../../../patches/configuring.ts'
-import { renderAgain } from '../../render.ts'
+import { configuringQueue } from '../../../configurations/api.ts'
 import * as clusters from '../../store.ts'
 import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, write } from '../frame.ts'
 import * as targets from './store.ts'
@@ -38,25 +37,25 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
       })
       // Talos accepts another install image without a restart (Talos `v1alpha1_server.go`,
       // ApplyConfiguration).
-      await renderAgain(parts, tx, state.row.id, m.node_id)
+      await parts.configurations.renderAgain(tx, state.row.id, m.node_id)
       await parts.engine.wake(tx, configuringQueue, m.node_id)
       await targets.update(tx, row, { followed_at: new Date(turn.job.now()) })
     })
     return { waiting: `${m.name} gets its configuration`, againMs: 200 }
   }
   const [newest, [facts]] = await Promise.all([
-    clusters.newestConfig(parts.db, state.row.id, m.node_id),
+    parts.configurations.kept.newest(parts.db, state.row.id, m.node_id),
     parts.servers.forPlan(parts.db, [m.node_id]),
   ])
   if (facts!.drift_since !== null)
     return {
       waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
     }
-  if (newest === undefined || newest.held_at !== null) return 'done'
+  if (newest === null || newest.held_at !== null) return 'done'
   const isLong =
     step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   return (
-    (isLong ? await refusal(turn, m, newest.sealed) : null) ?? {
+    (isLong ? await refusal(turn, m, newest.yaml) : null) ?? {
       waiting: `${m.name} gets its configuration`,
     }
   )
@@ -69,13 +68,11 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
 async function refusal(
   turn: ChangeTurn,
   m: clusters.MemberRow,
-  sealed: Uint8Array,
+  yaml: string,
 ): Promise<StepResult | null> {
-  const { parts, state } = turn
-  const yaml = await parts.secrets.openConfig(parts.db, state.row.id, sealed)
   try {
     await talos(turn, m.node_id, (client) =>
-      client.applyConfiguration(yaml, { mode: 'no-reboot', dryRun: true }),
+      turn.parts.configurations.apply(client, yaml, { mode: 'no-reboot', dryRun: true }),
     )
     return null
   } catch (error) {

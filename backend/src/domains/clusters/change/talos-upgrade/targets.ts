@@ -3,7 +3,7 @@
  * that continues after a crash has the same targets.
  */
 import { Problem } from '#contract/errors.ts'
-import { installImage } from '../../render.ts'
+import { installImage } from '../../blueprint.ts'
 import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
 import { lookAt } from './look.ts'
 import * as store from './store.ts'

@@ -2,12 +2,13 @@
  * Computes what others have changed in a machine's configuration, how the change is shown, and how
  * it could be kept. Pure: it runs on the worker thread.
  */
+import { problemSentence } from '#contract/patches.ts'
 import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/tree.ts'
-import { checkBody, sentenceOf } from '../render.ts'
-import { maskText, secretsOf } from '../masking.ts'
+import { checkBody } from '../composing/render.ts'
+import { maskText, secretsOf } from '../composing/masking.ts'
 
 export interface Difference {
   readonly same: boolean
@@ -32,7 +33,7 @@ const patchName = 'what others have changed'
  */
 function tried(proposal: string, held: string, found: string, talosVersion: string): string | null {
   const [refusal] = checkBody(proposal, talosVersion)
-  if (refusal) return sentenceOf(refusal)
+  if (refusal) return problemSentence(refusal)
   try {
     const merged = mergePatches(apart(held).known, [{ name: patchName, body: proposal }]).yaml
     return compareConfigs(merged, apart(found).known).same

@@ -6,13 +6,12 @@ import { patchCreate, patchGet, patchList, patchRemove } from '#contract/patches
 import { type Server, serverConfig, serverEvents } from '#contract/servers/servers.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import type { TalosClient } from '#talos/client/client.ts'
+import { readFound } from '#talos/client/found.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { createAuthority, type Credentials } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
-import { configuringQueue } from '../configuring.ts'
-import { readFound } from './found.ts'
-import { sweepQueue } from './sweep.ts'
+import { configuringQueue, sweepQueue } from '../api.ts'
 
 const world = await clusterWorld({ servers: 1, seed: 'drift' })
 const { admin, backend } = world
@@ -168,9 +167,8 @@ test('a change made after the user saw the difference is not overwritten', async
   ).toMatchObject({ status: 412, problem: { code: 'stale' } })
   // The stored consent to overwrite is for an earlier difference: the machine's configuration has
   // changed again since.
-  const { outside: kept } = backend.domains.clusterCore.access
   await inTransaction(backend.platform.db, async (tx) => {
-    await kept.allowOverwrite(tx, cluster.id, node.id, seen)
+    await backend.domains.clusterCore.machines.allowOverwrite(tx, cluster.id, node.id, seen)
     await backend.platform.engine.wake(tx, configuringQueue, node.id)
   })
   await world.until(events, (items) =>

@@ -5,12 +5,9 @@
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
-import { credentialsLifetimeMs } from '../configuring.ts'
-import type { PatchPlatform } from '../reading.ts'
+import { adminCredentials, type ConfigurationParts } from '../parts.ts'
 import type { Drifts } from './drift.ts'
 
-/** The key is the cluster's id. */
-export const sweepQueue = 'cluster-drift'
 const everyMs = 120_000
 const atOnce = 4
 const deadlineMs = 10_000
@@ -22,18 +19,13 @@ const deadlineMs = 10_000
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping(
-  { db, servers, access }: PatchPlatform,
+  { db, servers, clusters }: ConfigurationParts,
   drifts: Pick<Drifts, 'look'>,
 ): (job: Job) => Promise<Outcome> {
-  const { outside } = access
-
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {
     try {
       const [server] = await servers.forPlan(db, [nodeId])
-      const keys = await access.talosCredentials(clusterId, {
-        role: 'os:admin',
-        lifetimeMs: credentialsLifetimeMs,
-      })
+      const keys = await clusters.talosCredentials(clusterId, adminCredentials)
       // During an operation the changes are Steelyard's own, so the machine isn't checked.
       if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null)
         return 'silent'
@@ -56,7 +48,7 @@ export function sweeping(
 
   return async (job) => {
     const clusterId = job.key
-    const members = await outside.joined(clusterId)
+    const members = await clusters.joined(clusterId)
     if (members.length === 0) return undefined
     const answers: { answer: Answer; controlPlane: boolean }[] = []
     const waiting = [...members]
@@ -73,11 +65,11 @@ export function sweeping(
     const heard = answers.filter((a) => a.controlPlane && a.answer !== 'silent')
     const all = (answer: Answer) => heard.every((a) => a.answer === answer)
     if (heard.length > 0)
-      await outside.noteLockedOut(
+      await clusters.noteLockedOut(
         clusterId,
         all('strange') ? 'talos_ca' : all('other-kubernetes') ? 'kubernetes_ca' : null,
       )
-    await outside.noteVersions(clusterId)
+    await clusters.noteVersions(clusterId)
     return { againMs: everyMs }
   }
 }

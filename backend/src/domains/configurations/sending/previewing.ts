@@ -1,29 +1,38 @@
 /**
- * Previews a patch before it is saved: the merged configuration, Talos's own dry run, and warnings
+ * Previews a layer before it is saved: the merged configuration, Talos's own dry run, and warnings
  * about what would break although Talos accepts the patch.
  */
 import { Problem } from '#contract/errors.ts'
-import type { Input } from '#contract/operation.ts'
-import type { patchPreview, Preview, PreviewWarning } from '#contract/patches.ts'
+import { type Preview, type PreviewWarning, problemSentence } from '#contract/patches.ts'
+import { unifiedDiff } from '#contract/servers/diff.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { heldSentence, holdOf } from '../../engine/holds.ts'
-import type { ServerFacts } from '../servers/present.ts'
-import type { For } from '../../reading/reader.ts'
-import { credentialsLifetimeMs } from './configuring.ts'
-import type { LinkUse } from './links.ts'
-import { audienceOf, holdsScope, type PatchCore, type PatchPlatform } from './reading.ts'
-import { layersOf, sentenceOf } from './render.ts'
+import { heldSentence, holdOf } from '../../../engine/holds.ts'
+import { ours } from '../../../reading/reader.ts'
+import { apply } from '../../../talos-fleet/apply.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import type { Previewing } from '../api.ts'
+import { withPlaceholders } from '../composing/layers.ts'
+import type { LinkUse } from '../composing/links.ts'
+import { layersOf } from '../composing/render.ts'
+import type { Drifts } from '../drift/drift.ts'
+import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
-export type Previewing = ReturnType<typeof previewing>
+/** What a machine says, or would do, about a configuration. */
+export type Verdict = (
+  server: ServerFacts,
+  yaml: string,
+  given: { isReal: boolean; mayAsk: boolean },
+) => Promise<Preview['verdict']>
 
 const afterRotation =
   'If the authorities of its cluster were changed outside of Steelyard, import the new secrets'
 const mostNamed = 6
 
 export function previewing(
-  { db, servers, access }: PatchPlatform,
-  { store, read, factsOf, baseOf }: PatchCore,
-) {
+  { db, read, servers, layers, clusters }: ConfigurationParts,
+  { factsOf, baseOf }: Pick<Core, 'factsOf' | 'baseOf'>,
+  drift: Pick<Drifts, 'demandNone'>,
+): Previewing & { readonly verdict: Verdict } {
   /**
    * Predicts what happens when a configuration is saved. A server in a cluster makes a dry run; a
    * server without a cluster isn't queried.
@@ -32,11 +41,7 @@ export function previewing(
    * @param mayAsk the caller may change the server. Texts of other callers aren't sent to the
    * server
    */
-  const verdict = async (
-    server: ServerFacts,
-    yaml: string,
-    { isReal, mayAsk }: { isReal: boolean; mayAsk: boolean },
-  ): Promise<Preview['verdict']> => {
+  const verdict: Verdict = async (server, yaml, { isReal, mayAsk }) => {
     const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const
     if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
     if (!isReal || server.status !== 'ready')
@@ -47,15 +52,12 @@ export function previewing(
       return unknown(
         `${server.name} made no dry run: only patches of users who may change servers (servers:write) are sent to a server`,
       )
-    const keys = await access.talosCredentials(server.cluster.id, {
-      role: 'os:admin',
-      lifetimeMs: credentialsLifetimeMs,
-    })
+    const keys = await clusters.talosCredentials(server.cluster.id, adminCredentials)
     if (!keys) return unknown(`The cluster ${server.cluster.name} has no credentials`)
     try {
       const connection = await servers.connection(server.id)
       const { mode } = await connection.secure(keys, (client) =>
-        client.applyConfiguration(yaml, { mode: 'auto', dryRun: true }),
+        apply(client, yaml, { mode: 'auto', dryRun: true }),
       )
       return mode === 'reboot'
         ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
@@ -111,45 +113,24 @@ export function previewing(
 
   return {
     verdict,
-    warnings,
 
-    /** Previews a patch. Contacts no machine for callers without write permission. */
-    preview: async (
-      who: For,
-      nodeId: string,
-      asked: Input<typeof patchPreview>['body'],
-    ): Promise<Preview> => {
+    async preview(who, nodeId, { layer, without, after, audience, mayAsk }) {
       const server = await factsOf(db, nodeId)
       const { yaml: base, context, isReal } = await baseOf(server)
       const { talosVersion } = context
-      const stored = await store.ofServer(db, nodeId)
-      const edited = stored.find((p) => p.id === asked.patch_id)
-      const audience = audienceOf(who.caller)
-      const body = edited
-        ? await read(who, 'unmask', asked.body, edited.body, audience)
-        : asked.body
-      const name = asked.name?.trim() || edited?.name || 'this patch'
-      const refusals = await read(who, 'check', body, talosVersion)
-      // Compares with the configuration without the edited patch, so that the difference shows the
-      // patch's whole effect and not only the last edit.
-      const others = stored.filter((p) => p.id !== edited?.id)
-      const change = { name, weight: asked.weight, body }
-      const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))
-      const changed = layersOf(server, context, after, edited ? [] : [change])
-      const without = layersOf(server, context, others)
-      const links = server.hardware && server.links.map((l) => l.name)
+      const refusals = await read(who, 'check', layer.body, talosVersion)
+      const before = layersOf(server, context, without)
       const isBad = refusals.length > 0
-      // A patch that violates the rules isn't merged.
-      const input = {
+      const merged = await read(who, 'preview', {
         base,
         talosVersion,
-        without,
-        with: isBad ? without : changed,
-        patch: { name, body: isBad ? '' : body },
+        without: before,
+        // A patch that violates the rules isn't merged.
+        with: isBad ? before : layersOf(server, context, after.stored, after.more),
+        patch: { name: layer.name, body: isBad ? '' : layer.body },
         audience,
-        links,
-      }
-      const merged = await read(who, 'preview', input)
+        links: server.hardware && server.links.map((l) => l.name),
+      })
       const errors = isBad ? refusals : merged.errors
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
@@ -160,16 +141,64 @@ export function previewing(
             ? []
             : warnings(
                 server,
-                [...others.flatMap((p) => p.links), ...merged.links],
+                [...without.flatMap((p) => p.links), ...merged.links],
                 merged.missing,
               ),
         verdict: errors[0]
-          ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
-          : await verdict(server, merged.yaml, {
-              isReal,
-              mayAsk: holdsScope(who.caller, 'servers:write'),
-            }),
+          ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
+          : await verdict(server, merged.yaml, { isReal, mayAsk }),
       }
     },
+
+    async rehearse(nodeId, set) {
+      const server = await factsOf(db, nodeId)
+      const { yaml: base, context, isReal } = await baseOf(server)
+      const stored = await layers.ofServer(db, nodeId)
+      const after = await layers.after(db, nodeId, set)
+      for (const { name, body } of set.patches) {
+        const [first] = await read(ours, 'check', body, context.talosVersion)
+        if (first) throw new Problem('invalid', `${name}: ${problemSentence(first)}`)
+      }
+      const merged = await read(ours, 'preview', {
+        base,
+        talosVersion: context.talosVersion,
+        without: layersOf(server, context, stored),
+        with: layersOf(server, context, after.stored, after.more),
+        patch: { name: '', body: set.patches.map((p) => p.body).join('\n---\n') },
+        audience: 'everybody',
+        links: server.hardware && server.links.map((l) => l.name),
+      })
+      const [error] = merged.errors
+      if (error)
+        throw new Problem(
+          'invalid',
+          `The configuration of ${server.name} is refused: ${problemSentence(error)}`,
+        )
+      if (server.cluster) await drift.demandNone(server)
+      const shown = unifiedDiff(merged.before, merged.after)
+      return {
+        diff:
+          shown !== '' || !after.isChanged
+            ? shown
+            : '# Only secrets change, or the order of patches: the shown configuration stays the same\n',
+        verdict: await verdict(server, merged.yaml, { isReal, mayAsk: true }),
+        warnings: warnings(
+          server,
+          [...after.stored.flatMap((p) => p.links), ...merged.links],
+          merged.missing,
+        ),
+      }
+    },
+
+    async systemLayers(nodeId) {
+      const server = await factsOf(db, nodeId)
+      const { context } = await baseOf(server)
+      return layersOf(server, context, []).map((layer) => ({
+        ...layer,
+        body: withPlaceholders(layer.body),
+      }))
+    },
+
+    mask: async (yaml) => (await read(ours, 'mask', yaml, 'everybody')).text,
   }
 }

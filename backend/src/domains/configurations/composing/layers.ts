@@ -4,41 +4,32 @@
  * if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
  */
 import { stringify } from 'yaml'
-import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
 import { defaultInstallDisk } from '#contract/servers/disks.ts'
-import { type MachineImages, withImages } from '#talos/config/compare.ts'
+import { withImages } from '#talos/config/compare.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images, supportedPairs } from '#talos/versions.ts'
-import type { ServerFacts } from '../servers/present.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import type { Blueprint } from '../api.ts'
 
-/** What a cluster decides about one of its servers, in addition to the generated configuration. */
-export interface RenderContext {
-  readonly role: ClusterRole
-  /** `v1.13.9` */
-  readonly talosVersion: string
-  /** `/dev/nvme0n1` */
-  readonly installDisk: string
-  /**
-   * The disk's WWID, by which Talos finds the disk under any name; without a WWID the name is used.
-   */
-  readonly installWwid?: string | null | undefined
-  readonly installImage: string
-  /** Host of the Kubernetes API: address or DNS name. */
-  readonly endpointHost: string
-  /** Addresses of the control planes, for the certificates. */
-  readonly controlPlaneAddresses: readonly string[]
-  /** Additional hosts in the certificates of the Kubernetes API during a change of the endpoint. */
-  readonly otherHosts?: readonly string[] | undefined
-  /** Virtual IPs of the control planes that serve the endpoint. */
-  readonly virtualIps?: readonly string[] | undefined
-  readonly vlanId?: number | null | undefined
-  /** Workload link; by default the link with the dialled address. */
-  readonly workloadInterface?: string | null | undefined
-  /** Images that others have set in the machine's configuration (`talosctl upgrade-k8s`). */
-  readonly images?: MachineImages | null | undefined
+/** What a server's layers depend on, in addition to the server itself. */
+export type RenderContext = Pick<
+  Blueprint,
+  | 'role'
+  | 'talosVersion'
+  | 'installDisk'
+  | 'installWwid'
+  | 'installImage'
+  | 'endpointHost'
+  | 'otherHosts'
+  | 'controlPlaneAddresses'
+  | 'virtualIps'
+  | 'vlanId'
+  | 'workloadInterface'
+  | 'images'
+> & {
   /**
    * The base was adopted from the machine and already has the settings that Steelyard would add.
    */

@@ -3,7 +3,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import { masked } from '#talos/config/mask.ts'
 import { generateSecrets } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
-import { compose } from '../render.ts'
+import { compose } from '../composing/render.ts'
 import { differenceOf } from './difference.ts'
 
 const secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })

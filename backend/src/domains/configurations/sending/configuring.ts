@@ -6,16 +6,14 @@ import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
-import type { Job, Outcome } from '../../engine/engine.ts'
-import { system } from '../../http/caller.ts'
-import { ours } from '../../reading/reader.ts'
-import type { Drifts } from './drift/drift.ts'
-import type { PatchPlatform } from './reading.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
+import type { Job, Outcome } from '../../../engine/engine.ts'
+import { system } from '../../../http/caller.ts'
+import { ours } from '../../../reading/reader.ts'
+import { apply } from '../../../talos-fleet/apply.ts'
+import type { Drifts } from '../drift/drift.ts'
+import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
-/** The key is the server's id. */
-export const configuringQueue = 'server-config'
-export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
 
 /**
@@ -35,10 +33,10 @@ class OtherImages extends Error {
 }
 
 export function configuring(
-  { db, record, servers, access, read }: PatchPlatform,
+  { db, record, servers, clusters, read }: ConfigurationParts,
+  { kept, renderAgain }: Pick<Core, 'kept' | 'renderAgain'>,
   drifts: Pick<Drifts, 'look'>,
 ): (job: Job) => Promise<Outcome> {
-  const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
       // The server was removed meanwhile.
@@ -47,11 +45,8 @@ export function configuring(
     })
     const cluster = server?.cluster
     if (!cluster) return undefined
-    const configs = await outside.configs(db, cluster.id, server.id)
-    const keys = await access.talosCredentials(cluster.id, {
-      role: 'os:admin',
-      lifetimeMs: credentialsLifetimeMs,
-    })
+    const configs = await kept.all(db, cluster.id, server.id)
+    const keys = await clusters.talosCredentials(cluster.id, adminCredentials)
     if (configs === null || !keys) return undefined
     const { yaml, generation } = configs.newest
     const tell = (
@@ -82,24 +77,24 @@ export function configuring(
               throw new ChangedByOthers()
             if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
               throw new OtherImages()
-            return client.applyConfiguration(yaml, { mode: 'auto' })
+            return apply(client, yaml, { mode: 'auto' })
           },
           { signal: job.signal, deadlineMs: applyDeadlineMs },
         ),
       )
       await tell('ok', { hash, mode, warnings }, async (tx) => {
-        await outside.noteHeld(tx, cluster.id, server.id, generation)
+        await kept.noteHeld(tx, cluster.id, server.id, generation)
         await servers.noteDrift(tx, server.id, null)
       })
       return undefined
     } catch (error) {
       if (error instanceof OtherImages) {
-        await job.fence.write((tx) => access.renderAgain(tx, cluster.id, server.id))
+        await job.fence.write((tx) => renderAgain(tx, cluster.id, server.id))
         return { againMs: 0 }
       }
       if (error instanceof ChangedByOthers) {
         await tell('config_drifted', { hash }, (tx) =>
-          outside.allowOverwrite(tx, cluster.id, server.id, null),
+          clusters.allowOverwrite(tx, cluster.id, server.id, null),
         )
         return undefined
       }

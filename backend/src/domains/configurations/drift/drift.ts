@@ -6,19 +6,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
 import { Problem } from '#contract/errors.ts'
-import { patchLimits } from '#contract/patches.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { type Found, readFound } from '#talos/client/found.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
-import { type Caller, callerName, system } from '../../../http/caller.ts'
+import { type Caller, system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import type { KeptConfigs } from '../../clusters/outside.ts'
-import { configuringQueue, credentialsLifetimeMs } from '../configuring.ts'
-import { type PatchCore, type PatchPlatform } from '../reading.ts'
-import { audited } from '../store.ts'
+import { configuringQueue, type KeptConfigs } from '../api.ts'
+import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import type { Difference } from './difference.ts'
-import { type Found, readFound } from './found.ts'
 
 type Judged = Difference & { readonly found: Found; readonly configs: KeptConfigs }
 
@@ -31,11 +28,9 @@ const mostLooks = 3
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
 export function drifts(
-  { db, clock, record, engine, servers, access }: PatchPlatform,
-  { read, store, factsOf }: Pick<PatchCore, 'read' | 'store' | 'factsOf'>,
+  { db, clock, record, engine, read, servers, layers, clusters }: ConfigurationParts,
+  { kept, factsOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'renderAgain'>,
 ) {
-  const { outside } = access
-
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
     if (!server.cluster || server.status !== 'ready')
       throw new Problem(
@@ -97,9 +92,9 @@ export function drifts(
     // The usual case: nothing is new, so no row is locked.
     if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return true
     const isNoted = await inTransaction(db, async (tx) => {
-      if (!(await outside.isCurrent(tx, cluster.id, server.id, configs))) return false
+      if (!(await kept.isCurrent(tx, cluster.id, server.id, configs))) return false
       if (isNew) {
-        await outside.noteImages(tx, cluster.id, server.id, now)
+        await clusters.noteImages(tx, cluster.id, server.id, now)
         await record(tx, system, {
           action: 'server.images_changed_outside',
           target,
@@ -118,13 +113,13 @@ export function drifts(
       await servers.noteDrift(tx, server.id, same ? null : found.seen)
       return true
     })
-    if (isNoted && isNew) await outside.noteVersions(cluster.id)
+    if (isNoted && isNew) await clusters.noteVersions(cluster.id)
     return isNoted
   }
 
   const judge = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
     const cluster = inCluster(server)
-    const configs = await outside.configs(db, cluster.id, server.id)
+    const configs = await kept.all(db, cluster.id, server.id)
     if (!configs) return null
     const found = await readFound(client)
     return { ...(await differs(configs, found, server)), found, configs }
@@ -140,10 +135,7 @@ export function drifts(
   /** @throws Problem server_unreachable */
   const ask = async (server: ServerFacts): Promise<Judged | null> => {
     const cluster = inCluster(server)
-    const keys = await access.talosCredentials(cluster.id, {
-      role: 'os:admin',
-      lifetimeMs: credentialsLifetimeMs,
-    })
+    const keys = await clusters.talosCredentials(cluster.id, adminCredentials)
     if (!keys) return null
     try {
       const connection = await servers.connection(server.id)
@@ -206,8 +198,7 @@ export function drifts(
     judged: Judged,
   ): Promise<string> => {
     const row = await servers.locked(tx, server.id)
-    const now =
-      row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)
+    const now = row.cluster_id === null ? null : await kept.all(tx, row.cluster_id, server.id)
     if (
       row.cluster_id === null ||
       row.cluster_id !== server.cluster?.id ||
@@ -220,39 +211,16 @@ export function drifts(
     return row.cluster_id
   }
 
-  const freeName = (taken: ReadonlySet<string>): string => {
-    const day = new Date(clock.now()).toISOString().slice(0, 10)
-    for (let n = 1; ; n++) {
-      const name = n === 1 ? `kept-${day}` : `kept-${day}-${n}`
-      if (!taken.has(name)) return name
-    }
-  }
-
   const keepAsPatch = async (
     tx: Tx,
     caller: Caller,
-    server: ServerFacts,
+    nodeId: string,
     clusterId: string,
-    judged: Judged,
+    { patch, found }: Judged,
     links: readonly string[],
   ): Promise<object> => {
-    const name = freeName(new Set((await store.ofServer(tx, server.id)).map((p) => p.name)))
-    const patch = {
-      name,
-      weight: patchLimits.weight.max,
-      labels: {},
-      body: judged.patch!,
-      links,
-      created_by_name: callerName(caller),
-    }
-    const made = await store.insert(tx, server.id, patch, new Date(clock.now()))
-    await outside.keep(tx, clusterId, server.id, judged.found.stored)
-    await record(tx, caller, {
-      action: 'patch.created',
-      target: { kind: 'server', id: server.id },
-      after: audited(made),
-      event: { version: made.version, object: { kind: 'patch', id: made.id } },
-    })
+    const name = await layers.keep(tx, caller, nodeId, patch!, links)
+    await kept.keep(tx, clusterId, nodeId, found.stored)
     return { kept_as: 'patch', patch: name }
   }
 
@@ -263,24 +231,13 @@ export function drifts(
   const keepAsBase = async (
     tx: Tx,
     caller: Caller,
-    server: ServerFacts,
+    nodeId: string,
     clusterId: string,
-    judged: Judged,
+    { configs, found }: Judged,
   ): Promise<object> => {
-    const absorbed = (await store.ofServer(tx, server.id)).filter(
-      (p) => p.updated_at <= judged.configs.held.created_at,
-    )
-    for (const p of absorbed) {
-      await store.remove(tx, p.id)
-      await record(tx, caller, {
-        action: 'patch.removed',
-        target: { kind: 'server', id: server.id },
-        before: audited(p),
-        event: { version: p.version, object: { kind: 'patch', id: p.id } },
-      })
-    }
-    await outside.adopt(tx, clusterId, server.id, judged.found.stored)
-    return { kept_as: 'base', patches: absorbed.map((p) => p.name) }
+    const absorbed = await layers.absorb(tx, caller, nodeId, configs.held.created_at)
+    await kept.adopt(tx, clusterId, nodeId, found.stored)
+    return { kept_as: 'base', patches: absorbed }
   }
 
   return {
@@ -332,21 +289,20 @@ export function drifts(
         const clusterId = await demandSameGeneration(tx, server, judged)
         const how =
           judged.patch === null
-            ? await keepAsBase(tx, caller, server, clusterId, judged)
-            : await keepAsPatch(tx, caller, server, clusterId, judged, links)
-        await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
-        await outside.allowOverwrite(tx, clusterId, nodeId, null)
+            ? await keepAsBase(tx, caller, nodeId, clusterId, judged)
+            : await keepAsPatch(tx, caller, nodeId, clusterId, judged, links)
+        await clusters.allowOverwrite(tx, clusterId, nodeId, null)
         await servers.noteDrift(tx, nodeId, null)
         await record(tx, caller, {
           action: 'server.drift_kept',
           target: { kind: 'server', id: nodeId, name: server.name },
           after: how,
         })
-        const rendered = await access.renderAgain(tx, clusterId, nodeId)
+        const rendered = await renderAgain(tx, clusterId, nodeId)
         if (!rendered) return
         // The machine already has the rendered configuration. If a patch was saved meanwhile, the
         // reconciler sends the new configuration.
-        const { newest } = (await outside.configs(tx, clusterId, nodeId))!
+        const { newest } = (await kept.all(tx, clusterId, nodeId))!
         const isHeld = (
           await read(
             sentBy(server.id),
@@ -356,7 +312,7 @@ export function drifts(
             server.talos_version ?? 'v1.13.0',
           )
         ).same
-        if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)
+        if (isHeld) await kept.noteHeld(tx, clusterId, nodeId, newest.generation)
         else await engine.wake(tx, configuringQueue, nodeId)
       })
       return none
@@ -369,14 +325,14 @@ export function drifts(
       const answer = await shown(nodeId, judged, true)
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
-        await outside.allowOverwrite(tx, clusterId, nodeId, seen)
+        await clusters.allowOverwrite(tx, clusterId, nodeId, seen)
         await record(tx, caller, {
           action: 'server.drift_overwritten',
           target: { kind: 'server', id: nodeId, name: server.name },
           after: { seen },
         })
         // The images that others have set are kept and not overwritten.
-        await access.renderAgain(tx, clusterId, nodeId)
+        await renderAgain(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
       })
       return answer

@@ -1,8 +1,8 @@
 /** The configuration that a machine reports. */
 import { createHash } from 'node:crypto'
-import type { TalosClient } from '#talos/client/client.ts'
-import { TalosError } from '#talos/client/errors.ts'
-import { resources } from '#talos/client/resources.ts'
+import type { TalosClient } from './client.ts'
+import { TalosError } from './errors.ts'
+import { resources } from './resources.ts'
 
 export type Found = Awaited<ReturnType<typeof readFound>>
 

@@ -12,7 +12,8 @@ import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { minors } from '#talos/versions.ts'
-import type { ServerFacts } from '../servers/present.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import type { Rendered, StoredLayer } from '../api.ts'
 import {
   defaultNode,
   inOrder,
@@ -23,15 +24,6 @@ import {
 } from './layers.ts'
 import { linksOf, missingLinks } from './links.ts'
 import { maskText, secretsOf } from './masking.ts'
-import type { PatchRow } from './store.ts'
-
-export interface Rendered {
-  /** With plaintext secrets. */
-  readonly yaml: string
-  /** The layer that each line comes from. Line numbers start at 1. */
-  readonly sources: { line: number; layer: string }[]
-  readonly warnings: string[]
-}
 
 /** Like `Rendered`, with errors. `yaml` is empty if the merge fails. */
 interface Composed extends Rendered {
@@ -54,10 +46,6 @@ export const checkBody = (
   talosVersion: string = minors.at(-1)!.version,
 ): PatchProblem[] => checkPatch(body, { talosVersion }).errors.map(problemOf)
 
-/** An error in a body as a sentence. */
-export const sentenceOf = ({ line, path, message }: PatchProblem): string =>
-  `${line === null ? '' : `Line ${line}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
-
 /**
  * All layers of a server in the order of merging. `more` are patches that aren't stored yet: they
  * come last among patches of equal weight.
@@ -65,7 +53,7 @@ export const sentenceOf = ({ line, path, message }: PatchProblem): string =>
 export const layersOf = (
   server: ServerFacts,
   context: RenderContext,
-  stored: readonly PatchRow[],
+  stored: readonly StoredLayer[],
   more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[] = [],
 ): Layer[] => [
   staticSystem(server, context),

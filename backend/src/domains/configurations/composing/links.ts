@@ -11,6 +11,7 @@ import {
   textAt,
   type TreeNode,
 } from '#talos/config/tree.ts'
+import { anyLink } from '../api.ts'
 
 /** Kinds of documents that create a link with the document's name. */
 const made = new Set([
@@ -28,9 +29,6 @@ const made = new Set([
  * `NetworkDHCPConfig` (`pkg/machinery/config/types/network`).
  */
 const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
-
-/** Aliases are resolved only by the machine, so a patch with aliases may mean any link. */
-export const anyLink = '*'
 
 /**
  * Names of the links that the text configures, including members of a bond or bridge; empty if it

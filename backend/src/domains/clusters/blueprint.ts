@@ -1,0 +1,123 @@
+/** What a cluster decides about the configurations of its servers. */
+import { endpointHost } from '#contract/clusters/clusters.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { images } from '#talos/versions.ts'
+import type { Config } from '../../config.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Blueprint } from '../configurations/api.ts'
+import type { ChosenServer, Resolved } from './create/check.ts'
+import { formOfNewServer } from './change/rotate/stages.ts'
+import { selectorWwid } from './create/disks.ts'
+import { type CoreParts, factsOf } from './parts.ts'
+import type { OpenRotation } from './secrets.ts'
+import * as store from './store.ts'
+
+/** The Image Factory's schematic without customization, from which Talos's own images are built. */
+const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
+
+/**
+ * The installer image with the schematic that the server booted, so that extensions and kernel
+ * arguments survive the installation.
+ */
+export const installImage = (
+  server: { schematic: string | null; secure_boot: boolean },
+  talosVersion: string,
+  { imageFactoryUrl }: Pick<Config, 'imageFactoryUrl'>,
+): string =>
+  images.factoryInstaller(server.schematic ?? emptySchematic, talosVersion, {
+    secureBoot: server.secure_boot,
+    factory: new URL(imageFactoryUrl).host,
+  })
+
+/** Settings of a cluster, which may exist or be only previewed. */
+type Planned = Pick<
+  Resolved,
+  | 'endpoint'
+  | 'virtual_ip'
+  | 'vlan_id'
+  | 'talos_version'
+  | 'kubernetes_version'
+  | 'pod_cidr'
+  | 'service_cidr'
+> & {
+  readonly name: string
+  readonly controlPlaneAddresses: readonly string[]
+} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip'>>
+/** Settings of a server. `images`: image names that others have set in its configuration. */
+type PlannedServer = Pick<
+  store.MemberRow,
+  'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'
+> &
+  Partial<Pick<store.MemberRow, 'images' | 'endpoint'>>
+
+function blueprintFor(
+  cluster: Planned,
+  server: PlannedServer,
+  secrets: SecretsBundle,
+  rotation: OpenRotation | null,
+): Blueprint {
+  // While the endpoint changes, both are valid, and each server uses one of them.
+  const other = cluster.other_endpoint ?? null
+  const hosts = [cluster.endpoint, ...(other === null ? [] : [other])].map(endpointHost)
+  return {
+    clusterName: cluster.name,
+    role: server.role,
+    talosVersion: cluster.talos_version,
+    kubernetesVersion: cluster.kubernetes_version,
+    podCidr: cluster.pod_cidr,
+    serviceCidr: cluster.service_cidr,
+    endpoint: server.endpoint ?? cluster.endpoint,
+    endpointHost: hosts[0]!,
+    otherHosts: hosts.slice(1),
+    controlPlaneAddresses: cluster.controlPlaneAddresses,
+    virtualIps: hosts.filter((_, i) => (i === 0 ? cluster.virtual_ip : cluster.other_virtual_ip)),
+    secrets,
+    ...(rotation && {
+      rotation: { of: rotation, form: formOfNewServer(rotation.what, rotation.stage) },
+    }),
+    installDisk: server.install_disk,
+    installWwid: server.install_wwid,
+    installImage: server.install_image,
+    vlanId: cluster.vlan_id,
+    workloadInterface: server.interface,
+    images: server.images,
+  }
+}
+
+/** The blueprint of a server of the cluster. Null until the cluster has its secrets. */
+export async function blueprint(
+  parts: CoreParts,
+  on: Db | Tx,
+  clusterId: string,
+  nodeId: string,
+): Promise<Blueprint | null> {
+  const row = await store.row(on, clusterId)
+  const members = await store.members(on, clusterId)
+  const server = members.find((m) => m.node_id === nodeId && m.released_at === null)
+  const bundle = await parts.secrets.bundle(on, clusterId)
+  if (!row || row.deleted_at !== null || !server || !bundle) return null
+  const controlPlanes = members.filter((m) => m.role === 'control_plane' && m.wanted === 'joined')
+  const facts = await factsOf(parts, on, controlPlanes)
+  const rotation = await parts.secrets.rotation(on, clusterId)
+  const cluster = { ...row, controlPlaneAddresses: facts.map((f) => f.address) }
+  return blueprintFor(cluster, server, bundle, rotation)
+}
+
+/** The blueprint of a server of a cluster that is only previewed. */
+export function previewBlueprint(
+  config: Config,
+  name: string,
+  resolved: Resolved,
+  server: ChosenServer,
+  secrets: SecretsBundle,
+): Blueprint {
+  const controlPlaneAddresses = resolved.servers
+    .filter((s) => s.role === 'control_plane')
+    .map((s) => s.candidate.address)
+  const placed = {
+    ...server,
+    install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
+    install_image: installImage(server.candidate, resolved.talos_version, config),
+  }
+  return blueprintFor({ ...resolved, name, controlPlaneAddresses }, placed, secrets, null)
+}

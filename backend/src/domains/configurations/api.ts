@@ -1,0 +1,338 @@
+/**
+ * The face of configurations: the bytes of a machine, from the layers of which they are merged to
+ * the generation that the machine is known to hold.
+ */
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
+import type { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
+import type { Audience } from '#talos/config/mask.ts'
+import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import type { Form, Rotation } from '#talos/secrets/rotation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Job } from '../../engine/engine.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { For } from '../../reading/reader.ts'
+
+/** Queue of servers that get their newest configuration; the key is the server's id. */
+export const configuringQueue = 'server-config'
+/** Queue of clusters whose machines are compared; the key is the cluster's id. */
+export const sweepQueue = 'cluster-drift'
+
+/**
+ * Stands for the links of a patch with aliases: only the machine resolves these, so the patch may
+ * mean any link.
+ */
+export const anyLink = '*'
+
+/** Everything that a cluster decides about the configuration of one of its servers. */
+export interface Blueprint {
+  readonly clusterName: string
+  readonly role: ClusterRole
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  /** `1.36.3` */
+  readonly kubernetesVersion: string
+  readonly podCidr: string
+  readonly serviceCidr: string
+  /** URL of the Kubernetes API by which this server reaches it. */
+  readonly endpoint: string
+  /** Host of the Kubernetes API: address or DNS name. */
+  readonly endpointHost: string
+  /** Additional hosts in the certificates of the Kubernetes API during a change of the endpoint. */
+  readonly otherHosts?: readonly string[] | undefined
+  /** Addresses of the control planes, for the certificates. */
+  readonly controlPlaneAddresses: readonly string[]
+  /** Virtual IPs of the control planes that serve the endpoint. */
+  readonly virtualIps?: readonly string[] | undefined
+  readonly secrets: SecretsBundle
+  /** A rotation that has not ended, and the form that a server has that joins during it. */
+  readonly rotation?: { readonly of: Rotation; readonly form: Form } | undefined
+  /** `/dev/nvme0n1` */
+  readonly installDisk: string
+  /**
+   * The disk's WWID, by which Talos finds the disk under any name; without a WWID the name is used.
+   */
+  readonly installWwid?: string | null | undefined
+  readonly installImage: string
+  readonly vlanId?: number | null | undefined
+  /** Workload link; by default the link with the dialled address. */
+  readonly workloadInterface?: string | null | undefined
+  /** Images that others have set in the machine's configuration (`talosctl upgrade-k8s`). */
+  readonly images?: MachineImages | null | undefined
+}
+
+/** What configurations asks of clusters. */
+export interface ClusterSide {
+  /** Null until the cluster has its secrets, and for a server that has left it. */
+  blueprint(on: Db | Tx, clusterId: string, nodeId: string): Promise<Blueprint | null>
+  /**
+   * What is known of a server of the cluster; null if the server has left it. `overwrite`: digest of
+   * the configuration that a user chose to overwrite. `images`: adopted images.
+   */
+  machine(
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+  ): Promise<{ readonly images: MachineImages | null; readonly overwrite: string | null } | null>
+  /** Locks the cluster's row, as whatever saves a configuration of its servers does. */
+  lock(tx: Tx, clusterId: string): Promise<void>
+  allowOverwrite(tx: Tx, clusterId: string, nodeId: string, seen: string | null): Promise<void>
+  /** Adopts images that others have set, so that blueprints name them too. */
+  noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void>
+  /** Updates the cluster's versions to those that its servers run. */
+  noteVersions(clusterId: string): Promise<void>
+  /** Joined servers of a ready cluster; empty for other clusters. */
+  joined(clusterId: string): Promise<{ node_id: string; controlPlane: boolean }[]>
+  /** Records why the cluster's machines refuse Steelyard; null if they don't refuse it. */
+  noteLockedOut(clusterId: string, why: keyof typeof lockedOutSentences | null): Promise<void>
+  /** New client credentials for a cluster's Talos API; null if the cluster has no secrets. */
+  talosCredentials(
+    clusterId: string,
+    wanted: { role: TalosRole; lifetimeMs: number },
+  ): Promise<Credentials | null>
+}
+
+/** One layer of a server's configuration that users wrote. Layers merge by weight, age and id. */
+export interface StoredLayer {
+  readonly id: string
+  readonly name: string
+  readonly weight: number
+  /** YAML with plaintext secrets. */
+  readonly body: string
+  /** Names of the links that it configures. */
+  readonly links: readonly string[]
+  readonly created_at: Date
+}
+
+/** What configurations asks of the store of layers. */
+export interface LayerStore {
+  ofServer(on: Db | Tx, nodeId: string): Promise<StoredLayer[]>
+  /** The layers of the server with a change that isn't stored yet. */
+  after(
+    on: Db | Tx,
+    nodeId: string,
+    set: LayerSet,
+  ): Promise<Layering & { readonly isChanged: boolean }>
+  /** Stores what others have changed as the last layer, and returns its name. */
+  keep(
+    tx: Tx,
+    caller: Caller,
+    nodeId: string,
+    body: string,
+    links: readonly string[],
+  ): Promise<string>
+  /**
+   * Removes the layers that were saved until then, because they have become part of the base.
+   * Returns their names.
+   */
+  absorb(tx: Tx, caller: Caller, nodeId: string, until: Date): Promise<string[]>
+}
+
+/** A change of layers that isn't stored yet. */
+export interface LayerSet {
+  /** Layers that are added or replace the layer of the same name. */
+  readonly patches: readonly NewPatch[]
+  /** Names of layers to remove. */
+  readonly remove: readonly string[]
+}
+
+/** A merged and validated configuration. */
+export interface Rendered {
+  /** With plaintext secrets. */
+  readonly yaml: string
+  /** The layer that each line comes from. Line numbers start at 1. */
+  readonly sources: { line: number; layer: string }[]
+  readonly warnings: string[]
+}
+
+/** A stored configuration with plaintext secrets. Each change makes a new generation. */
+export interface Generation {
+  readonly generation: number
+  readonly yaml: string
+  readonly created_at: Date
+  /** Since when the machine is known to have it, or null. */
+  readonly held_at: Date | null
+}
+
+/** The configurations of a server, for comparison with what others have changed. */
+export interface KeptConfigs {
+  /** The last configuration that the machine is known to have had. */
+  readonly held: Generation
+  /** The configuration before `held`, which the machine may still have until a restart. */
+  readonly before: Generation | null
+  /** The wanted configuration. */
+  readonly newest: Generation
+  /** Digest of the configuration that a user chose to overwrite. */
+  readonly overwrite: string | null
+  readonly images: MachineImages | null
+}
+
+/** The stored configurations of clusters' servers. */
+export interface Kept {
+  /** All that is known of a server's configurations; null if none was rendered for the server. */
+  all(on: Db | Tx, clusterId: string, nodeId: string): Promise<KeptConfigs | null>
+  newest(on: Db | Tx, clusterId: string, nodeId: string): Promise<Generation | null>
+  /** Like `newest`, without the bytes. */
+  state(
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+  ): Promise<Pick<Generation, 'generation' | 'held_at'> | null>
+  /** Stores a configuration as the server's next generation, and returns its number. */
+  store(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<number>
+  /** Records that the machine has a generation of its configuration. */
+  noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void>
+  /** Stores a machine's configuration as a new generation that the machine is known to have. */
+  keep(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
+  /** Makes the machine's configuration the base for patches. */
+  adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
+  /** Whether the server's patches are merged onto a base that was adopted from the machine. */
+  isAdopted(on: Db | Tx, clusterId: string, nodeId: string): Promise<boolean>
+  /** Changes the adopted base for patches, if there is one. */
+  rebase(
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    change: (base: string) => Promise<string>,
+  ): Promise<void>
+  /**
+   * Whether nothing was saved or sent since the configurations were read. Locks the cluster's row.
+   */
+  isCurrent(tx: Tx, clusterId: string, nodeId: string, read: KeptConfigs): Promise<boolean>
+}
+
+/** Merges layers. Everything is in the caller's transaction, and nothing is sent. */
+export interface Composing {
+  /**
+   * The configuration of a server by a blueprint that need not be stored, with its layers and the
+   * changes of `set`. @throws Problem `invalid` naming the layer, if Talos would refuse the result
+   */
+  compose(on: Db | Tx, nodeId: string, blueprint: Blueprint, set?: LayerSet): Promise<Rendered>
+  /** Renders and stores a server's configuration if it has none yet. */
+  renderFirst(tx: Tx, clusterId: string, nodeId: string): Promise<void>
+  /**
+   * Renders again and stores the bytes as the next generation; null if the server has no
+   * configuration yet.
+   */
+  renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+  /**
+   * Makes the newest generation the one with these changes of layers, unless it is already; null if
+   * the server has no configuration yet. The layers themselves are saved when the machine has the
+   * configuration.
+   */
+  prepare(
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    set?: LayerSet,
+  ): Promise<{ yaml: string } | null>
+}
+
+/** A layer that Steelyard writes itself. */
+export interface SystemLayer {
+  readonly id: string
+  readonly name: string
+  readonly weight: number
+  /** With placeholders for what a server without a cluster doesn't know yet. */
+  readonly body: string
+}
+
+/** All layers of a server that users wrote, as they would be after a change. */
+export interface Layering {
+  readonly stored: readonly StoredLayer[]
+  /** Not stored yet: they come last among layers of equal weight. */
+  readonly more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[]
+}
+
+/** A layer that a user wants to see before it is saved. */
+export interface PreviewAsked {
+  /** One of the layers of `after`. */
+  readonly layer: { readonly name: string; readonly body: string }
+  readonly without: readonly StoredLayer[]
+  readonly after: Layering
+  readonly audience: Audience
+  /** The caller may change the server. Texts of other callers aren't sent to the server. */
+  readonly mayAsk: boolean
+}
+
+/** Preview of a change of layers on one server. */
+export interface Rehearsal {
+  /** Unified diff with secrets masked; empty if nothing changes. */
+  readonly diff: string
+  readonly verdict: Preview['verdict']
+  readonly warnings: readonly PreviewWarning[]
+}
+
+/** Shows what a change does before it is made. The machine makes a dry run. */
+export interface Previewing {
+  preview(who: For, nodeId: string, asked: PreviewAsked): Promise<Preview>
+  /**
+   * Previews a change of layers for an operation. @throws Problem `invalid` if Talos's rules refuse
+   * the result; config_drifted
+   */
+  rehearse(nodeId: string, set: LayerSet): Promise<Rehearsal>
+  systemLayers(nodeId: string): Promise<SystemLayer[]>
+  /** A merged configuration, masked for everybody. */
+  mask(yaml: string): Promise<string>
+}
+
+/**
+ * `held`: the machine runs its newest configuration. `sent`: it accepted it now. `restarting`: it
+ * will run it after its restart. Otherwise nothing was sent: the machine refuses the configuration,
+ * needs a restart that isn't allowed, has drift, or does not answer.
+ */
+export type Delivery =
+  | { readonly kind: 'held' | 'restarting' }
+  | { readonly kind: 'sent'; readonly reboots: boolean }
+  | { readonly kind: 'refused' | 'needs_reboot' | 'changed' | 'silent'; readonly reason: string }
+
+/** Sends configurations to machines that run. */
+export interface Sending {
+  /**
+   * Gives the machine a configuration, or asks it for a dry run. Every configuration that is sent
+   * goes through this function. @throws TalosError
+   */
+  apply(
+    client: TalosClient,
+    yaml: string,
+    how: { readonly mode: ApplyMode; readonly dryRun?: boolean },
+    limits?: { readonly deadlineMs?: number },
+  ): ReturnType<TalosClient['applyConfiguration']>
+  /** Requests a dry run of the newest generation from the machine. Changes nothing. */
+  tryNewest(
+    nodeId: string,
+    signal: AbortSignal,
+  ): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }>
+  /**
+   * Sends the machine its newest generation, unless it has it. `mayReboot`: the machine was
+   * drained; otherwise Talos must apply the configuration without a restart. `also` runs in the
+   * transaction that records that the machine has it.
+   */
+  deliver(
+    job: Job,
+    nodeId: string,
+    how: { mayReboot: boolean; also?: (tx: Tx) => Promise<void> },
+  ): Promise<Delivery>
+  /**
+   * Null if the machine runs its newest generation and has started, else what it is waiting for.
+   */
+  whyNotRunning(nodeId: string, signal: AbortSignal): Promise<string | null>
+  /**
+   * Changes the layers of a server: the machine makes a dry run of `after`; then `save` and the new
+   * generation are one transaction, with the server's row locked, and the generation is sent.
+   * @throws Problem `invalid`, `operation_running`, `server_unreachable`, `config_drifted`
+   */
+  change<Saved>(
+    caller: Caller,
+    nodeId: string,
+    after: Layering,
+    save: (tx: Tx) => Promise<Saved>,
+  ): Promise<Saved>
+}
+
+export interface Configurations extends Composing, Previewing, Sending {
+  readonly kept: Kept
+}

@@ -1,0 +1,136 @@
+/**
+ * Renders the configurations of servers: generated, patched, stored. Each generation is rendered
+ * once: the stored bytes are the validated bytes and the sent bytes. Only a change renders again.
+ */
+import { generateConfig } from '#talos/config/generate.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Platform } from '../../../platform.ts'
+import { ours } from '../../../reading/reader.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import type { Blueprint, ClusterSide, Composing, Kept, LayerSet, LayerStore } from '../api.ts'
+import type { ConfigurationStore } from '../store.ts'
+import { freeBase, type RenderContext } from './layers.ts'
+import { demandValid, layersOf } from './render.ts'
+
+/** What the layers of a server are merged onto. */
+export interface Base {
+  /** With plaintext secrets. */
+  readonly yaml: string
+  readonly context: RenderContext
+}
+
+export interface ComposingParts extends Pick<Platform, 'config' | 'db' | 'read'> {
+  readonly servers: {
+    forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
+  }
+  readonly layers: LayerStore
+  readonly clusters: Pick<ClusterSide, 'blueprint'>
+}
+
+const generatedFrom = (blueprint: Blueprint): Base => ({
+  yaml: generateConfig(blueprint),
+  context: blueprint,
+})
+
+export type ComposingCore = ReturnType<typeof composing>
+
+export function composing(
+  { config, db, read, servers, layers, clusters }: ComposingParts,
+  store: ConfigurationStore,
+  kept: Kept,
+) {
+  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
+    (await servers.forPlan(on, [nodeId]))[0]!
+
+  /** During a rotation each server has the secrets of the step that it has reached. */
+  const whileRotating = async (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+    { role, rotation }: Blueprint,
+    yaml: string,
+  ): Promise<string> => {
+    if (!rotation) return yaml
+    const newest = await kept.newest(on, clusterId, nodeId)
+    return newest
+      ? read(ours, 'withSecrets', yaml, newest.yaml)
+      : read(ours, 'form', yaml, role === 'control_plane', rotation.of, rotation.form)
+  }
+
+  /** The base of a server of a cluster. Null until the cluster has its secrets. */
+  const generated = async (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+  ): Promise<Base | null> => {
+    const blueprint = await clusters.blueprint(on, clusterId, nodeId)
+    if (!blueprint) return null
+    const made = generatedFrom(blueprint)
+    const adopted = await store.base(on, clusterId, nodeId)
+    const { yaml, context } =
+      adopted === undefined
+        ? made
+        : { yaml: adopted, context: { ...made.context, isAdopted: true } }
+    return { yaml: await whileRotating(on, clusterId, nodeId, blueprint, yaml), context }
+  }
+
+  const render = async (on: Db | Tx, nodeId: string, { yaml, context }: Base, set?: LayerSet) => {
+    const server = await factsOf(on, nodeId)
+    const { stored, more } =
+      set === undefined
+        ? { stored: await layers.ofServer(on, nodeId), more: [] }
+        : await layers.after(on, nodeId, set)
+    return demandValid(
+      server,
+      await read(ours, 'compose', yaml, layersOf(server, context, stored, more), {
+        talosVersion: context.talosVersion,
+      }),
+    )
+  }
+
+  /**
+   * Throws if patches that were changed after the creation's check make the configuration invalid.
+   */
+  const renderNext = async (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+  ): Promise<{ yaml: string } | null> => {
+    const from = await generated(tx, clusterId, nodeId)
+    if (!from) return null
+    const { yaml } = await render(tx, nodeId, from)
+    await kept.store(tx, clusterId, nodeId, yaml)
+    return { yaml }
+  }
+
+  const face: Composing = {
+    compose: (on, nodeId, blueprint, set) => render(on, nodeId, generatedFrom(blueprint), set),
+    async renderFirst(tx, clusterId, nodeId) {
+      if (!(await kept.state(tx, clusterId, nodeId))) await renderNext(tx, clusterId, nodeId)
+    },
+    renderAgain: async (tx, clusterId, nodeId) =>
+      (await kept.state(tx, clusterId, nodeId)) ? renderNext(tx, clusterId, nodeId) : null,
+    async prepare(tx, clusterId, nodeId, set) {
+      const newest = await kept.newest(tx, clusterId, nodeId)
+      const from = newest && (await generated(tx, clusterId, nodeId))
+      if (!newest || !from) return null
+      const { yaml } = await render(tx, nodeId, from, set)
+      if (newest.yaml !== yaml) await kept.store(tx, clusterId, nodeId, yaml)
+      return { yaml }
+    },
+  }
+  return {
+    ...face,
+    factsOf,
+    /**
+     * The base of a server's layers. `isReal`: generated for the server's cluster and not a
+     * placeholder.
+     */
+    async baseOf(server: ServerFacts): Promise<Base & { isReal: boolean }> {
+      const made = server.cluster && (await generated(db, server.cluster.id, server.id))
+      return made
+        ? { ...made, isReal: true }
+        : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The bytes of clusters' machines: composed of layers, stored in generations, sent, and compared
+ * with what others have changed. Knows no rule of clusters: a cluster gives it a blueprint.
+ */
+import type { FastifyInstance } from 'fastify'
+import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { serverConfig } from '#contract/servers/servers.ts'
+import type { Caller } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
+import { apply } from '../../talos-fleet/apply.ts'
+import { type Configurations, configuringQueue, sweepQueue } from './api.ts'
+import { composing as makeComposing } from './composing/composing.ts'
+import { withPlaceholders } from './composing/layers.ts'
+import { demandValid, layersOf } from './composing/render.ts'
+import { type Drifts, drifts } from './drift/drift.ts'
+import { sweeping } from './drift/sweep.ts'
+import { keptConfigs } from './kept.ts'
+import type { ConfigurationParts, Core } from './parts.ts'
+import { changing } from './sending/changing.ts'
+import { configuring } from './sending/configuring.ts'
+import { previewing } from './sending/previewing.ts'
+import { sending } from './sending/sending.ts'
+import { configurationStore } from './store.ts'
+
+/** The use cases of the API. */
+interface Shown {
+  readonly drift: Pick<Drifts, 'get' | 'keep' | 'overwrite'>
+  /** The merged configuration of a server with masked secrets. */
+  readonly config: (caller: Caller, nodeId: string) => Promise<{ name: string; yaml: string }>
+}
+
+export function configurationRoutes(app: FastifyInstance, { drift, config }: Shown): void {
+  const on = serve(app)
+  on(serverDrift, ({ params }) => drift.get(params.id))
+  on(serverDriftKeep, ({ caller, params, body }) => drift.keep(caller, params.id, body.seen))
+  on(serverDriftOverwrite, ({ caller, params, body }) =>
+    drift.overwrite(caller, params.id, body.seen),
+  )
+  on(serverConfig, async ({ caller, params, saveAs }) => {
+    const { name, yaml } = await config(caller, params.id)
+    saveAs(name)
+    return yaml
+  })
+}
+
+/** With placeholders if the server is in no cluster. */
+const showing =
+  ({ db, read, layers }: ConfigurationParts, { kept, factsOf, baseOf }: Core): Shown['config'] =>
+  async (caller, nodeId) => {
+    const server = await factsOf(db, nodeId)
+    const name = `${server.name}.yaml`
+    const mask = async (yaml: string): Promise<string> =>
+      (await read({ caller }, 'mask', yaml, 'everybody')).text
+    const newest = server.cluster && (await kept.newest(db, server.cluster.id, nodeId))
+    if (newest) return { name, yaml: await mask(newest.yaml) }
+    const { yaml: base, context } = await baseOf(server)
+    const all = layersOf(server, context, await layers.ofServer(db, nodeId))
+    const { talosVersion } = context
+    const { yaml } = demandValid(
+      server,
+      await read({ caller }, 'compose', base, all, { talosVersion }),
+    )
+    return { name, yaml: withPlaceholders(await mask(yaml)) }
+  }
+
+/** Registers the reconcilers and returns the face for other domains, and what the routes call. */
+export function configurations(parts: ConfigurationParts): Configurations & Shown {
+  const store = configurationStore(parts)
+  const kept = keptConfigs(parts, store, parts.clusters)
+  const { factsOf, baseOf, ...composing } = makeComposing(parts, store, kept)
+  const core: Core = { kept, ...composing, factsOf, baseOf }
+  const drift = drifts(parts, core)
+  const { verdict, ...shown } = previewing(parts, core, drift)
+  parts.engine.register({
+    queue: configuringQueue,
+    reconcile: configuring(parts, core, drift),
+    concurrency: 8,
+  })
+  parts.engine.register({ queue: sweepQueue, reconcile: sweeping(parts, drift), concurrency: 4 })
+  return {
+    kept,
+    ...composing,
+    ...shown,
+    apply,
+    ...sending(parts, core, drift),
+    ...changing(parts, core, { verdict, drift }),
+    drift,
+    config: showing(parts, core),
+  }
+}

@@ -1,0 +1,56 @@
+/** Changes of a server's layers: checked first, then saved together with the new generation. */
+import { Problem } from '#contract/errors.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { heldSentence, holdOf } from '../../../engine/holds.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { configuringQueue, type Layering, type Sending } from '../api.ts'
+import { demandValid, layersOf } from '../composing/render.ts'
+import type { Drifts } from '../drift/drift.ts'
+import type { ConfigurationParts, Core } from '../parts.ts'
+import type { Verdict } from './previewing.ts'
+
+export function changing(
+  { db, engine, read, servers }: ConfigurationParts,
+  { factsOf, baseOf, renderAgain }: Pick<Core, 'factsOf' | 'baseOf' | 'renderAgain'>,
+  { verdict, drift }: { readonly verdict: Verdict; readonly drift: Pick<Drifts, 'demandNone'> },
+): Pick<Sending, 'change'> {
+  /**
+   * The merged configuration must be valid and, on a server in a cluster, pass a dry run.
+   */
+  const demandAccepted = async (
+    caller: Caller,
+    nodeId: string,
+    { stored, more }: Layering,
+  ): Promise<void> => {
+    const server = await factsOf(db, nodeId)
+    const { yaml: base, context, isReal } = await baseOf(server)
+    const { talosVersion } = context
+    const layers = layersOf(server, context, stored, more)
+    const { yaml } = demandValid(
+      server,
+      await read({ caller }, 'compose', base, layers, { talosVersion }),
+    )
+    if (!server.cluster) return
+    if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
+    if (server.operation_id)
+      throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    const { kind, reason } = await verdict(server, yaml, { isReal, mayAsk: true })
+    if (kind === 'not_allowed')
+      throw new Problem('invalid', `Talos refuses it: ${reason}`, { body: reason })
+    if (kind === 'unknown') throw new Problem('server_unreachable', reason)
+    await drift.demandNone(server)
+  }
+
+  return {
+    async change(caller, nodeId, after, save) {
+      await demandAccepted(caller, nodeId, after)
+      return inTransaction(db, async (tx) => {
+        const { cluster_id } = await servers.locked(tx, nodeId)
+        const saved = await save(tx)
+        if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId)))
+          await engine.wake(tx, configuringQueue, nodeId)
+        return saved
+      })
+    },
+  }
+}

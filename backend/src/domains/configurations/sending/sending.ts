@@ -1,0 +1,196 @@
+/**
+ * Sends a server its newest generation for an operation on its cluster, after comparing it with the
+ * machine's configuration.
+ */
+import { Problem } from '#contract/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { type Found, readFound } from '#talos/client/found.ts'
+import { readStage } from '#talos/client/inventory.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Job } from '../../../engine/engine.ts'
+import { system } from '../../../http/caller.ts'
+import { sentBy } from '../../../reading/reader.ts'
+import { apply } from '../../../talos-fleet/apply.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+import type { Delivery, Sending } from '../api.ts'
+import type { Drifts } from '../drift/drift.ts'
+import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+
+const callDeadlineMs = 60_000
+
+export function sending(
+  { db, record, read, servers, clusters }: ConfigurationParts,
+  { kept, factsOf }: Pick<Core, 'kept' | 'factsOf'>,
+  drift: Pick<Drifts, 'look' | 'judge'>,
+): Pick<Sending, 'tryNewest' | 'deliver' | 'whyNotRunning'> {
+  const secure = async <T>(
+    server: ServerFacts,
+    act: (client: TalosClient) => Promise<T>,
+    signal: AbortSignal,
+    deadlineMs?: number,
+  ): Promise<T> => {
+    const keys = await clusters.talosCredentials(server.cluster!.id, adminCredentials)
+    if (!keys)
+      throw new Problem('server_not_in_cluster', `The cluster of ${server.name} has no credentials`)
+    return (await servers.connection(server.id)).secure(keys, act, { signal, deadlineMs })
+  }
+
+  /**
+   * Whether the machine runs the configuration, is restarting into it, or runs another one. Images
+   * are compared as well, although they are no drift.
+   */
+  const placeOf = async (
+    server: ServerFacts,
+    yaml: string,
+    found: Found,
+  ): Promise<'held' | 'restarting' | 'other'> => {
+    const equals = async (text: string): Promise<boolean> => {
+      if (text === yaml) return true
+      const { same, images } = await read(
+        sentBy(server.id),
+        'difference',
+        yaml,
+        text,
+        talosOf(server),
+      )
+      return same && images === null
+    }
+    if (!(await equals(found.stored))) return 'other'
+    return (await equals(found.active)) ? 'held' : 'restarting'
+  }
+
+  /** Records drift. Changed images are adopted, so a retry keeps them. */
+  const changedByOthers = async (client: TalosClient, server: ServerFacts, isImages: boolean) => {
+    await drift.look(client, server)
+    const what = isImages ? 'Images' : 'The configuration'
+    const next = isImages
+      ? 'were changed outside of Steelyard: retry'
+      : 'was changed outside of Steelyard: keep or overwrite the changes, then retry'
+    return { kind: 'changed' as const, reason: `${what} of ${server.name} ${next}` }
+  }
+
+  const talosOf = (server: ServerFacts): string => server.talos_version ?? 'v1.13.0'
+
+  return {
+    async tryNewest(
+      nodeId: string,
+      signal: AbortSignal,
+    ): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }> {
+      const server = await factsOf(db, nodeId)
+      try {
+        return await secure(
+          server,
+          async (client) => {
+            const judged = await drift.judge(client, server)
+            if (!judged)
+              return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
+            const { yaml } = judged.configs.newest
+            const place = await placeOf(server, yaml, judged.found)
+            if (place !== 'other') return { kind: place }
+            if (!judged.same || judged.images !== null)
+              return changedByOthers(client, server, judged.same)
+            const { mode } = await apply(client, yaml, { mode: 'auto', dryRun: true })
+            return { kind: 'ready', reboots: mode === 'reboot' }
+          },
+          signal,
+        )
+      } catch (error) {
+        return undelivered(server, error, signal)
+      }
+    },
+
+    async deliver(
+      job: Job,
+      nodeId: string,
+      { mayReboot, also }: { mayReboot: boolean; also?: (tx: Tx) => Promise<void> },
+    ): Promise<Delivery> {
+      const server = await factsOf(db, nodeId)
+      const clusterId = server.cluster!.id
+      const hold = (generation: number, after: object | null) =>
+        job.fence.write(async (tx) => {
+          await kept.noteHeld(tx, clusterId, nodeId, generation)
+          await servers.noteDrift(tx, nodeId, null)
+          await also?.(tx)
+          if (after !== null)
+            await record(tx, system, {
+              action: 'server.configured',
+              target: { kind: 'server', id: nodeId, name: server.name },
+              after,
+            })
+        })
+      try {
+        return await secure(
+          server,
+          async (client): Promise<Delivery> => {
+            const judged = await drift.judge(client, server)
+            if (!judged)
+              return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
+            const { yaml, generation } = judged.configs.newest
+            const place = await placeOf(server, yaml, judged.found)
+            if (place !== 'other') {
+              // The machine also has it after an earlier attempt whose answer was lost.
+              await hold(generation, null)
+              return { kind: place }
+            }
+            if (!judged.same || judged.images !== null)
+              return changedByOthers(client, server, judged.same)
+            const { mode, warnings: said } = await job.effect(`configure/${nodeId}`, () =>
+              apply(
+                client,
+                yaml,
+                { mode: mayReboot ? 'auto' : 'no-reboot' },
+                { deadlineMs: callDeadlineMs },
+              ),
+            )
+            await hold(generation, { mode, warnings: said })
+            return { kind: 'sent', reboots: mode === 'reboot' }
+          },
+          job.signal,
+          callDeadlineMs,
+        )
+      } catch (error) {
+        return undelivered(server, error, job.signal)
+      }
+    },
+
+    async whyNotRunning(nodeId: string, signal: AbortSignal): Promise<string | null> {
+      const server = await factsOf(db, nodeId)
+      const configs = await kept.all(db, server.cluster!.id, nodeId)
+      try {
+        return await secure(
+          server,
+          async (client) => {
+            const [found, { stage }] = [await readFound(client), await readStage(client)]
+            const place = await placeOf(server, configs!.newest.yaml, found)
+            if (place === 'other')
+              return `${server.name} does not have the configuration that was sent`
+            if (place === 'restarting') return `${server.name} restarts to apply its configuration`
+            return stage === 'running' ? null : `${server.name} is ${stage.replace('_', ' ')}`
+          },
+          signal,
+        )
+      } catch (error) {
+        return undelivered(server, error, signal).reason
+      }
+    },
+  }
+}
+
+/** The result for an error of the machine. Throws other errors again. */
+function undelivered(
+  server: ServerFacts,
+  error: unknown,
+  signal: AbortSignal,
+): { kind: 'refused' | 'needs_reboot' | 'silent'; reason: string } {
+  if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+  if (!(error instanceof TalosError) || error.kind !== 'invalid_argument')
+    return { kind: 'silent', reason: `${server.name} does not answer: ${error.message}` }
+  // Talos `v1alpha1_server.go`, CanApplyImmediate.
+  if (error.message.includes('in immediate mode'))
+    return {
+      kind: 'needs_reboot',
+      reason: `${server.name} must restart to apply its configuration, which the plan did not say: make a new plan`,
+    }
+  return { kind: 'refused', reason: `${server.name} refuses the configuration: ${error.message}` }
+}

@@ -1,0 +1,72 @@
+/** The store of layers for configurations: also what others have changed becomes a patch. */
+import { patchLimits } from '#contract/patches.ts'
+import { callerName } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import type { LayerStore } from '../configurations/api.ts'
+import type { Servers } from '../servers/servers.ts'
+import { afterwards, changesOf, isChanged } from './sets.ts'
+import { audited, type PatchStore } from './store.ts'
+
+export function layerStore({
+  clock,
+  record,
+  store,
+  servers,
+}: Pick<Platform, 'clock' | 'record'> & {
+  readonly store: PatchStore
+  readonly servers: Pick<Servers, 'patched'>
+}): LayerStore {
+  const freeName = (taken: ReadonlySet<string>): string => {
+    const day = new Date(clock.now()).toISOString().slice(0, 10)
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? `kept-${day}` : `kept-${day}-${n}`
+      if (!taken.has(name)) return name
+    }
+  }
+
+  return {
+    ofServer: store.ofServer,
+
+    async after(on, nodeId, set) {
+      const before = await store.ofServer(on, nodeId)
+      const { rows, more } = afterwards(before, set)
+      return { stored: rows, more, isChanged: isChanged(changesOf(before, set)) }
+    },
+
+    async keep(tx, caller, nodeId, body, links) {
+      const name = freeName(new Set((await store.ofServer(tx, nodeId)).map((p) => p.name)))
+      const patch = {
+        name,
+        weight: patchLimits.weight.max,
+        labels: {},
+        body,
+        links,
+        created_by_name: callerName(caller),
+      }
+      const made = await store.insert(tx, nodeId, patch, new Date(clock.now()))
+      await record(tx, caller, {
+        action: 'patch.created',
+        target: { kind: 'server', id: nodeId },
+        after: audited(made),
+        event: { version: made.version, object: { kind: 'patch', id: made.id } },
+      })
+      await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+      return name
+    },
+
+    async absorb(tx, caller, nodeId, until) {
+      const absorbed = (await store.ofServer(tx, nodeId)).filter((p) => p.updated_at <= until)
+      for (const p of absorbed) {
+        await store.remove(tx, p.id)
+        await record(tx, caller, {
+          action: 'patch.removed',
+          target: { kind: 'server', id: nodeId },
+          before: audited(p),
+          event: { version: p.version, object: { kind: 'patch', id: p.id } },
+        })
+      }
+      await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+      return absorbed.map((p) => p.name)
+    },
+  }
+}
