@@ -25,7 +25,7 @@ export function layerStore({
   }
 
   return {
-    ofServer: store.ofServer,
+    ofServer: (on, nodeId) => store.ofServer(on, nodeId),
 
     async after(on, nodeId, set) {
       const before = await store.ofServer(on, nodeId)

@@ -5,7 +5,7 @@ import {
   type Patch,
   patchLimits,
   type patchPreview,
-  patchSchema,
+  type patchSchema,
   type Preview,
 } from '#contract/patches.ts'
 import { patchSchema as talosSchema } from '#talos/config/schema.ts'

@@ -126,7 +126,7 @@ export function composing(
      * The base of a server's layers. `isReal`: generated for the server's cluster and not a
      * placeholder.
      */
-    async baseOf(server: ServerFacts): Promise<Base & { isReal: boolean }> {
+    baseOf: async (server: ServerFacts): Promise<Base & { isReal: boolean }> => {
       const made = server.cluster && (await generated(db, server.cluster.id, server.id))
       return made
         ? { ...made, isReal: true }
