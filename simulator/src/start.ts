@@ -9,7 +9,8 @@ import { BootedFleet, bootSchema } from './fleet/booted.ts'
 import { planFleet, type ServerPlan } from './fleet/plan.ts'
 import { parseScenario, type Scenario } from './fleet/scenario.ts'
 import { Growth } from './grow.ts'
-import { Machine } from './machine/machine.ts'
+import type { Machine } from './machine/machine.ts'
+import { SimulatedMachine } from './machine/simulated-machine.ts'
 import { faultsAt } from './machine/trouble.ts'
 import { makeFolder, readState, writeState } from './store.ts'
 import { openMaintenance, openSecured, renewSecured } from './wire/apid.ts'
@@ -83,7 +84,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
   const byIndex = new Map<number, Machine>()
   const byName = new Map<string, Machine>()
   const add = (plan: ServerPlan, load: boolean): Machine => {
-    const machine = new Machine(plan, world, folder, scenario.seed, load)
+    const machine = new SimulatedMachine(plan, world, folder, scenario.seed, load)
     byIndex.set(plan.index, machine)
     byName.set(plan.name, machine)
     machine.onStage = (stage) => {

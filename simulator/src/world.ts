@@ -3,7 +3,16 @@ import type { EtcdRegistry } from './cluster/registry.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'
-import type * as apid from './wire/apid.ts'
+
+/** Opens the API of machines on port 50000. */
+interface MachineApi {
+  /** The API of a machine without a complete configuration. */
+  openMaintenance(machine: Machine): Promise<void>
+  /** The API of a configured machine. A worker's waits until trustd signs its certificate. */
+  openSecured(machine: Machine, signal: AbortSignal): Promise<void>
+  /** Issues the certificate of a configured machine again. */
+  renewSecured(machine: Machine): Promise<void>
+}
 
 /** What all simulated servers share: time, network, and the data of their clusters. */
 export interface World {
@@ -18,7 +27,7 @@ export interface World {
    * The API of machines on port 50000. Injected, because the API's handlers in turn depend on
    * machines.
    */
-  api: Pick<typeof apid, 'openMaintenance' | 'openSecured' | 'renewSecured'>
+  api: MachineApi
   /** Added to the third byte of every address. */
   subnetOffset: number
   /** A schematic of the image factory; undefined if the factory doesn't have it. */

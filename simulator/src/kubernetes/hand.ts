@@ -14,7 +14,8 @@ import {
 import { formatAddress } from './balancing/ranges.ts'
 import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
 import { builtIn } from './kinds.ts'
-import { Objects, type Target } from './objects.ts'
+import { Objects } from './objects.ts'
+import type { Target } from './kinds.ts'
 import { addCounting, type CountingWish, showCounting } from './workloads/counting.ts'
 import { notFound, Refusal } from './refusal.ts'
 

@@ -8,6 +8,13 @@ const WITH_STATUS = new Set(
 /** A kind of the simulated API server. A CustomResourceDefinition adds custom kinds. */
 export type ResourceKind = ReturnType<typeof kinds>[number]
 
+/** Names an object: its kind, its namespace ('' without one) and its name. */
+export interface Target {
+  kind: ResourceKind
+  namespace: string
+  name: string
+}
+
 /**
  * Parses a list of kinds. Each entry is `plural:Kind:shortName…`, followed by `:all` if the kind
  * belongs to the category `all` of kubectl.

@@ -4,19 +4,13 @@ import type { EtcdCluster } from '../cluster/etcd.ts'
 import type { StoredObject } from '../cluster/stored.ts'
 import { type Body, isObject, list, object, text } from '../config/shape.ts'
 import { applyFields, defaulted, normal, withoutStatus } from './changing/apply.ts'
-import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind } from './kinds.ts'
+import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind, type Target } from './kinds.ts'
 import { METALLB_POOLS } from './balancing/definitions.ts'
 import { refusedPool } from './balancing/metallb.ts'
 import { FIRST_OBJECTS } from './defaults.ts'
 import { decrypt, type Keys } from './encryption.ts'
-import { historyOf } from './watch.ts'
+import { historyOf } from './history.ts'
 import { badRequest, conflict, notFound, Refusal } from './refusal.ts'
-
-export interface Target {
-  kind: ResourceKind
-  namespace: string
-  name: string
-}
 
 /** The objects of a cluster, persisted in its etcd before each response. */
 export class Objects {

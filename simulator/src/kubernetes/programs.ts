@@ -14,7 +14,8 @@ import { type Body, list, object, text } from '../config/shape.ts'
 import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { builtIn } from './kinds.ts'
-import { Objects, type Target } from './objects.ts'
+import { Objects } from './objects.ts'
+import type { Target } from './kinds.ts'
 
 const FILE = fileURLToPath(new URL('../../../docs/prove-offer.mjs', import.meta.url))
 const DEPLOYMENTS = builtIn('deployments')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cluster, fleet, rack, until } from '../testing/fleet.ts'
 import { as, type Ask, type Told, watching } from '../testing/kubernetes.ts'
-import { History } from './watch.ts'
+import { History } from './history.ts'
 
 const MAPS = '/api/v1/namespaces/default/configmaps'
 

@@ -5,8 +5,8 @@ import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
 import { etcdImageOf, pullImage } from './images.ts'
-import { lookUntil } from './kubelet.ts'
-import type { Machine } from './machine.ts'
+import { lookUntil } from './kubelet/kubelet.ts'
+import type { EtcdOrder, Machine } from './machine.ts'
 
 /** trustd, which signs the certificates of workers. */
 export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -14,13 +14,6 @@ export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<
   await machine.takes(TAKES.trustd, signal)
   await openTrustd(machine)
   machine.service('trustd', 'Running', 'Health check successful', true)
-}
-
-/** A call of Bootstrap. */
-export interface EtcdOrder {
-  /** From the uploaded snapshot. */
-  readonly recovers: boolean
-  readonly skipsHashCheck: boolean
 }
 
 /**

@@ -3,15 +3,9 @@ import { Interrupted } from '../clock.ts'
 import { boot } from './boot.ts'
 import { TAKES } from './durations.ts'
 import { configUrl } from './kernel-line.ts'
-import type { Machine } from './machine.ts'
-import { resetSequence, stopSequence, type ResetOptions } from './sequences.ts'
+import type { Machine, Power, Wish } from './machine.ts'
+import { resetSequence, stopSequence } from './sequences.ts'
 import { stagedUpgradeSequence, upgradeSequence } from './upgrade.ts'
-
-export type Wish =
-  | { kind: 'reboot'; mode?: 'default' | 'powercycle' | 'force' | undefined }
-  | { kind: 'shutdown' }
-  | { kind: 'reset'; reset: ResetOptions }
-  | { kind: 'upgrade'; image: string; stage: boolean }
 
 interface Wanted {
   readonly wish: Wish
@@ -19,7 +13,7 @@ interface Wanted {
 }
 
 /** Power and sequences of a machine: boots repeatedly until the power is cut. */
-export class Lifecycle {
+export class Lifecycle implements Power {
   readonly #machine: Machine
   #power: AbortController | null = null
   #boot: AbortController | null = null
@@ -55,7 +49,6 @@ export class Lifecycle {
     if (instant) await this.#ready()
   }
 
-  /** Boots a new machine without waiting. */
   begin(): void {
     this.#live(false)
   }
@@ -66,14 +59,12 @@ export class Lifecycle {
     this.#live(false)
   }
 
-  /** Cuts the power: nothing is stopped gracefully, and everything not on disk is lost. */
   async powerOff(): Promise<void> {
     this.#machine.disk.change((state) => (state.power = 'off'))
     await this.halt()
     this.#machine.etcdCluster?.observeQuorum()
   }
 
-  /** Stops the machine in this process without changing its state. */
   async halt(): Promise<void> {
     this.#power?.abort()
     this.#power = null

@@ -1,34 +1,105 @@
-import { randomUUID } from 'node:crypto'
-import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { isInstaller } from '../config/images.ts'
-import { loadConfig } from '../config/load.ts'
-import { keepsAddress, readNodeConfig } from '../config/node-config.ts'
-import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
-import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
-import { type ServerPlan, PLAIN_SCHEMATIC, addressAt } from '../fleet/plan.ts'
+import type { Hardware, Link } from '../fleet/hardware.ts'
+import type { ServerPlan } from '../fleet/plan.ts'
+import type { StaticPodName } from '../config/node-config.ts'
 import type { ServerIdentity } from '../wire/certificates.ts'
-import { Port } from '../wire/port.ts'
+import type { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
 import type { ActiveConfig, ApiMode } from './active.ts'
-import type { EtcdOrder } from './control-plane.ts'
-import { MachineDisk } from './disk.ts'
-import { Lifecycle } from './lifecycle.ts'
-import { Journal } from './journal.ts'
-import { Services, type ServiceState } from './services.ts'
-import { announcedBy, hostnameOf, kernelLineOf } from './naming.ts'
-import { StageTracker } from './stage.ts'
-import { unmetBy } from './unmet.ts'
-import { untilChange } from './waiting.ts'
-import type { Partition } from './installing/partitions.ts'
-import type { StaticPod } from './static-pods.ts'
+import type { MachineDisk } from './disk.ts'
+import type { Journal } from './journal.ts'
+import type { Services, ServiceState } from './services.ts'
+import type { StageTracker } from './stage.ts'
 
-/** Shortest pause between two checks, in milliseconds of real time. */
-const SHORTEST_LOOK_MS = 20
+/** A call of Bootstrap. */
+export interface EtcdOrder {
+  /** From the uploaded snapshot. */
+  readonly recovers: boolean
+  readonly skipsHashCheck: boolean
+}
 
-/** A simulated server: its hardware, its disks and its running state. */
-export class Machine {
+/** A partition with the file system on it; '' without one. */
+export interface Partition {
+  name: string
+  label: string
+  /** Label of the partition, if it differs from the label of the file system. */
+  partitionLabel?: string
+  filesystem: string
+  size: number
+  index: number
+}
+
+/** A static pod of a control plane. */
+export interface StaticPod {
+  name: StaticPodName
+  image: string
+  ready: boolean
+  /** Whether the kubelet waits before it pulls the image again. */
+  isPullFailing: boolean
+  /** Whether the kubelet waits before it starts the ended container again. */
+  isCrashing: boolean
+  /**
+   * Number of the settings that the pod runs with, as in Talos's annotation
+   * `talos.dev/config-version`.
+   */
+  configVersion: number
+  /** Wall-clock time in milliseconds. */
+  startedAt: number
+}
+
+/** What a reset wipes, and what follows it. */
+export interface ResetOptions {
+  graceful: boolean
+  reboot: boolean
+  /**
+   * Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing.
+   */
+  partitions: string[] | null
+}
+
+/** A sequence that is requested. */
+export type Wish =
+  | { kind: 'reboot'; mode?: 'default' | 'powercycle' | 'force' | undefined }
+  | { kind: 'shutdown' }
+  | { kind: 'reset'; reset: ResetOptions }
+  | { kind: 'upgrade'; image: string; stage: boolean }
+
+/** Power and sequences of a machine. */
+export interface Power {
+  /**
+   * Starts the machine from the state of its disk. Without a configuration on the disk, the machine
+   * is already in maintenance when the promise resolves.
+   */
+  start(): Promise<void>
+  /** Boots a new machine without waiting. */
+  begin(): void
+  powerOn(): void
+  /** Cuts the power: nothing is stopped gracefully, and everything not on disk is lost. */
+  powerOff(): Promise<void>
+  /** Stops the machine in this process without changing its state. */
+  halt(): Promise<void>
+  /**
+   * Requests a sequence. A busy machine drops the request and reports this in an event. Returns the
+   * actor's id in every case, as Talos does.
+   */
+  request(wish: Wish): string
+}
+
+/** What a machine says of itself in its configuration URL. */
+export interface Announced {
+  readonly uuid: string
+  readonly serial: string
+  readonly mac: string
+  readonly hostname: string
+  readonly code: string
+}
+
+/**
+ * A simulated server: its hardware, its disks and its running state. What the machine is made of
+ * depends on this interface, and only `SimulatedMachine` depends on what it is made of.
+ */
+export interface Machine {
   readonly plan: ServerPlan
   readonly seed: string
   readonly world: World
@@ -38,320 +109,124 @@ export class Machine {
   readonly stage: StageTracker
   readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
 
-  bootId = ''
+  bootId: string
   /** Number of clock jumps since the boot. */
-  timeEpoch = 0
-  #hadOffMs = 0
-  /**
-   * The installed Talos that this boot has started. Null if the machine was started by its boot
-   * media.
-   */
-  #booted: { version: string; image: string } | null = null
-  mode: ApiMode = 'off'
+  timeEpoch: number
+  mode: ApiMode
   /** The certificate of the API: one of this boot in maintenance, or one of the cluster. */
-  identity: ServerIdentity | null = null
-  config: ActiveConfig | null = null
-  nodeReady = false
+  identity: ServerIdentity | null
+  config: ActiveConfig | null
+  nodeReady: boolean
   /** Whether the kubelet reports to the cluster's API, ready or not. */
-  isRegistered = false
-  apiServerUp = false
+  isRegistered: boolean
+  apiServerUp: boolean
   /** Simulated time at which kubelet last reported. */
-  lastHeartbeat = Number.NEGATIVE_INFINITY
-  onStage: (stage: Stage) => void = () => undefined
-  onConfig: ((config: ActiveConfig) => void) | null = null
+  lastHeartbeat: number
+  onStage: (stage: Stage) => void
+  onConfig: ((config: ActiveConfig) => void) | null
   /** Stops the kubelet and starts it again. Null while Talos doesn't run it. */
-  restartKubelet: (() => void) | null = null
+  restartKubelet: (() => void) | null
   /**
    * Stops etcd and starts it as the first member of a new cluster. Null while etcd can't be
    * bootstrapped.
    */
-  bootstrapEtcd: ((order: EtcdOrder) => void) | null = null
+  bootstrapEtcd: ((order: EtcdOrder) => void) | null
   /** Called when a new configuration has taken effect. */
-  onSettings: (() => void) | null = null
+  onSettings: (() => void) | null
   /** Called when a new configuration of another machine of the cluster has taken effect. */
-  onPeer: (() => void) | null = null
+  onPeer: (() => void) | null
   /** Static pods by name. */
-  readonly staticPods = new Map<string, StaticPod>()
+  readonly staticPods: Map<string, StaticPod>
   /** Images that were pulled, with the time. */
-  readonly images = new Map<string, number>()
+  readonly images: Map<string, number>
   /** Reverts a configuration that was applied with mode `try`. */
-  cancelTry: (() => void) | null = null
+  cancelTry: (() => void) | null
   /** Virtual addresses that this control plane currently has. */
-  virtualAddresses: readonly string[] = []
+  virtualAddresses: readonly string[]
   /**
    * Whether the partition META existed at boot. If so, Talos counts as installed. Checked only at
    * boot (Talos: volume_manager.go, VolumePhaseReady).
    */
-  hasMeta = false
+  hasMeta: boolean
   /**
    * The system disk that was wiped in this boot, with the partitions that it had. The kernel keeps
    * them, and the volume META stays ready, until the next boot; the volume STATE has failed (seen
    * on Talos 1.13.9).
    */
-  wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null = null
+  wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null
   /** Whether the EPHEMERAL volume was found or made in this boot. */
-  hasEphemeral = false
+  hasEphemeral: boolean
   /** Whether a requested reboot will activate the configuration on the disk. */
-  rebootPending = false
-  readonly lifecycle: Lifecycle
-  #hardware: Hardware | null = null
+  rebootPending: boolean
+  readonly lifecycle: Power
 
-  constructor(plan: ServerPlan, world: World, folder: string, seed: string, load: boolean) {
-    this.plan = plan
-    this.seed = seed
-    this.world = world
-    this.disk = new MachineDisk(folder, plan, seed, load)
-    if (this.disk.state.spot) plan.address = addressAt(this.disk.state.spot, world.subnetOffset)
-    this.journal = new Journal(world.clock.now)
-    this.services = new Services(this.journal, world.clock.now)
-    this.stage = new StageTracker(this.journal, (stage) => this.onStage(stage))
-    this.ports = {
-      apid: new Port(plan.address, 50_000),
-      trustd: new Port(plan.address, 50_001),
-      kubernetes: new Port(plan.address, 6443),
-    }
-    this.lifecycle = new Lifecycle(this)
-  }
-
-  get hardware(): Hardware {
-    return (this.#hardware ??= rearranged(
-      hardwareOf(this.seed, this.plan.index, this.plan.model, {
-        missingDisks: this.plan.missingDisks,
-        media: this.plan.media,
-      }),
-      this.disk.state.disks,
-    ))
-  }
-
+  readonly hardware: Hardware
   /** Drops the cached hardware, so that it is read again. */
-  reread(): void {
-    this.#hardware = null
-  }
-
+  reread(): void
   /** The machine's own clock. */
-  now(): number {
-    return this.world.clock.now() + this.#offMs
-  }
-
+  now(): number
   /**
    * Whether the machine's time servers have answered. Talos starts etcd, trustd and kubelet only
    * after that.
    */
-  get isTimeSynced(): boolean {
-    return this.#timeFault === undefined
-  }
-
-  get #offMs(): number {
-    return this.#timeFault?.off_ms ?? 0
-  }
-
-  get #timeFault(): Extract<Fault, { kind: 'time' }> | undefined {
-    return this.disk.state.faults.find((fault) => fault.kind === 'time')
-  }
-
+  readonly isTimeSynced: boolean
   /**
    * After a clock jump: issues certificates for the new time (Talos: secrets/api.go, triggered by
    * the time status) and wakes waiters.
    */
-  async retime(): Promise<void> {
-    if (this.#offMs !== this.#hadOffMs) this.timeEpoch++
-    this.#hadOffMs = this.#offMs
-    await this.world.api.renewSecured(this)
-    this.evaluate()
-    this.journal.changed()
-  }
-
-  get bootedFromDisk(): boolean {
-    return this.#booted !== null
-  }
-
-  get isOn(): boolean {
-    return this.disk.state.power === 'on'
-  }
-
+  retime(): Promise<void>
+  readonly bootedFromDisk: boolean
+  readonly isOn: boolean
   /**
    * Version of the running Talos: the version on disk if the machine has booted from disk,
    * otherwise the version of the boot media.
    */
-  get talosVersion(): string {
-    return this.#booted?.version ?? this.plan.talosVersion
-  }
-
-  get talosMinor(): number {
-    return minorOf(this.talosVersion)
-  }
-
-  get schematic(): string {
-    const image = this.#booted?.image
-    if (!image) return this.plan.schematic
-    return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
-  }
-
-  get kernelCommandLine(): string {
-    return kernelLineOf(this, this.#booted?.image)
-  }
-
+  readonly talosVersion: string
+  readonly talosMinor: number
+  readonly schematic: string
+  readonly kernelCommandLine: string
   /** Whether the machine has booted an image for secure boot, which locks the kernel down. */
-  get isSecureBoot(): boolean {
-    return this.kernelCommandLine.includes('lockdown=confidentiality')
-  }
-
-  get announced() {
-    return announcedBy(this)
-  }
-
-  get systemDisk(): string | null {
-    const { installed } = this.disk.state
-    return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
-  }
-
-  get hostname(): string {
-    return hostnameOf(this)
-  }
-
-  get managementLink(): Link {
-    return this.hardware.links[0]!
-  }
-
+  readonly isSecureBoot: boolean
+  readonly announced: Announced
+  readonly systemDisk: string | null
+  readonly hostname: string
+  readonly managementLink: Link
   /**
    * Whether the active configuration keeps the machine's address. If it doesn't, the machine is
    * unreachable.
    */
-  get hasAddress(): boolean {
-    return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
-  }
-
+  readonly hasAddress: boolean
   /** Names and addresses for the certificates of the machine's services. */
-  get ownNames(): string[] {
-    return [
-      this.plan.address,
-      '127.0.0.1',
-      '::1',
-      this.hostname,
-      ...(this.config?.node?.certSans ?? []),
-    ]
-  }
-
-  get etcdCluster(): EtcdCluster | undefined {
-    const { etcd } = this.disk.state
-    return etcd ? this.world.etcd.get(etcd.cluster) : undefined
-  }
-
+  readonly ownNames: string[]
+  readonly etcdCluster: EtcdCluster | undefined
   /** Sleeps `ms` simulated milliseconds, multiplied by the server's slowness. */
-  async takes(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.world.clock.sleep(ms * this.plan.slowness, signal)
-  }
-
+  takes(ms: number, signal?: AbortSignal): Promise<void>
   /**
    * Sleeps between two checks of a condition outside of this machine: `ms` simulated milliseconds,
    * but at least 20 ms of real time. At a high speed a hundred machines would otherwise do nothing
    * but check.
    */
-  async looksAgainAfter(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.world.clock.sleep(
-      Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed),
-      signal,
-    )
-  }
-
+  looksAgainAfter(ms: number, signal?: AbortSignal): Promise<void>
   /**
    * Resolves when the condition is true. The condition is checked after every change of the
    * machine.
    */
-  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
-    await untilChange(this.journal, condition, signal)
-  }
-
-  service(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
-    this.services.set(id, state, message, healthy)
-    if (id === 'etcd') this.etcdCluster?.observeQuorum()
-    this.evaluate()
-  }
-
+  until(condition: () => boolean, signal: AbortSignal): Promise<void>
+  service(id: string, state: ServiceState, message: string, healthy?: boolean | null): void
   /** Updates the machine status with unmet conditions. */
-  evaluate(): void {
-    this.stage.conditions(unmetBy(this))
-  }
-
+  evaluate(): void
   /** Activates a configuration that this machine has accepted. */
-  activate(text: string): ActiveConfig {
-    const loaded = loadConfig(text, this.talosMinor)
-    this.config = { text, loaded, node: readNodeConfig(loaded) }
-    this.journal.changed()
-    return this.config
-  }
-
-  announceAddress(): void {
-    this.journal.event(AddressEventSchema, {
-      hostname: this.hostname,
-      addresses: [this.plan.address],
-    })
-  }
-
+  activate(text: string): ActiveConfig
+  announceAddress(): void
   /** Clears all state that doesn't survive a restart. */
-  beginBoot(): void {
-    this.goDark()
-    this.settle()
-    this.bootId = randomUUID()
-    this.timeEpoch = 0
-    this.#hadOffMs = this.#offMs
-    this.hasMeta = this.disk.state.installed !== null
-    const { installed, half } = this.disk.state
-    this.#booted =
-      installed && !half ? { version: installed.version, image: installed.image } : null
-    this.config = null
-    this.cancelTry?.()
-    this.cancelTry = null
-    this.rebootPending = false
-    this.wiped = null
-    this.hasEphemeral = false
-    // Installers are in the store of the system's containerd, which is in memory.
-    for (const reference of this.images.keys())
-      if (isInstaller(reference)) this.images.delete(reference)
-    this.services.clear()
-    this.etcdCluster?.observeQuorum()
-    this.stage.reset()
-    this.journal.restart()
-  }
-
+  beginBoot(): void
   /** Starts to use the address that was assigned since the last boot. */
-  settle(): void {
-    const { spot } = this.disk.state
-    if (!spot) return
-    this.plan.address = addressAt(spot, this.world.subnetOffset)
-    for (const port of Object.values(this.ports)) port.address = this.plan.address
-  }
-
+  settle(): void
   /** Closes all ports. */
-  goDark({ gently = false } = {}): void {
-    if (this.nodeReady) this.lastHeartbeat = this.world.clock.elapsed()
-    this.mode = 'off'
-    this.identity = null
-    this.apiServerUp = false
-    this.nodeReady = false
-    this.isRegistered = false
-    this.virtualAddresses = []
-    this.staticPods.clear()
-    this.restartKubelet = null
-    this.bootstrapEtcd = null
-    this.onSettings = null
-    this.onPeer = null
-    for (const port of Object.values(this.ports)) port.close({ gently })
-  }
-
+  goDark(options?: { readonly gently?: boolean }): void
   /** Uses up one occurrence of a fault of this kind. False if there is none. */
   strike<Kind extends Fault['kind']>(
     kind: Kind,
-    matches: (fault: Extract<Fault, { kind: Kind }>) => boolean = () => true,
-  ): boolean {
-    const isMeant = (fault: Fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind
-    const index = this.disk.state.faults.findIndex((fault) => isMeant(fault) && matches(fault))
-    const fault = this.disk.state.faults[index]
-    if (!fault) return false
-    this.disk.change(({ faults }) => {
-      if ('times' in fault && fault.times > 1) fault.times--
-      else faults.splice(index, 1)
-    })
-    return true
-  }
+    matches?: (fault: Extract<Fault, { kind: Kind }>) => boolean,
+  ): boolean
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { kernelCommandLine } from '../factory/assets.ts'
 import { kernelArgument } from './kernel-line.ts'
-import type { Machine } from './machine.ts'
+import type { Announced, Machine } from './machine.ts'
 
 const METAL = { platform: 'metal', arch: 'amd64' } as const
 
@@ -27,7 +27,12 @@ export const kernelLineOf = (machine: Machine, installed: string | undefined): s
 /**
  * Values of the variables in the machine's configuration URL. A value is empty until it is known.
  */
-export const announcedBy = ({ disk, plan, kernelCommandLine: line, managementLink }: Machine) => {
+export const announcedBy = ({
+  disk,
+  plan,
+  kernelCommandLine: line,
+  managementLink,
+}: Machine): Announced => {
   const { uuid, serial } = disk.identity
   const lies = plan.boot?.announce
   // There is no configuration yet, so only the kernel argument can set a host name.

@@ -1,16 +1,7 @@
 import { whyNoEtcd } from '../cluster/endpoints.ts'
-import { drain } from './drain.ts'
+import { drain } from './kubelet/drain.ts'
 import { TAKES } from './durations.ts'
-import type { Machine } from './machine.ts'
-
-export interface ResetOptions {
-  graceful: boolean
-  reboot: boolean
-  /**
-   * Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing.
-   */
-  partitions: string[] | null
-}
+import type { Machine, ResetOptions } from './machine.ts'
 
 /**
  * Reboots or shuts down (Talos: Sequencer.Reboot, Shutdown). `forced`: the mode FORCE of a reboot,

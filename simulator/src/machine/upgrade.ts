@@ -1,7 +1,7 @@
 import { whyNoEtcd } from '../cluster/endpoints.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { imageTag } from '../config/versions.ts'
-import { drain } from './drain.ts'
+import { drain } from './kubelet/drain.ts'
 import { TAKES } from './durations.ts'
 import { failureOutput, grubError } from './installing/installer.ts'
 import type { Machine } from './machine.ts'

@@ -12,8 +12,8 @@ import {
   VolumeStatusSpecSchema,
 } from '#talos/proto/gen/definitions/block_pb.ts'
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
-import type { Machine } from '../machine/machine.ts'
-import { type Partition, partitionName, partitionsOf } from '../machine/installing/partitions.ts'
+import type { Machine, Partition } from '../machine/machine.ts'
+import { partitionName, partitionsOf } from '../machine/installing/partitions.ts'
 import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
 import type { Disk } from '../fleet/hardware.ts'
 import type { DiskContent } from '../fleet/media.ts'

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Body, list, object, text } from '../../config/shape.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 import { CILIUM_POOLS } from './definitions.ts'
 import {
   type Address,

@@ -1,9 +1,10 @@
 import { type Body, object, text } from '../../config/shape.ts'
-import { waitingOf } from '../../machine/pod-status.ts'
+import { waitingOf } from '../../machine/kubelet/pod-status.ts'
 import type { World } from '../../world.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
 import { heartbeatOf, reporterOf } from '../nodes.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 import { notFound } from '../refusal.ts'
 
 /** The read side of `Objects`. */

@@ -1,7 +1,7 @@
 import { type Body, object, text } from '../../config/shape.ts'
 import type { ResourceKind } from '../kinds.ts'
 import { badRequest } from '../refusal.ts'
-import type { Target } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 import type { Source } from './reported.ts'
 
 /** Supported field selectors, in addition to name and namespace. */

@@ -1,6 +1,7 @@
 import { type Body, list, object, text } from '../../config/shape.ts'
 import { builtIn } from '../kinds.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 import { Refusal } from '../refusal.ts'
 import {
   controllerOf,

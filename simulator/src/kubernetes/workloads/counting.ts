@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { EtcdCluster } from '../../cluster/etcd.ts'
 import { object, text } from '../../config/shape.ts'
 import { builtIn } from '../kinds.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 import { isReady, nameOf, namespaceOf, PODS, selects } from './pods.ts'
 
 const STATEFUL_SETS = builtIn('statefulsets')

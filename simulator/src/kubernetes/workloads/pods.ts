@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Body, list, object, text } from '../../config/shape.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Objects } from '../objects.ts'
+import type { Target } from '../kinds.ts'
 
 export const PODS = builtIn('pods')
 

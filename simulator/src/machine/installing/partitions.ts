@@ -1,15 +1,4 @@
-import type { Machine } from '../machine.ts'
-
-/** A partition with the file system on it; '' without one. */
-export interface Partition {
-  name: string
-  label: string
-  /** Label of the partition, if it differs from the label of the file system. */
-  partitionLabel?: string
-  filesystem: string
-  size: number
-  index: number
-}
+import type { Machine, Partition } from '../machine.ts'
 
 export const partitionName = (disk: string, index: number): string =>
   `${disk}${/\d$/.test(disk) ? 'p' : ''}${index}`

@@ -1,5 +1,5 @@
-import { notFoundMessage } from '../config/images.ts'
-import type { StaticPod } from './static-pods.ts'
+import { notFoundMessage } from '../../config/images.ts'
+import type { StaticPod } from '../machine.ts'
 
 /**
  * The kubelet's message about a container that ends again and again (Kubernetes:

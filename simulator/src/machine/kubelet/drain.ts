@@ -1,8 +1,8 @@
-import { evict } from '../kubernetes/workloads/budgets.ts'
-import { workloadsRound } from '../kubernetes/workloads/run.ts'
-import { kubernetesOf } from '../kubernetes/joining.ts'
-import { cordonNode, objectsOf } from '../kubernetes/nodes.ts'
-import { Refusal } from '../kubernetes/refusal.ts'
+import { evict } from '../../kubernetes/workloads/budgets.ts'
+import { workloadsRound } from '../../kubernetes/workloads/run.ts'
+import { kubernetesOf } from '../../kubernetes/joining.ts'
+import { cordonNode, objectsOf } from '../../kubernetes/nodes.ts'
+import { Refusal } from '../../kubernetes/refusal.ts'
 import {
   controllerOf,
   nameOf,
@@ -11,9 +11,9 @@ import {
   PODS,
   podTarget,
   uidOf,
-} from '../kubernetes/workloads/pods.ts'
-import { TAKES } from './durations.ts'
-import type { Machine } from './machine.ts'
+} from '../../kubernetes/workloads/pods.ts'
+import { TAKES } from '../durations.ts'
+import type { Machine } from '../machine.ts'
 
 /** Time limit of a drain (Talos: pkg/kubernetes/kubernetes.go, DrainTimeout). */
 const DRAIN_MS = 300_000

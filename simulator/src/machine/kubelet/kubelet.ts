@@ -1,10 +1,10 @@
-import { Interrupted } from '../clock.ts'
-import { certify, isLockedOut, kubernetesOf } from '../kubernetes/joining.ts'
-import { refusesKubelet, registerNode, updateNode } from '../kubernetes/nodes.ts'
-import { object } from '../config/shape.ts'
-import { TAKES } from './durations.ts'
-import { pullImage } from './images.ts'
-import type { Machine } from './machine.ts'
+import { Interrupted } from '../../clock.ts'
+import { certify, isLockedOut, kubernetesOf } from '../../kubernetes/joining.ts'
+import { refusesKubelet, registerNode, updateNode } from '../../kubernetes/nodes.ts'
+import { object } from '../../config/shape.ts'
+import { TAKES } from '../durations.ts'
+import { pullImage } from '../images.ts'
+import type { Machine } from '../machine.ts'
 
 /**
  * The settings that end up in the kubelet's files. When they change, Talos stops the kubelet and

@@ -1,28 +1,10 @@
-import { STATIC_PODS, type StaticPodName } from '../config/node-config.ts'
-import { openKubernetes } from '../kubernetes/serve.ts'
-import { TAKES } from './durations.ts'
-import { hasImage, pullImage } from './images.ts'
+import { STATIC_PODS, type StaticPodName } from '../../config/node-config.ts'
+import { openKubernetes } from '../../kubernetes/serve.ts'
+import { TAKES } from '../durations.ts'
+import { hasImage, pullImage } from '../images.ts'
 import { lookUntil } from './kubelet.ts'
-import type { Machine } from './machine.ts'
+import type { Machine, StaticPod } from '../machine.ts'
 import { crashMessage } from './pod-status.ts'
-
-/** A static pod of a control plane. */
-export interface StaticPod {
-  name: StaticPodName
-  image: string
-  ready: boolean
-  /** Whether the kubelet waits before it pulls the image again. */
-  isPullFailing: boolean
-  /** Whether the kubelet waits before it starts the ended container again. */
-  isCrashing: boolean
-  /**
-   * Number of the settings that the pod runs with, as in Talos's annotation
-   * `talos.dev/config-version`.
-   */
-  configVersion: number
-  /** Wall-clock time in milliseconds. */
-  startedAt: number
-}
 
 /** The static pods of a control plane: its API server and the two programs beside it. */
 export const runStaticPods = async (machine: Machine, signal: AbortSignal): Promise<void> => {
