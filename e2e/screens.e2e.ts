@@ -37,7 +37,8 @@ import { frequent } from './screens/frequent.ts'
 import { furnishJoining } from './screens/joining.ts'
 import { furnishMarketplace } from './screens/marketplace.ts'
 import { furnishNetwork } from './screens/network.ts'
-import { type Screen, screens, type World } from './screens/screens.ts'
+import type { Screen, World } from './screens/screen.ts'
+import { screens } from './screens/screens.ts'
 import { walkAsViewer } from './viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */

@@ -1,7 +1,7 @@
 /** Screens of a running cluster's health and of its changes. */
 import type { Page } from 'playwright-core'
 import { nowhere, press } from './acts.ts'
-import type { Screen } from './screens.ts'
+import type { Screen } from './screen.ts'
 
 const plan = (page: Page) => page.getByRole('list', { name: 'What happens, in order' }).waitFor()
 

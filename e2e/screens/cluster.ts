@@ -3,7 +3,7 @@
  */
 import type { Page } from 'playwright-core'
 import { dialog, nowhere, press, rowAction, table } from './acts.ts'
-import type { Screen } from './screens.ts'
+import type { Screen } from './screen.ts'
 
 /**
  * Goes through the steps of creating a cluster, up to `step`. `full`: name of a server with content

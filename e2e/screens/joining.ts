@@ -4,17 +4,7 @@ import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/j
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Installation, until } from '../installation.ts'
 import { dialog, press, rowAction, table } from './acts.ts'
-import type { Screen } from './screens.ts'
-
-/** Data of these screens, in addition to the data of screens.ts. */
-export interface JoiningWorld {
-  /** A prepared image. One server has joined with the image's join token. */
-  image: { id: string; tokenName: string }
-  /** A server that shares its UUID with a second machine. */
-  doubted: { id: string; name: string }
-  /** A worker of the ready cluster. */
-  worker: { id: string; name: string }
-}
+import type { JoiningWorld, Screen } from './screen.ts'
 
 /**
  * `twin`: a free server; a second machine gets the same UUID. `worker`: a worker of the ready

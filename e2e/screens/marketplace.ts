@@ -3,15 +3,7 @@ import type { Page } from 'playwright-core'
 import { type CapacityCommitment, ccCreate, ccGet, ccUpdate } from '#contract/marketplace/ccs.ts'
 import { type Installation, until } from '../installation.ts'
 import { press, table } from './acts.ts'
-import type { Screen } from './screens.ts'
-
-export interface MarketplaceWorld {
-  /**
-   * An active commitment, of a server in the ready cluster. `draft`: one without price and times.
-   */
-  commitment: { id: string; name: string }
-  draft: { id: string; name: string }
-}
+import type { MarketplaceWorld, Screen } from './screen.ts'
 
 const dayMs = 24 * 3_600_000
 

@@ -10,16 +10,7 @@ import {
 } from '#contract/network/subnets.ts'
 import { type Installation, until } from '../installation.ts'
 import { table } from './acts.ts'
-import type { Screen } from './screens.ts'
-
-export interface NetworkWorld {
-  /** A subnet that is assigned to the ready cluster and has some addresses in use. */
-  subnet: { id: string; name: string }
-  /** `spare`: an unassigned subnet. `six`: an IPv6 subnet. `wide`: a subnet of 65,536 addresses. */
-  spare: { id: string; name: string }
-  six: { id: string; name: string }
-  wide: { id: string; name: string }
-}
+import type { NetworkWorld, Screen } from './screen.ts'
 
 /**
  * Makes subnets of each kind. The Services of `cluster` get their addresses from the first subnet.

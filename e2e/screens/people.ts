@@ -1,6 +1,6 @@
 /** Screens of profile, admin, operations and audit. */
 import { dialog, nowhere, press, table } from './acts.ts'
-import type { Screen } from './screens.ts'
+import type { Screen } from './screen.ts'
 
 export const peopleScreens: readonly Screen[] = [
   {

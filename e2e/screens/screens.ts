@@ -2,62 +2,15 @@
  * Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its
  * picture.
  */
-import type { Page } from 'playwright-core'
 import { write } from '../browser.ts'
 import { dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
 import { changeScreens } from './change.ts'
 import { clusterScreens } from './cluster.ts'
-import { joiningScreens, type JoiningWorld } from './joining.ts'
-import { marketplaceScreens, type MarketplaceWorld } from './marketplace.ts'
-import { networkScreens, type NetworkWorld } from './network.ts'
+import { joiningScreens } from './joining.ts'
+import { marketplaceScreens } from './marketplace.ts'
+import { networkScreens } from './network.ts'
 import { peopleScreens } from './people.ts'
-
-/** Data that the screens show, made by `furnish` in screens.e2e.ts. */
-export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld {
-  /** Path of a link to set a password. */
-  passwordLink: string
-  /** A free server with a patch and with content on all disks. */
-  server: { id: string; name: string; patchId: string }
-  /** A server whose hardware is unconfirmed. */
-  unconfirmed: { id: string; name: string }
-  /** A removed server. */
-  removed: { id: string; name: string }
-  /**
-   * `ready`: a ready cluster. `waiting`: a cluster that waits for a server that no longer answers.
-   */
-  ready: { id: string; name: string }
-  waiting: { id: string; name: string }
-  /**
-   * `unwiped`: failed, because a server's disk got content after the server was chosen. `troubled`:
-   * a cluster with a server that doesn't accept a patch.
-   */
-  unwiped: { id: string; name: string }
-  troubled: { id: string; name: string }
-  /**
-   * `drifted`: a server of the ready cluster whose configuration was changed outside of Steelyard.
-   * `talosconfig`: of the ready cluster.
-   */
-  drifted: { id: string; name: string }
-  talosconfig: string
-}
-
-export interface Screen {
-  name: string
-  path: string | ((world: World) => string)
-  /** Waits for the content of the screen, and opens its dialog or menu. */
-  ready: (page: Page, world: World) => Promise<unknown>
-  /** For visitors. */
-  signedOut?: true
-  /** Check the screen only at this width. */
-  only?: number
-  /** Errors that the page may log here. */
-  mayLog?: RegExp
-  /**
-   * The screen's menu closes when the window is resized, so the screen is opened again at each
-   * width.
-   */
-  anew?: true
-}
+import type { Screen } from './screen.ts'
 
 export const screens: readonly Screen[] = [
   {

@@ -12,15 +12,21 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { type Db, inTransaction, lostDatabase, type Tx, untilDatabase } from '../db/db.ts'
-import type { Platform } from '../platform.ts'
+import type { Log } from '../log.ts'
 import { halt, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
-import { FenceLost, type Job, jobOf, type Taken, type Work } from './job.ts'
+import { FenceLost, type Job, jobOf, type JobParts, type Taken, type Work } from './job.ts'
 import { sentenceFor } from './trouble.ts'
 
 export { type Fence, FenceLost, type Job, oneByOne, type Taken, type Work } from './job.ts'
 
-type Parts = Pick<Platform, 'db' | 'clock' | 'random' | 'log' | 'owner' | 'failpoint'>
+/** What the engine needs of the platform. */
+interface Parts extends JobParts {
+  readonly random: () => number
+  readonly log: Log
+  /** Name of this process, unchanged by a restart. */
+  readonly owner: string
+}
 
 class TooLong extends Error {
   override readonly name = 'TooLong'

@@ -3,9 +3,9 @@
  * which it has effects outside of the database.
  */
 import { sql } from 'kysely'
-import { elapsedMs } from '../clock.ts'
+import { type Clock, elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
-import type { Platform } from '../platform.ts'
+import type { Failpoint } from './failpoint.ts'
 
 /** An object of a queue. */
 export type Work = { readonly queue: string; readonly key: string }
@@ -80,12 +80,15 @@ export interface EffectInfo {
 
 export type Job = ReturnType<typeof jobOf>
 
+/** What a run needs of the platform. */
+export interface JobParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly failpoint: Failpoint
+}
+
 /** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
-export function jobOf(
-  taken: Taken,
-  signal: AbortSignal,
-  { db, clock, failpoint }: Pick<Platform, 'db' | 'clock' | 'failpoint'>,
-) {
+export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: JobParts) {
   const { queue, key, failures, crashes } = taken
   const fence = fenceOf(db, taken)
   const at = () => new Date(clock.now())

@@ -6,6 +6,7 @@ import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
+import { changeForms } from './change-forms.ts'
 import { type ChangeFormProps, isShownKind, kindOf } from './change-kinds.ts'
 
 /** The form of one kind of change of a running cluster, with the plan of the change. */
@@ -28,7 +29,8 @@ export function ChangePage({
       />
     )
   if (cluster === undefined) return <Pending of={answer} rows={6} />
-  const { label, Form } = kindOf(kind)
+  const { label } = kindOf(kind)
+  const Form = changeForms[kind]
   return (
     <>
       <h1 className="sr">

@@ -1,10 +1,9 @@
 /** The kinds of changes of a running cluster that the console has a form for. */
-import type { ComponentType } from 'react'
 import type { ChangeKindName } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { part } from '../../../ui/part.tsx'
 import type { IconName } from '../../../ui/pictures/Icon.tsx'
 
+/** What the form of every kind gets. */
 export interface ChangeFormProps {
   cluster: Cluster
   /** Id of the server that the page was opened for, if any. */
@@ -21,7 +20,6 @@ interface KindOfChange {
   icon: IconName
   /** What the change does, in a sentence. */
   text: string
-  Form: ComponentType<ChangeFormProps>
 }
 
 export const changeKinds = {
@@ -29,91 +27,76 @@ export const changeKinds = {
     label: 'Add servers',
     icon: 'add',
     text: "Free servers of the cluster's datacenter join the cluster: control planes one after another, then all workers together.",
-    Form: part(() => import('./forms/Grow.tsx')),
   },
   replace: {
     label: 'Replace a server',
     icon: 'swap',
     text: 'A free server replaces a server of the cluster and gets its role. The replaced server may be dead.',
-    Form: part(() => import('./forms/Replace.tsx')),
   },
   role: {
     label: 'Change roles',
     icon: 'refresh',
     text: 'Workers become control planes, and control planes workers. Talos cannot change the type of a machine in place: each server is drained, reset, and joins again.',
-    Form: part(() => import('./forms/Role.tsx')),
   },
   shrink: {
     label: 'Remove servers',
     icon: 'minus',
     text: 'Servers leave the cluster one after another: each is drained, leaves etcd, and is reset. The data of the cluster on it is wiped; Talos stays installed.',
-    Form: part(() => import('./forms/Shrink.tsx')),
   },
   upgradeTalos: {
     label: 'Upgrade Talos',
     icon: 'arrow-up',
     text: 'Talos is upgraded server by server: each is drained and restarts. If one does not come back healthy, the upgrade stops there.',
-    Form: part(() => import('./forms/UpgradeTalos.tsx')),
   },
   rollbackTalos: {
     label: 'Roll Talos back',
     icon: 'arrow-down',
     text: 'A server is drained and restarts with the Talos version that it ran before its last upgrade.',
-    Form: part(() => import('./forms/RollbackTalos.tsx')),
   },
   upgradeKubernetes: {
     label: 'Upgrade Kubernetes',
     icon: 'arrow-up',
     text: 'The control planes are upgraded first, one after another, then the kubelet of each server. At most one minor version at a time.',
-    Form: part(() => import('./forms/UpgradeKubernetes.tsx')),
   },
   configure: {
     label: 'Change patches',
     icon: 'edit',
     text: 'A patch is added, replaced or removed on one server after another. A server restarts only if Talos says that the change needs it.',
-    Form: part(() => import('./forms/Configure.tsx')),
   },
   extensions: {
     label: 'Change extensions',
     icon: 'chip',
     text: 'Servers get an image with other system extensions or kernel arguments, one after another: each is drained and restarts. Settings that you leave out do not change.',
-    Form: part(() => import('./forms/Extensions.tsx')),
   },
   snapshot: {
     label: 'Take a snapshot',
     icon: 'bookmark',
     text: 'The data of etcd is copied to a store, encrypted, and read back. The cluster keeps running.',
-    Form: part(() => import('./forms/TakeSnapshot.tsx')),
   },
   restore: {
     label: 'Restore a snapshot',
     icon: 'download',
     text: 'The cluster gets the Kubernetes objects of a snapshot. What was written to the cluster after the snapshot is lost.',
-    Form: part(() => import('./forms/Restore.tsx')),
   },
   rotate: {
     label: 'Rotate secrets',
     icon: 'key',
     text: 'An authority or the tokens are replaced in the order of Talos. Every server first accepts the new authority besides the old one, so connections work all the time.',
-    Form: part(() => import('./forms/Rotate.tsx')),
   },
   disks: {
     label: 'Change workload disks',
     icon: 'disk',
     text: 'Disks of a server become workload disks, or stop being one. Nothing is written to a disk that is added.',
-    Form: part(() => import('./forms/Disks.tsx')),
   },
   endpoint: {
     label: 'Change the API endpoint',
     icon: 'network',
     text: 'The Kubernetes API gets another address. The certificates contain both addresses before the first server uses the new one.',
-    Form: part(() => import('./forms/Endpoint.tsx')),
   },
   defragment: {
     label: 'Defragment etcd',
     icon: 'disk',
     text: 'Frees the disk space of deleted revisions, one member after another, the leader last. Then clears alarms about missing space.',
-    Form: part(() => import('./forms/Defragment.tsx')),
   },
 } as const satisfies Partial<Record<ChangeKindName, KindOfChange>>
 

@@ -88,8 +88,10 @@ export async function show(
   given: { snapshot?: string; isForced?: boolean } = {},
 ): Promise<void> {
   const { kindOf } = await import('../change-kinds.ts')
+  const { changeForms } = await import('../change-forms.ts')
   const { queryClient } = await import('../../../../api/query.ts')
-  const { Form, label } = kindOf(kind)
+  const { label } = kindOf(kind)
+  const Form = changeForms[kind]
   render(
     <QueryClientProvider client={queryClient}>
       <Form
