@@ -14,6 +14,7 @@ import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
+import { subnetsPage } from './subnets-page.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 
 let installation: Installation
@@ -43,17 +44,13 @@ beforeAll(async () => {
   elsewhere = sites.find((d) => d.code !== 'PL-POZ-1')!
   const made = (name: string, place: { id: string }, count: number) => {
     const servers = items.filter((s) => s.datacenter?.id === place.id && free(s)).slice(0, count)
-    return installation.call(clusterCreate, {
-      body: {
-        name,
-        datacenter_id: place.id,
-        talos_version: servers[0]!.talos.version!,
-        servers: servers.map((s, i) => ({
-          node_id: s.id,
-          role: i === 0 ? ('control_plane' as const) : ('worker' as const),
-        })),
-      },
-    })
+    const talos_version = servers[0]!.talos.version!
+    const roles = servers.map((s, i) => ({
+      node_id: s.id,
+      role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+    }))
+    const body = { name, datacenter_id: place.id, talos_version, servers: roles }
+    return installation.call(clusterCreate, { body })
   }
   ;({ cluster } = await made('poz-render-01', site, 2))
   await Promise.all([made('fra-core-01', elsewhere, 1), signIn(page)])
@@ -65,20 +62,9 @@ afterAll(async () => {
 })
 inOneStory(() => ({ page, errors }))
 
-const list = () => page.getByRole('table', { name: 'Subnets', exact: true })
-const row = (name: string) => list().getByRole('row', { name: new RegExp(`Actions for ${name}`) })
-const map = () => page.getByRole('grid', { name: /^Addresses of / })
-const notice = (text: string | RegExp) =>
-  page.getByRole('region', { name: /^Notices/ }).getByText(text)
+const { list, row, map, notice, act, press } = subnetsPage(() => page)
 const subnetNamed = async (name: string): Promise<Subnet | undefined> =>
   (await installation.call(subnetList, { query: {} })).items.find((s) => s.name === name)
-async function act(subnet: string, item: string | RegExp): Promise<void> {
-  await page.getByRole('button', { name: `Actions for ${subnet}` }).click()
-  await page.getByRole('menuitem', { name: item }).click()
-}
-async function press(name: string | RegExp): Promise<void> {
-  await page.getByRole('button', { name }).click()
-}
 
 describe('the life of a subnet', () => {
   test('the empty list links to the form', async () => {

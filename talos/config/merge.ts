@@ -39,7 +39,7 @@ export type Merged = ReturnType<typeof mergePatches>
 /**
  * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its
  * name and the positions of its problems. The rules are Talos's, each with its test in
- * `merge.test.ts`.
+ * `merge.test.ts` and `merge-lists.test.ts`.
  */
 export function mergePatches(base: string, layers: readonly Layer[]) {
   const documents = loadDocuments(base, generatedLayer)

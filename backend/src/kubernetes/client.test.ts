@@ -3,7 +3,8 @@ import { createServer } from 'node:https'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { reader } from '../reading/reader.ts'
-import { kubernetes, KubernetesError, kubernetesPort } from './client.ts'
+import { kubernetes, kubernetesPort } from './client.ts'
+import { KubernetesError } from './answers.ts'
 
 // A hostile API server with a trusted certificate.
 const address = `127.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}.7`

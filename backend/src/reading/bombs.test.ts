@@ -36,8 +36,16 @@ import { testClock } from '../testing/clock.ts'
 import { nestedBuckets, overlappingPages } from '../testing/etcd-bombs.ts'
 import { costOf, longestTurnMs, mostGrownBytes } from '../testing/turns.ts'
 import { ours, sentBy } from './reader.ts'
+import {
+  piecesOf,
+  yamlBombs,
+  many,
+  mib,
+  smallChunks,
+  informsEndlessly,
+  endlessly,
+} from './testing.ts'
 
-const mib = 1024 * 1024
 const backend = await startBackend({ environment: { STEELYARD_STORE_NETWORKS: '127.0.0.0/8' } })
 const { read } = backend.platform
 const admin = await backend.signIn()
@@ -80,55 +88,6 @@ async function service(answer: (response: ServerResponse) => void): Promise<stri
   closing.push(() => (server.closeAllConnections(), server.close()))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-/** Sends bytes for as long as the client reads them. */
-function endlessly(response: ServerResponse): void {
-  const piece = Buffer.alloc(64 * 1024, 'a')
-  const more = (): void => {
-    while (!response.destroyed && response.write(piece));
-  }
-  response.writeHead(200, { 'content-type': 'application/octet-stream', etag: '"a"' })
-  response.on('drain', more)
-  more()
-}
-
-const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
-/** The number 1 behind as many spaces, in chunks of a byte. */
-const smallChunks = (spaces: number): Buffer =>
-  Buffer.concat([
-    Buffer.from(head),
-    Buffer.alloc(spaces * 6, '1\r\n \r\n'),
-    Buffer.from('1\r\n1\r\n0\r\n\r\n'),
-  ])
-/** Sends informational responses for as long as the client reads them. */
-function informsEndlessly({ socket }: ServerResponse): void {
-  const piece = 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2_000)
-  const more = (): void => {
-    while (!socket!.destroyed && socket!.write(piece));
-  }
-  socket!.on('drain', more).on('error', () => undefined)
-  more()
-}
-
-const manyKeys = (bytes: number): string => {
-  const lines: string[] = []
-  for (let i = 0, length = 0; length < bytes - 16; i++)
-    length += lines[lines.push(`k${i}: 1\n`) - 1]!.length
-  return lines.join('')
-}
-const many = (text: string, bytes: number): string => text.repeat(Math.floor(bytes / text.length))
-const yamlBombs: Readonly<Record<string, string>> = {
-  'many keys': manyKeys(127 * 1024),
-  'keys in braces': `{${manyKeys(120 * 1024).replaceAll('\n', ', ')}}`,
-  'deep lists': many('[', 60_000),
-  'deep maps': many('{a: ', 60_000),
-  'deep questions': many('? ', 60_000),
-  'many documents': many('--- a\n', 120_000),
-  'many aliases': `a: &a [${many('1,', 2_000)}]\nb: [${many('*a,', 60_000)}]\n`,
-  'aliases of aliases': `a0: &a0 x\n${Array.from({ length: 40 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`).join('')}`,
-  'a huge key': `${many('a', 127 * 1024)}: 1\n`,
-  'many directives': `${many('%A b\n', 120_000)}---\na: 1\n`,
-  'many tags': many('- !!str a\n', 120_000),
-}
 
 beforeAll(async () => {
   datacenterId = (
@@ -144,10 +103,6 @@ beforeAll(async () => {
     checkedEtcdFile(piecesOf(nestedBuckets({ levels: 1, count: 1 })), () => undefined),
   ).catch(() => undefined)
 })
-
-async function* piecesOf(bytes: Buffer, size = 32 * 1024) {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
-}
 
 describe('a snapshot of etcd', () => {
   const readFile = async (bytes: Buffer): Promise<void> => {

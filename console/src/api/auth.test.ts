@@ -7,6 +7,7 @@ import { scopesOf } from '#contract/permissions.ts'
 import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { sessionGet } from '#contract/sessions.ts'
 import type * as authModule from './auth.ts'
+import { Kept, token, user } from './testing/tokens.ts'
 import { tokenBox } from './tokens.ts'
 
 const notices: string[] = []
@@ -27,19 +28,7 @@ vi.mock('../ui/feedback/toast.ts', () => {
 const reported: unknown[] = []
 vi.mock('./report.ts', () => ({ report: (error: unknown) => void reported.push(error) }))
 
-/** A stand-in for the browser's Storage, with only the methods that the tested code uses. */
-class Kept extends Map<string, string> {
-  getItem = (key: string) => this.get(key) ?? null
-  setItem = (key: string, value: string) => void this.set(key, value)
-  removeItem = (key: string) => void this.delete(key)
-}
 const [local, session] = [new Kept(), new Kept()]
-const user = { id: 'u1', email: 'a@example.com', name: 'A' }
-const token = (name: string, lifeSeconds: number, scopes: string[] = []) => {
-  const iat = Math.floor(Date.now() / 1000)
-  return `e30.${btoa(JSON.stringify({ sub: 'u1', sid: 's1', iat, exp: iat + lifeSeconds, scopes, name }))}.sig`
-}
-
 /** The next response for a path. 'never': the server accepts the request and sends no response. */
 type Answered = [status: number, body: unknown] | 'never'
 let answers: (path: string) => Answered

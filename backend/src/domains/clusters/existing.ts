@@ -4,7 +4,8 @@
  * one that a user has seen and named.
  */
 import { addressPattern } from '#contract/clusters/clusters.ts'
-import { isRecord, type Kubernetes, printable } from '../../kubernetes/client.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
+import { isRecord, printable } from '../../kubernetes/answers.ts'
 import {
   clusterKeyPath,
   operatorBinding,

@@ -1,5 +1,6 @@
 /** A cluster's Kubernetes API, and the objects that Steelyard maintains in the cluster. */
-import { fieldManager, isRecord, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
+import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
+import { isRecord } from '../../kubernetes/answers.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import { isWanted, type MemberRow, type State } from './store.ts'
 

@@ -1,6 +1,6 @@
 /** Pods as a drain sees them. */
 import type { DrainEffect } from '#contract/clusters/pods.ts'
-import { isRecord } from '../../kubernetes/client.ts'
+import { isRecord } from '../../kubernetes/answers.ts'
 
 /** The annotation of a static pod's copy in the API (kubernetes.io, "Create static Pods"). */
 const mirror = 'kubernetes.io/config.mirror'

@@ -4,17 +4,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import { auditList } from '#contract/audit.ts'
-import {
-  joinTokenArrivals,
-  joinTokenCreate,
-  joinTokenGet,
-  joinTokenRevoke,
-} from '#contract/join-tokens.ts'
+import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { logger } from '../../log.ts'
-import { type Backend, type Call, startBackend } from '../../testing/backend.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { announcing, query, simulated, uuid, hostNameOf } from './testing.ts'
 import { harmless } from './announcement.ts'
 
 const lines: string[] = []
@@ -24,42 +19,9 @@ const log = logger({
   now: () => Date.now(),
   write: (line) => void lines.push(line),
 })
-const simulated = { STEELYARD_SIMULATE: '1', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16,fd12::/64' }
-const backend = await startBackend({ environment: simulated, log })
+const { backend, call, ask, make, announce, arrivals, token, audited, nextMinute } =
+  await announcing(log)
 const { db } = backend.platform
-let signedIn = await backend.signIn()
-/** Signs in again, because the tests move the clock past the life of access tokens. */
-const call: Call = async (...asked) => {
-  const answer = await signedIn.call(...asked)
-  if (answer.problem?.code !== 'session_expired') return answer
-  signedIn = await backend.signIn()
-  return signedIn.call(...asked)
-}
-const make = async (name: string, more: object = {}) =>
-  (await call(joinTokenCreate, { body: { name, ...more } })).answer!
-const uuid = () => randomUUID()
-const query = (id: string, more: Record<string, string> = {}) =>
-  new URLSearchParams({ mac: '02:00:00:00:00:01', serial: 'S1', uuid: id, ...more }).toString()
-const ask = async (
-  url: string,
-  from = '127.20.9.1',
-  { app }: Pick<Backend, 'app'> = backend,
-  more: object = {},
-) => app.inject({ method: 'GET', url, remoteAddress: from, ...more })
-const announce = (token: string, id: string, from?: string) =>
-  ask(`/join/${token}?${query(id)}`, from)
-const arrivals = async (id: string) =>
-  (await call(joinTokenArrivals, { params: { id }, query: { sort: 'at' } })).answer!.items
-const token = async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!
-const audited = async () => {
-  await backend.publish()
-  return (await call(auditList, { query: { per_page: 1000 } })).answer!.items.filter((e) =>
-    e.action.startsWith('join.'),
-  )
-}
-const hostNameOf = (document: string) => /^hostname: (sy-[0-9a-f]{20})$/m.exec(document)?.[1]
-/** Ends the minute in which refusals are grouped. */
-const nextMinute = () => backend.clock.advance(60_000)
 afterEach(nextMinute)
 
 test('a valid token gets a one-time host name in a document that Talos accepts, and is stored as a waiting arrival', async () => {
@@ -178,93 +140,6 @@ describe('an invalid token gets no one-time host name and is recorded', () => {
   })
 })
 
-describe('queries with odd values from firmware or users', () => {
-  const refused: [string, string, string][] = [
-    ['no query', '', 'The announcement has no UUID'],
-    ['no UUID', 'serial=S1&mac=02:00:00:00:00:01', 'The announcement has no UUID'],
-    ['a UUID that was never filled in', 'uuid=$%7Buuid%7D', 'The announcement has no UUID'],
-    ['two UUIDs', `uuid=${uuid()}&uuid=${uuid()}`, 'A query parameter is given twice'],
-    ['a list', `uuid[]=${uuid()}`, 'The announcement has no UUID'],
-    ['a text of 10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
-    ['a text of 3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
-    ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query contains a character that cannot be stored'],
-    [
-      'the UUID of boards that have none, all zeros',
-      'uuid=00000000-0000-0000-0000-000000000000',
-      'The firmware of the machine gives no unique UUID',
-    ],
-    [
-      'the UUID of boards that have none, all ones',
-      'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
-      'The firmware of the machine gives no unique UUID',
-    ],
-    [
-      'a token in place of the serial number',
-      `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`,
-      'The announced serial number is a join token',
-    ],
-    [
-      'an invalid MAC address',
-      `uuid=${uuid()}&mac=hello`,
-      'The announced MAC address cannot be read',
-    ],
-  ]
-  test.each(refused)(
-    'a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason',
-    async (_what, text, reason) => {
-      const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
-      const answer = await ask(`/join/${own}?${text}`)
-      expect([answer.statusCode, answer.body]).toEqual([200, harmless])
-      await expect
-        .poll(async () =>
-          (await audited()).some((e) => String(e.after?.['reason']).startsWith(reason)),
-        )
-        .toBe(true)
-      expect(await token(id)).toMatchObject({ uses: 0 })
-      expect(await arrivals(id)).toEqual([])
-      nextMinute()
-    },
-  )
-
-  test('a serial number is stored as one line of visible characters', async () => {
-    const { id, token: own } = await make('serials')
-    const serials = [
-      '',
-      '${serial}',
-      'Not Specified',
-      'To Be Filled By O.E.M.',
-      'a\nb\u202e',
-      'ü'.repeat(300),
-    ]
-    for (const serial of serials)
-      await ask(
-        `/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`,
-      )
-    const shown = (await arrivals(id)).map((a) => a.serial)
-    expect(new Set(shown)).toEqual(
-      new Set(['', 'Not Specified', 'To Be Filled By O.E.M.', 'a b�', 'ü'.repeat(256)]),
-    )
-    expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)
-  })
-
-  test('UUIDs are case-insensitive, and only a GET request announces a machine', async () => {
-    const { id, token: own } = await make('case', { max_uses: 1 })
-    const machine = uuid()
-    const head = await backend.app.inject({
-      method: 'HEAD',
-      url: `/join/${own}?${query(machine)}`,
-      remoteAddress: '127.20.9.1',
-    })
-    expect([head.statusCode, head.body]).toEqual([200, ''])
-    expect(await arrivals(id)).toEqual([])
-    expect(hostNameOf((await announce(own, machine.toUpperCase())).body)).toBeDefined()
-    expect(hostNameOf((await announce(own, machine)).body)).toBeDefined()
-    expect(await arrivals(id)).toMatchObject([{ uuid: machine }])
-    const post = await backend.app.inject({ method: 'POST', url: `/join/${own}` })
-    expect([post.statusCode, post.headers['allow']]).toEqual([405, 'GET, HEAD'])
-  })
-})
-
 describe('uses of a token', () => {
   test('of a hundred concurrent machines, exactly the number that the token allows is admitted', async () => {
     const { id, token: own } = await make('ten', { max_uses: 10 })
@@ -319,81 +194,6 @@ describe('uses of a token', () => {
     // Announcements of one machine from many addresses don't add a row for each address.
     for (let i = 10; i < 30; i++) await announce(own, machine, `127.20.9.${i}`)
     expect((await arrivals(id)).length).toBeLessThanOrEqual(4)
-  })
-})
-
-describe('the source address of an announcement', () => {
-  test.each([
-    [
-      'not in a network that may be dialled',
-      '10.0.0.5',
-      '10.0.0.5 is not in STEELYARD_DIAL_NETWORKS',
-    ],
-    ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself, and is never dialled'],
-    ['a metadata service', '169.254.169.254', 'is link-local'],
-    ['IPv6 link-local', 'fe80::1', 'is link-local'],
-    ['this machine in IPv6', '::1', 'is in the reserved range ::/96'],
-  ])(
-    'if the source address is %s, it is not dialled, and the arrival shows the reason',
-    async (_what, from, reason) => {
-      const { id, token: own } = await make(`from-${randomUUID().slice(0, 8)}`)
-      const answer = await announce(own, uuid(), from)
-      expect([answer.statusCode, answer.body]).toEqual([200, harmless])
-      const [arrival] = await arrivals(id)
-      expect(arrival).toMatchObject({ result: 'failed', address: from })
-      expect(arrival!.reason).toContain(reason)
-      await expect
-        .poll(async () => (await audited()).find((e) => e.target?.id === id))
-        .toMatchObject({ action: 'join.failed', result: 'dial_refused' })
-    },
-  )
-
-  test('an announcement from an address that may not be dialled does not count as a use of the token', async () => {
-    const { id, token: own } = await make('no-use', { max_uses: 1 })
-    const machine = uuid()
-    await announce(own, machine, '10.0.0.5')
-    await announce(own, uuid(), '10.0.0.6')
-    expect(await token(id)).toMatchObject({ uses: 0 })
-    await announce(own, machine, '127.20.9.40')
-    expect(await token(id)).toMatchObject({ uses: 1 })
-    // The same machine at another address doesn't count as another use.
-    await announce(own, machine, '10.0.0.5')
-    await announce(own, machine, '127.20.9.41')
-    expect(await token(id)).toMatchObject({ uses: 1 })
-  })
-
-  test('an IPv6 address is stored in canonical form, and an IPv4-mapped address as IPv4', async () => {
-    const { id, token: own } = await make('ipv6')
-    await announce(own, uuid(), 'FD12:0:0::00a1')
-    await announce(own, uuid(), '::ffff:127.20.9.4')
-    expect((await arrivals(id)).map((a) => `${a.address} ${a.result}`).toSorted()).toEqual([
-      '127.20.9.4 waiting',
-      'fd12::a1 waiting',
-    ])
-  })
-
-  test('X-Forwarded-For is accepted only from trusted proxies', async () => {
-    const { id, token: own } = await make('proxied')
-    const through = async (door: Backend, peer: string, forwarded: string) => {
-      const machine = uuid()
-      await ask(`/join/${own}?${query(machine)}`, peer, door, {
-        headers: { 'x-forwarded-for': forwarded },
-      })
-      return (await arrivals(id)).find((a) => a.uuid === machine)?.address
-    }
-    expect(await through(backend, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.5')
-    const behind = await startBackend({
-      beside: backend,
-      environment: { ...simulated, STEELYARD_TRUSTED_PROXIES: '127.20.9.0/28' },
-    })
-    expect(await through(behind, '127.20.9.5', '127.20.9.66')).toBe('127.20.9.66')
-    // The first address was sent by the machine itself, so only the one that the proxy has added
-    // counts.
-    expect(await through(behind, '127.20.9.5', '127.20.9.99, 127.20.9.66')).toBe('127.20.9.66')
-    expect(await through(behind, '127.20.9.100', '127.20.9.66')).toBe('127.20.9.100')
-    const known = (await token(id)).uses
-    await through(behind, '127.20.9.5', 'unknown')
-    expect((await token(id)).uses).toBe(known)
   })
 })
 

@@ -8,7 +8,6 @@ import {
   type Arrival,
   joinArgument,
   joinTokenArrivals,
-  joinTokenCreate,
   joinTokenGet,
   joinTokenRevoke,
 } from '#contract/join-tokens.ts'
@@ -23,9 +22,16 @@ import {
 } from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { clearFaults } from '#simulator/src/machine/trouble.ts'
-import type { Call } from '../../testing/backend.ts'
 import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
 import { patienceMs, wrongNameMs } from './arriving.ts'
+import {
+  again,
+  type Announcement,
+  announceTo,
+  callAgain,
+  identityOf,
+  makeToken,
+} from './testing.ts'
 
 const world = await clusterWorld({ servers: 4, seed: 'joining' })
 const { backend, simulator, datacenterId } = world
@@ -34,25 +40,13 @@ const { db } = backend.platform
 const url = await backend.listen()
 type Machine = Simulator['servers'][number]
 
-let signedIn = world.admin
-/** Signs in again, because the tests move the clock past the life of access tokens. */
-const call: Call = async (...asked) => {
-  const answer = await signedIn.call(...asked)
-  if (answer.problem?.code !== 'session_expired') return answer
-  signedIn = await backend.signIn()
-  return signedIn.call(...asked)
-}
-const make = async (name: string, more: object = {}) =>
-  (await call(joinTokenCreate, { body: { name, ...more } })).answer!
+const call = callAgain(backend, world.admin)
+const make = (name: string, more: object = {}) => makeToken(call, name, more)
 const lineOf = (token: string) => `talos.platform=metal console=tty0 ${joinArgument(url, token)}`
 const boot = (
   token: string,
   more: Omit<Parameters<Simulator['boot']>[0], 'kernel_command_line'> = {},
 ) => simulator.boot({ kernel_command_line: lineOf(token), ...more })
-const again = async (machine: Machine) => {
-  await machine.lifecycle.powerOff()
-  machine.lifecycle.powerOn()
-}
 const arrivals = async (id: string) =>
   (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items
 const settled = (id: string, count: number): Promise<Arrival[]> =>
@@ -70,20 +64,7 @@ const audited = async (action: string) => {
   await backend.publish()
   return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
 }
-/** Sends an announcement in the name of a machine, from any address. */
-const announce = (
-  token: string,
-  from: string,
-  said: { uuid: string; serial: string; mac?: string },
-) =>
-  backend.app.inject({
-    url: `/join/${token}?${new URLSearchParams(said).toString()}`,
-    remoteAddress: from,
-  })
-const identityOf = ({ disk: { identity } }: Machine) => ({
-  uuid: identity.uuid,
-  serial: identity.serial,
-})
+const announce = (...asked: Announcement) => announceTo(backend, ...asked)
 
 test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
   const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })

@@ -3,7 +3,8 @@
  * the last pool.
  */
 import type { Job } from '../../engine/engine.ts'
-import { isRefusal, type ObjectCalls } from '../../kubernetes/client.ts'
+import type { ObjectCalls } from '../../kubernetes/client.ts'
+import { isRefusal } from '../../kubernetes/answers.ts'
 import { announcementsIn } from './look.ts'
 import {
   announcementCollection,

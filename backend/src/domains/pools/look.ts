@@ -10,7 +10,8 @@ import {
   parseAddress,
 } from '#contract/network/addresses.ts'
 import type { PoolProvider } from '#contract/network/subnets.ts'
-import { isRecord, type ObjectCalls, KubernetesError } from '../../kubernetes/client.ts'
+import type { ObjectCalls } from '../../kubernetes/client.ts'
+import { isRecord, KubernetesError } from '../../kubernetes/answers.ts'
 import {
   announcementCollection,
   type Announcer,

@@ -5,7 +5,7 @@
  * limits a pool to a namespace) are left alone (Kubernetes, "Server-Side Apply").
  */
 import { createHash } from 'node:crypto'
-import { isRecord, printable } from '../../kubernetes/client.ts'
+import { isRecord, printable } from '../../kubernetes/answers.ts'
 import type { KubernetesObject } from './manifest.ts'
 
 /** A hash of the wanted object, to distinguish later changes by others from our own. */

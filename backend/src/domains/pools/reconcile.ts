@@ -4,7 +4,7 @@
  */
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
-import { KubernetesError } from '../../kubernetes/client.ts'
+import { KubernetesError } from '../../kubernetes/answers.ts'
 import { moved, passing } from './pass.ts'
 import { load, type Look, poolQueue, type PoolParts, type State } from './state.ts'
 import { writing } from './write.ts'

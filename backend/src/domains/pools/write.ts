@@ -6,7 +6,7 @@ import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import type { KubernetesError } from '../../kubernetes/client.ts'
+import type { KubernetesError } from '../../kubernetes/answers.ts'
 import {
   driftMark,
   type Finding,

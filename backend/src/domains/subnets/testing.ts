@@ -121,3 +121,6 @@ export async function untilBlocked(
     })
     .toBeGreaterThan(0)
 }
+
+/** The rows of a CSV file, each with its line break. */
+export const lines = (...rows: string[]): string => rows.map((r) => `${r}\r\n`).join('')

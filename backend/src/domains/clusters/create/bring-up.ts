@@ -2,7 +2,7 @@
 import type { KeptObject } from '#contract/clusters/existing.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
-import type { KubernetesNode } from '../../../kubernetes/client.ts'
+import type { KubernetesNode } from '../../../kubernetes/answers.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { certificateQueue } from '../change/rotate/certificate-watch.ts'
 import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'

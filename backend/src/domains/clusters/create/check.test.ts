@@ -4,7 +4,9 @@ import { expect, test } from 'vitest'
 import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { endpointHost, NewCluster, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import { defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
+import { defaultInstallDisk, judge } from './check.ts'
+import { endpointUrl } from './check-endpoint.ts'
+import type { Surroundings } from './judged.ts'
 
 const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
 const gib = 1024 ** 3

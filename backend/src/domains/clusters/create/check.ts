@@ -2,19 +2,9 @@
  * Validates the request for a new cluster. Pure, so that preview, creation and tests give the same
  * result. Returns all findings at once, and the request with defaults filled in.
  */
-import {
-  type Address,
-  type Cidr,
-  contains,
-  formatAddress,
-  formatCidr,
-  overlap,
-  parseAddress,
-  parseCidr,
-} from '#contract/network/addresses.ts'
+import { type Cidr, contains, formatCidr, overlap, parseCidr } from '#contract/network/addresses.ts'
 import {
   canHaveControlPlanes,
-  type ClusterRole,
   type ClusterServer,
   controlPlaneWarning,
   endpointHost,
@@ -26,66 +16,11 @@ import {
   notConfirmed,
 } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
-import type { Eligibility } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
-import type { Wanted } from '../../servers/eligibility.ts'
-import type { Versions } from '../../images/versions.ts'
 import type { ServerFacts } from '../../servers/present.ts'
-import { anyLink } from '../../configurations/api.ts'
 import { listed } from '../sentences.ts'
-
-export interface Surroundings {
-  /** Servers by id. A requested server that is missing here doesn't exist. */
-  readonly candidates: ReadonlyMap<string, ServerFacts>
-  readonly datacenter: { readonly id: string; readonly code: string } | null
-  readonly nameTaken: boolean
-  readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
-  /**
-   * Addresses in use and what uses them: servers' dialled and reported addresses, and endpoints of
-   * other clusters.
-   */
-  readonly used: readonly {
-    readonly address: string
-    readonly by: string
-    readonly node_id?: string
-  }[]
-  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
-  /** The eligibility checks of a server for its role in this cluster. */
-  readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
-}
-
-export interface ChosenServer {
-  readonly node_id: string
-  readonly name: string
-  readonly role: ClusterRole
-  readonly interface: string | null
-  readonly install_disk: string
-  readonly workload_disks: readonly string[]
-  readonly candidate: ServerFacts
-}
-
-/** The request with every default filled in. */
-export interface Resolved {
-  readonly talos_version: string
-  readonly kubernetes_version: string
-  /** `https://10.1.2.3:6443` */
-  readonly endpoint: string
-  readonly virtual_ip: boolean
-  readonly vlan_id: number | null
-  readonly pod_cidr: string
-  readonly service_cidr: string
-  readonly servers: readonly ChosenServer[]
-}
-
-export interface Finding {
-  readonly check: string
-  readonly ok: boolean
-  readonly message: string
-  /** The request field of the finding. */
-  readonly field?: string
-  /** A conflict with the current state, such as a taken server: 409 instead of 422. */
-  readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
-}
+import type { Surroundings, Finding, Find, Resolved, ChosenServer } from './judged.ts'
+import { judgeEndpoint, endpointUrl, bare } from './check-endpoint.ts'
 
 /** `v1.13.9`: Talos's notation. */
 const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
@@ -93,35 +28,6 @@ const talosTag = (version: string): string => (version.startsWith('v') ? version
 const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
 
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
-
-export function endpointUrl(host: string): string {
-  const address = parseAddress(host)
-  return `https://${address?.family === 6 ? `[${formatAddress(address)}]` : address ? formatAddress(address) : host.toLowerCase()}:6443`
-}
-
-const bare = (address: string): Address | null => parseAddress(address.split('/', 1)[0]!)
-const same = (a: Address | null, b: Address | null) =>
-  a !== null && b !== null && a.family === b.family && a.value === b.value
-
-/** The network of an address with prefix. */
-function networkOf(addressWithPrefix: string): Cidr | null {
-  const [host, prefix] = addressWithPrefix.split('/')
-  const address = parseAddress(host!)
-  if (!address || prefix === undefined) return null
-  const hostBits = BigInt((address.family === 4 ? 32 : 128) - Number(prefix))
-  return {
-    family: address.family,
-    base: (address.value >> hostBits) << hostBits,
-    prefix: Number(prefix),
-  }
-}
-
-/** The network of a server's dialled address, if its prefix is known. */
-export const dialledNetwork = (c: ServerFacts): Cidr | null => {
-  const address = parseAddress(c.address)
-  const told = c.addresses.find((a) => a.includes('/') && same(bare(a), address))
-  return told === undefined ? null : networkOf(told)
-}
 
 /**
  * The install disk of a server: the disk on which Talos is installed, or else the contract's
@@ -228,13 +134,6 @@ export const toWipe = ({
   devices: [install_disk, ...workload_disks],
   kept: candidate.system_disk,
 })
-
-export type Find = (
-  check: string,
-  problem: string | null,
-  good: string,
-  more?: Pick<Finding, 'field' | 'conflict'>,
-) => void
 
 /**
  * A supported pair of Talos and Kubernetes versions that fits the requested version; the newest
@@ -407,106 +306,3 @@ function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   if (bits - cidr.prefix > 20) return `The service network must be a /${bits - 20} or smaller`
   return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
 }
-
-/** Checks the endpoint's address against the networks and the addresses in use. */
-export function judgeEndpoint(
-  host: string,
-  asked: Pick<NewCluster, 'virtual_ip' | 'servers'>,
-  servers: readonly Pick<ChosenServer, 'node_id' | 'name' | 'role' | 'candidate'>[],
-  around: Pick<Surroundings, 'used'>,
-  networks: { pod: Cidr; service: Cidr },
-  find: Find,
-  warnings: string[],
-): void {
-  const address = parseAddress(host)
-  const controlPlanes = servers.filter((s) => s.role === 'control_plane')
-  const field = 'endpoint'
-  const good = `The Kubernetes API will be at ${endpointUrl(host)}`
-  if (address === null) {
-    find('endpoint', asked.virtual_ip ? 'A virtual IP must be an address' : null, good, { field })
-    if (!asked.virtual_ip)
-      warnings.push(
-        `${host} must resolve to the control planes, or to a load balancer in front of them.`,
-      )
-    return
-  }
-  const text = formatAddress(address)
-  const inside = contains(networks.pod, address)
-    ? 'pod'
-    : contains(networks.service, address)
-      ? 'service'
-      : null
-  const owner = around.used.find((u) => same(bare(u.address), address))
-  const holder =
-    owner?.node_id === undefined
-      ? undefined
-      : controlPlanes.find((s) => s.node_id === owner.node_id)
-  if (inside !== null) {
-    find('endpoint', `${text} lies in the ${inside} network`, good, { field })
-    return
-  }
-  if (asked.virtual_ip) {
-    const outside = controlPlanes.find((s) => {
-      const network = dialledNetwork(s.candidate)
-      return network === null || !contains(network, address)
-    })
-    const edge = controlPlanes
-      .map((s) => dialledNetwork(s.candidate))
-      .find((n) => n !== null && isEdge(n, address))
-    const problem = owner
-      ? `${text} is in use by ${owner.by}`
-      : edge
-        ? `${text} is the network or broadcast address of ${formatCidr(edge)}`
-        : outside
-          ? `${text} is not in the network of ${outside.name}`
-          : null
-    find('endpoint', problem, good, { field })
-    return
-  }
-  find(
-    'endpoint',
-    owner && !holder
-      ? `${text} is in use by ${owner.by}, which is no control plane of this cluster`
-      : null,
-    good,
-    { field },
-  )
-  if (holder)
-    warnings.push(
-      onOneServer(
-        text,
-        holder.candidate,
-        asked.servers.find((s) => s.node_id === holder.node_id)?.patch?.body,
-        controlPlanes.length,
-      ),
-    )
-  if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
-}
-
-/**
- * The warning for an endpoint that is a single server's address. `patch`: body of the requested
- * patch, which may configure the link.
- */
-function onOneServer(
-  address: string,
-  { name, link, patch_links }: ServerFacts,
-  patch: string | undefined,
-  controlPlanes: number,
-): string {
-  const isConfigured =
-    link !== null &&
-    (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
-  const falls =
-    controlPlanes > 1
-      ? ` If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.`
-      : ''
-  return isConfigured
-    ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
-    : `The API endpoint ${address} depends on the DHCP lease of ${name}: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.${falls}`
-}
-
-const isEdge = (network: Cidr, address: Address): boolean =>
-  network.family === 4 &&
-  network.prefix <= 30 &&
-  (address.value === network.base ||
-    address.value === network.base + (1n << BigInt(32 - network.prefix)) - 1n)

@@ -13,13 +13,8 @@ import type { Operation } from '#contract/operations.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
-import {
-  type ChosenServer,
-  type Finding,
-  judge,
-  type Resolved,
-  type Surroundings,
-} from './check.ts'
+import { judge } from './check.ts'
+import type { ChosenServer, Finding, Resolved, Surroundings } from './judged.ts'
 import { agreedOf, diskColumns } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'

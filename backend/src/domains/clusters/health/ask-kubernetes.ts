@@ -1,13 +1,7 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
-import {
-  isRecord,
-  type Kubernetes,
-  KubernetesError,
-  type KubernetesTarget,
-  printable,
-  within,
-} from '../../../kubernetes/client.ts'
+import type { Kubernetes, KubernetesTarget } from '../../../kubernetes/client.ts'
+import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
 import { isCordoned, isOurCordon } from '../kubernetes.ts'
 import type { MemberRow } from '../store.ts'
 

@@ -1,7 +1,7 @@
 /** The pods of a cluster, read from its Kubernetes API during the call. */
 import { type ClusterPod, type ClusterPods, mostListedPods } from '#contract/clusters/pods.ts'
 import { Problem } from '#contract/errors.ts'
-import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/client.ts'
+import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type ClusterParts, demandCluster } from '../parts.ts'
 import { drainEffectOf } from '../pods.ts'

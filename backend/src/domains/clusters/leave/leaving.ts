@@ -22,7 +22,7 @@ import {
   updateCluster,
   wakeMembers,
 } from '../parts.ts'
-import type { Seen } from '../member/decide-server.ts'
+import type { Seen } from '../member/acts.ts'
 import { look, unseen } from '../member/look.ts'
 import { deletionSteps, resetSteps } from '../plan.ts'
 import { present } from '../present.ts'

@@ -6,7 +6,7 @@ import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { installProblem, wipeProblem } from '../create/disks.ts'
 import { Overtaken, pollMs, running, waiting } from '../whole/cluster-run.ts'
-import type { Seen } from './decide-server.ts'
+import type { Seen } from './acts.ts'
 import { installFailed } from './failure-log.ts'
 import { unseen } from './look.ts'
 import {

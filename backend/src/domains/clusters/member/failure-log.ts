@@ -10,7 +10,7 @@ import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Change } from '../../../record.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { withoutTokens } from '../../joining/without-tokens.ts'
-import { mostSends } from './decide-server.ts'
+import { mostSends } from './acts.ts'
 import type { MemberRow } from '../store.ts'
 
 /**

@@ -12,7 +12,7 @@ import { readPull } from '#talos/client/pulls.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
-import type { Seen } from './decide-server.ts'
+import type { Seen } from './acts.ts'
 import type { MemberTurn } from './run.ts'
 
 type Secured = Extract<Seen, { kind: 'secured' }>

@@ -12,7 +12,7 @@ import type { Outcome } from '../../../engine/engine.ts'
 import { bearersOf } from '../create/disks.ts'
 import type * as store from '../store.ts'
 import { Overtaken, running, waiting } from '../whole/cluster-run.ts'
-import type { ServerAct } from './decide-server.ts'
+import type { ServerAct } from './acts.ts'
 import { adminOf, unseen } from './look.ts'
 import { demandStillWanted, fail, type MemberTurn, note, orderDeadlineMs, reread } from './run.ts'
 

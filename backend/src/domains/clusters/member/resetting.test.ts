@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
-import { ccCreate, ccGet, ccUpdate } from '#contract/marketplace/ccs.ts'
+import { ccGet } from '#contract/marketplace/ccs.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
 import {
   type Server,
@@ -14,6 +14,7 @@ import {
   serverReset,
 } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { joinedYesterday, powerOff, promiseCapacity, seenAt } from '../testing/servers.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 40, seed: 'resetting' })
@@ -27,33 +28,8 @@ const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
 }
 const reset = (node: Server, body: { keep_workload_disks?: boolean } = {}) =>
   admin.call(serverReset, { params: { id: node.id }, body })
-const dark = async (node: Server) => {
-  await world.machine(node).lifecycle.powerOff()
-  return world.until(
-    () => world.server(node.id),
-    (s) => s.talos.reachable === false,
-  )
-}
-/**
- * Promises the capacity of a server for a day from now. Returns the id of the commitment, which has
- * started.
- */
-const promise = async (node: Server): Promise<string> => {
-  const price = { amount: '1', currency: 'EUR', basis: 'server' } as const
-  const expires_at = new Date(Date.now() + 86_400_000).toISOString()
-  const made = await admin.call(ccCreate, {
-    body: { node_id: node.id, price, expires_at, status: 'waiting_delegation' },
-  })
-  const { id } = made.answer!
-  expect(
-    (await admin.call(ccUpdate, { params: { id }, body: { status: 'waiting_start' } })).status,
-  ).toBe(200)
-  await world.until(
-    async () => (await admin.call(ccGet, { params: { id } })).answer!,
-    (cc) => cc.status === 'active',
-  )
-  return id
-}
+const dark = (node: Server) => powerOff(world, node)
+const promise = (node: Server) => promiseCapacity(world, node)
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members.map((m) => m.name)
 
 describe.concurrent('removing a server from a cluster', () => {
@@ -472,14 +448,8 @@ test(
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const worker = nodes[2]!
-    // The server joined a day ago, and its reconciler has not run since.
-    const { db } = world.backend.platform
     const asked = world.backend.clock.now()
-    await db
-      .updateTable('cluster_server')
-      .set({ seen_at: new Date(asked - 25 * 3_600_000), stage: 'running' })
-      .where('node_id', '=', worker.id)
-      .execute()
+    await joinedYesterday(world, worker)
     const { operation } = (await reset(worker)).answer!
     await world.until(
       async () => world.machine(worker).disk.state.counters.resets,
@@ -491,12 +461,7 @@ test(
       (o) => o.steps.some((s) => s.key.startsWith('release/') && s.status === 'waiting'),
     )
     // "Last seen" is the time at which the reset was sent, not the time of joining.
-    const { seen_at } = await db
-      .selectFrom('cluster_server')
-      .select('seen_at')
-      .where('node_id', '=', worker.id)
-      .executeTakeFirstOrThrow()
-    expect(seen_at!.getTime()).toBeGreaterThanOrEqual(asked)
+    expect(await seenAt(world, worker)).toBeGreaterThanOrEqual(asked)
     await admin.call(operationCancel, { params: { id: operation.id } })
     await world.until(
       () => world.operation(operation.id),

@@ -21,7 +21,9 @@ import {
   type Shown,
   showSteps,
 } from '../whole/cluster-run.ts'
-import { aroundOf, hasStarted, patiently, type Seen, type ServerAct } from './decide-server.ts'
+import { patiently } from './decide-server.ts'
+import { hasStarted } from './decide-join.ts'
+import { aroundOf, type Seen, type ServerAct } from './acts.ts'
 import { serverFailed, troubleOf } from './failure-log.ts'
 
 export interface MemberTurn extends ClusterTurn {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { parse, stringify } from 'yaml'
+import { parse } from 'yaml'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import {
   type Cluster,
@@ -23,20 +23,11 @@ import {
 } from '#contract/clusters/takeover.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { readTalosconfig, talosconfig } from '#talos/access/access.ts'
-import type { TalosClient } from '#talos/client/client.ts'
-import { connectSecure } from '#talos/client/connect.ts'
-import { createAuthority, type Credentials, mintTalosClient } from '#talos/pki/certificates.ts'
-import {
-  generateSecrets,
-  type SecretsBundle,
-  writeSecrets,
-  secretsOfControlPlane,
-} from '#talos/secrets/bundle.ts'
-import { readyKeys } from '#talos/testing/keys.ts'
+import { type SecretsBundle, writeSecrets, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
 import { inTransaction } from '../../../db/db.ts'
-import { readFound } from '#talos/client/found.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { clusterWorld } from '../testing/world.ts'
+import { adminOf, held, otherBundle, rotate } from './testing.ts'
 
 const world = await clusterWorld({ servers: 2, seed: 'takeover' })
 const { admin, backend, datacenterId } = world
@@ -48,23 +39,6 @@ let taken: Cluster
 const machineOf = (node: Server) =>
   world.simulator.servers.find((m) => m.disk.identity.uuid.toLowerCase() === node.identity.uuid)!
 const addressOf = (node: Server) => machineOf(node).plan.address
-const adminOf = (of: SecretsBundle): Promise<Credentials> =>
-  mintTalosClient(of, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
-/** Connects as talosctl does, with an admin's certificate and without Steelyard. */
-const outside = async <T>(
-  node: Server,
-  keys: Credentials,
-  act: (client: TalosClient) => Promise<T>,
-): Promise<T> => {
-  const client = await connectSecure({ host: addressOf(node) }, keys, { deadlineMs: 10_000 })
-  try {
-    return await act(client)
-  } finally {
-    client.close()
-  }
-}
-const held = (node: Server, keys: Credentials) =>
-  outside(node, keys, async (client) => (await readFound(client)).active)
 const applies = () => nodes.map((node) => machineOf(node).disk.state.counters.applies)
 
 /**
@@ -86,7 +60,7 @@ beforeAll(async () => {
     role: 'os:admin',
     lifetimeMs: 3_600_000,
   }))!
-  bundle = secretsOfControlPlane(await held(nodes[0]!, keys))
+  bundle = secretsOfControlPlane(await held(addressOf(nodes[0]!), keys))
   const deleted = await admin.call(clusterDelete, { params, query: { force: 'true' } })
   await world.ended(deleted.answer!.operation.id)
   await admin.call(serverRemove, { params: { id: nodes[1]!.id } })
@@ -181,12 +155,6 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
     expect((await admin.call(serverList, { query: {} })).answer!.total).toBe(1)
   },
 )
-
-const otherBundle = async () =>
-  generateSecrets({
-    now: new Date(),
-    keys: { k8sServiceAccount: (await readyKeys()).k8sServiceAccount },
-  })
 
 test('a takeover by an address that may not be dialled is refused', async () => {
   const sentence = expect.stringContaining('10.99.0.1 is not in STEELYARD_DIAL_NETWORKS') as string
@@ -339,7 +307,9 @@ test('after a takeover the cluster is ready, and nothing was sent to its servers
 
 test('a patch is merged into the configuration that the machine had at the takeover', async () => {
   const keys = await adminOf(bundle)
-  const before = parse(await held(nodes[1]!, keys).then((yaml) => yaml.split('---')[0]!)) as {
+  const before = parse(
+    await held(addressOf(nodes[1]!), keys).then((yaml) => yaml.split('---')[0]!),
+  ) as {
     machine: object
   }
   const made = await admin.call(patchCreate, {
@@ -348,7 +318,7 @@ test('a patch is merged into the configuration that the machine had at the takeo
   })
   expect(made.status).toBe(201)
   const after = await world.until(
-    () => held(nodes[1]!, keys),
+    () => held(addressOf(nodes[1]!), keys),
     (yaml) => yaml.includes('vm.swappiness'),
   )
   expect(parse(after.split('---')[0]!)).toEqual({
@@ -364,7 +334,7 @@ test(
     const keys = await adminOf(bundle)
     const old = new URL(taken.endpoint).hostname
     const mainOf = async (node: Server) =>
-      parse((await held(node, keys)).split('---')[0]!) as {
+      parse((await held(addressOf(node), keys)).split('---')[0]!) as {
         cluster: { apiServer?: { certSANs: string[] } }
       }
     const params = { id: taken.id }
@@ -385,7 +355,7 @@ test(
     const { id } = await world.change(taken.id, change)
     expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
     for (const node of nodes) {
-      expect(await held(node, keys)).toContain('endpoint: https://kube.example.com:6443')
+      expect(await held(addressOf(node), keys)).toContain('endpoint: https://kube.example.com:6443')
       expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({
         state: 'none',
       })
@@ -400,56 +370,8 @@ test(
   },
 )
 
-/**
- * The steps of `talosctl rotate-ca`: accept the new authority, sign with it, then stop accepting
- * the old one.
- */
-async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
-  const os = await createAuthority({
-    kind: 'ed25519',
-    subject: { organizations: ['talos'] },
-    now: new Date(),
-  })
-  const to = { ...from, certs: { ...from.certs, os } }
-  const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const [old, fresh] = [await adminOf(from), await adminOf(to)]
-  // During the rotation a machine may use a certificate of the old or the new authority, so both
-  // are tried.
-  const byEither = <T>(node: Server, act: (client: TalosClient) => Promise<T>) =>
-    outside(node, old, act).catch(() => outside(node, fresh, act))
-  const change = async (edit: (machine: Record<string, unknown>) => void) => {
-    for (const node of nodes) {
-      const parts = (
-        await byEither(node, async (client) => (await readFound(client)).active)
-      ).split('---\n')
-      const main = parse(parts[0]!) as { machine: Record<string, unknown> }
-      edit(main.machine)
-      await byEither(node, (client) =>
-        client.applyConfiguration([stringify(main), ...parts.slice(1)].join('---\n'), {
-          mode: 'auto',
-        }),
-      )
-    }
-  }
-  await change((machine) => (machine['acceptedCAs'] = [{ crt: base64(os.crt), key: '' }]))
-  await change((machine) => {
-    const key = (machine['ca'] as { key: string }).key
-    machine['ca'] = { crt: base64(os.crt), key: key === '' ? '' : base64(os.key) }
-    machine['acceptedCAs'] = [{ crt: base64(from.certs.os.crt), key: '' }]
-  })
-  const answers = (keys: Credentials) =>
-    world.until(
-      () => Promise.all(nodes.map((node) => held(node, keys).catch(() => null))),
-      (all) => all.every((one) => one !== null),
-    )
-  await answers(fresh)
-  await change((machine) => delete machine['acceptedCAs'])
-  await answers(fresh)
-  return to
-}
-
 test('if others rotate the certificate authority, Steelyard reports the lost access, and importing the new secrets restores it', async () => {
-  const rotated = await rotate(bundle)
+  const rotated = await rotate(nodes.map(addressOf), bundle, (...asked) => world.until(...asked))
   const params = { id: taken.id }
   await inTransaction(backend.platform.db, (tx) =>
     backend.platform.engine.wake(tx, sweepQueue, taken.id),
@@ -491,7 +413,7 @@ test('if others rotate the certificate authority, Steelyard reports the lost acc
   expect(patched.status).toBe(201)
   const keys = await adminOf(rotated)
   await world.until(
-    () => held(nodes[0]!, keys),
+    () => held(addressOf(nodes[0]!), keys),
     (yaml) => yaml.includes('vm.dirty_ratio'),
   )
   await backend.publish()

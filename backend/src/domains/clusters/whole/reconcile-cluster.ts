@@ -5,7 +5,7 @@
  */
 import type { Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
-import { KubernetesError } from '../../../kubernetes/client.ts'
+import { KubernetesError } from '../../../kubernetes/answers.ts'
 import { type ClusterParts, clusterQueue } from '../parts.ts'
 import {
   applyAccess,

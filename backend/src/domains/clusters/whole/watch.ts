@@ -1,6 +1,6 @@
 /** Watches a ready cluster and marks it degraded with the reason. */
 import type { Outcome } from '../../../engine/engine.ts'
-import { KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
+import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import { kubernetesOf } from '../kubernetes.ts'
 import { removeFromEtcd, removeFromKubernetes } from '../leave/etcd.ts'
 import { listed } from '../sentences.ts'

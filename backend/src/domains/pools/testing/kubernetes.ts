@@ -4,12 +4,8 @@
  * counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
-import {
-  isRecord,
-  type ObjectCalls,
-  KubernetesError,
-  type ListOptions,
-} from '../../../kubernetes/client.ts'
+import type { ObjectCalls, ListOptions } from '../../../kubernetes/client.ts'
+import { isRecord, KubernetesError } from '../../../kubernetes/answers.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {

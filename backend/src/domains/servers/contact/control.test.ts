@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { randomUUID } from 'node:crypto'
+import { afterAll, expect, test, vi } from 'vitest'
 import { sql } from 'kysely'
 import { operationGet, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
@@ -17,113 +16,18 @@ import {
 import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import { MIN_SPEED } from '#simulator/src/clock.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import type { Simulator } from '#simulator/src/start.ts'
 import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
-import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
-import { readyKeys } from '#talos/testing/keys.ts'
 import { system } from '../../../http/caller.ts'
-import { startBackend } from '../../../testing/backend.ts'
-import { startFleet } from '../../../testing/fleet.ts'
-import { temporaryFolder } from '../../../testing/folder.ts'
 import { commandQueue } from './commanding.ts'
-import { buildCluster, buildServer } from '../testing.ts'
+import { loneServer } from './testing.ts'
+import { buildServer } from '../testing.ts'
 
-const clusterId = randomUUID()
-let secrets: SecretsBundle
-let simulator: Simulator
-const backend = await startBackend({
-  environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
-  prepare: (_platform, { clusterCore: { access, machines } }) => {
-    // The machines check certificates by the real time, which Steelyard's clock here doesn't have.
-    const talosCredentials: typeof access.talosCredentials = async (id, { role, lifetimeMs }) =>
-      id === clusterId
-        ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() })
-        : null
-    Object.assign(access, { talosCredentials })
-    Object.assign(machines, { talosCredentials })
-  },
-})
+const { clusterId, secrets, simulator, backend, id } = await loneServer()
+afterAll(() => simulator.stop())
 const operator = await backend.signIn({ role: 'operator' })
 const { servers } = backend.domains
-let id = ''
-let params = { id }
-
-/**
- * Makes a cluster of one server by hand: sends the configuration; the server installs, reboots and
- * opens its secured API.
- */
-beforeAll(async () => {
-  simulator = await startFleet({
-    servers: 2,
-    dataDir: temporaryFolder('control'),
-    seed: 'control',
-    speed: 200,
-  })
-  secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
-  const machine = simulator.servers[0]!
-  id = await buildServer(backend, {
-    address: machine.plan.address,
-    ...machine.disk.identity,
-    talos_version: machine.talosVersion,
-  })
-  params = { id }
-  const { db } = backend.platform
-  const { clusterCore, configurations } = backend.domains
-  await buildCluster(backend, clusterId, 'alone')
-  const rendered = await db.transaction().execute(async (tx) => {
-    const at = new Date(backend.clock.now())
-    await tx
-      .updateTable('cluster')
-      .set({
-        endpoint: `https://${machine.plan.address}:6443`,
-        talos_version: machine.talosVersion,
-        kubernetes_version: '1.35.4',
-      })
-      .where('id', '=', clusterId)
-      .execute()
-    await clusterCore.secrets.sealBundle(tx, clusterId, secrets)
-    await tx
-      .insertInto('cluster_server')
-      .values({
-        cluster_id: clusterId,
-        node_id: id,
-        role: 'control_plane',
-        position: 0,
-        name: 'alone',
-        install_disk: `/dev/${machine.hardware.disks[0]!.name}`,
-        install_image: `ghcr.io/siderolabs/installer:${machine.talosVersion}`,
-        at_since: at,
-      })
-      .execute()
-    await tx
-      .updateTable('server')
-      .set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' })
-      .where('id', '=', id)
-      .execute()
-    await servers.markReady(tx, system, id)
-    await configurations.renderFirst(tx, clusterId, id)
-    const { yaml, generation } = (await configurations.kept.newest(tx, clusterId, id))!
-    await configurations.kept.noteHeld(tx, clusterId, id, generation)
-    return yaml
-  })
-  const connection = await servers.connection(id)
-  await connection.maintenance((client) => client.applyConfiguration(rendered, { mode: 'auto' }))
-  const patient = { timeout: 30_000, interval: 50 }
-  await vi.waitFor(async () => {
-    if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')
-  }, patient)
-  const keys = await mintTalosClient(secrets, {
-    roles: ['os:admin'],
-    lifetimeMs: 3_600_000,
-    now: new Date(),
-  })
-  await vi.waitFor(() => connection.secure(keys, (client) => client.bootstrap()), patient)
-  await vi.waitFor(() => {
-    if (machine.stage.stage !== 'running') throw new Error(`It is ${machine.stage.stage}`)
-  }, patient)
-}, 90_000)
-afterAll(() => simulator.stop())
+const params = { id }
 
 const operation = async (operationId: string) =>
   (await operator.call(operationGet, { params: { id: operationId } })).answer!

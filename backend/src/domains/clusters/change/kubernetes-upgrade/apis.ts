@@ -4,7 +4,7 @@
  * no longer serves them (Kubernetes, "API deprecation guide").
  */
 import type { Check } from '#contract/clusters/clusters.ts'
-import { printable, within } from '../../../../kubernetes/client.ts'
+import { printable, within } from '../../../../kubernetes/answers.ts'
 import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
 import { listed } from '../../sentences.ts'
 import { factsOf } from '../../parts.ts'

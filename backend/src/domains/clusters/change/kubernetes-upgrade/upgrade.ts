@@ -5,7 +5,7 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
-import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
 import { system } from '../../../../http/caller.ts'

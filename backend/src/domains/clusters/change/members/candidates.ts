@@ -9,13 +9,9 @@ import { Problem } from '#contract/errors.ts'
 import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import type { Caller } from '../../../../http/caller.ts'
-import {
-  type ChosenServer,
-  dialledNetwork,
-  type Finding,
-  judgeServers,
-  toWipe,
-} from '../../create/check.ts'
+import { judgeServers, toWipe } from '../../create/check.ts'
+import { dialledNetwork } from '../../create/check-endpoint.ts'
+import type { ChosenServer, Finding } from '../../create/judged.ts'
 import { agreedOf, diskColumns } from '../../create/disks.ts'
 import { joiningStepsOf } from '../../plan.ts'
 import { installImage } from '../../blueprint.ts'

@@ -4,7 +4,7 @@
  */
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
-import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
+import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/answers.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts'
 import { remedy } from '../../remedies.ts'

@@ -4,7 +4,7 @@
  */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
-import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'
+import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
 import { listed } from '../../sentences.ts'
 import { type ChangeView, check, kubernetes, type PlannedGroup } from '../frame.ts'
 import { type DrainablePod, podsToDrain } from './drain.ts'

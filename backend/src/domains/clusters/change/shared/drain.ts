@@ -2,7 +2,7 @@
  * Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the
  * PodDisruptionBudgets (Kubernetes, "API-initiated eviction").
  */
-import { isRecord, printable } from '../../../../kubernetes/client.ts'
+import { isRecord, printable } from '../../../../kubernetes/answers.ts'
 import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
 import { drainEffectOf } from '../../pods.ts'
 import { listed } from '../../sentences.ts'

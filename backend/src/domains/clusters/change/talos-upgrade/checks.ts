@@ -6,7 +6,7 @@ import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
-import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { lookAt, type Running, writesAhead } from './look.ts'
 import { talosPathProblems } from './path.ts'
 

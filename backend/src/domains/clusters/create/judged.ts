@@ -1,0 +1,65 @@
+import { type ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Eligibility } from '#contract/servers/servers.ts'
+import type { Wanted } from '../../servers/eligibility.ts'
+import type { Versions } from '../../images/versions.ts'
+import type { ServerFacts } from '../../servers/present.ts'
+
+export interface Surroundings {
+  /** Servers by id. A requested server that is missing here doesn't exist. */
+  readonly candidates: ReadonlyMap<string, ServerFacts>
+  readonly datacenter: { readonly id: string; readonly code: string } | null
+  readonly nameTaken: boolean
+  readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
+  /**
+   * Addresses in use and what uses them: servers' dialled and reported addresses, and endpoints of
+   * other clusters.
+   */
+  readonly used: readonly {
+    readonly address: string
+    readonly by: string
+    readonly node_id?: string
+  }[]
+  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
+  /** The eligibility checks of a server for its role in this cluster. */
+  readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
+}
+
+export interface ChosenServer {
+  readonly node_id: string
+  readonly name: string
+  readonly role: ClusterRole
+  readonly interface: string | null
+  readonly install_disk: string
+  readonly workload_disks: readonly string[]
+  readonly candidate: ServerFacts
+}
+
+/** The request with every default filled in. */
+export interface Resolved {
+  readonly talos_version: string
+  readonly kubernetes_version: string
+  /** `https://10.1.2.3:6443` */
+  readonly endpoint: string
+  readonly virtual_ip: boolean
+  readonly vlan_id: number | null
+  readonly pod_cidr: string
+  readonly service_cidr: string
+  readonly servers: readonly ChosenServer[]
+}
+
+export interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  readonly message: string
+  /** The request field of the finding. */
+  readonly field?: string
+  /** A conflict with the current state, such as a taken server: 409 instead of 422. */
+  readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
+}
+
+export type Find = (
+  check: string,
+  problem: string | null,
+  good: string,
+  more?: Pick<Finding, 'field' | 'conflict'>,
+) => void
