@@ -27,7 +27,7 @@ const sentences = {
   'server.added': 'Registered[: announced itself with the join token {join_token}]',
   'server.moved': 'Found at a new address',
   'server.identity_alarm':
-    'Identity alarm: other hardware answered, or another machine has the same UUID',
+    'Identity alarm: other hardware answered, or a machine says that it is this server',
   'server.confirmed': 'The hardware was confirmed',
   'server.renamed': 'Renamed[ to {name}]',
   'server.moved_to_datacenter': 'Moved to another datacenter',

@@ -145,7 +145,9 @@ const shownOfIdentity = {
   serial: z.nullable(z.string()),
   /**
    * In state `changed`: the other hardware that answered at the server's address, which the user
-   * may confirm instead.
+   * may confirm instead. In other states: a machine in maintenance mode that says that it is this
+   * server, or that answers at the address of this member of a cluster. It has proved nothing, so
+   * the server stays in use; a user ends the alarm by confirming the known hardware.
    */
   seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
 }

@@ -289,11 +289,22 @@ export function canControlServer(s: Known): Verdict {
     : no(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
-export function canConfirmServer(
-  s: Pick<Server, 'status'> & { identity: Pick<Server['identity'], 'state'> },
-): Verdict {
+type Identified = { readonly identity: Pick<Server['identity'], 'state' | 'seen'> }
+
+/**
+ * The machine that has proved nothing and says that it is this server, or answers at the address of
+ * this member of a cluster. The server stays in use. Null if there is none.
+ */
+export const claimedBy = ({ identity }: Identified): { uuid: string; serial: string } | null =>
+  identity.state === 'changed' ? null : (identity.seen ?? null)
+
+/** Whether a user has to decide which machine the server is. */
+export const isInDoubt = (s: Identified): boolean =>
+  s.identity.state !== 'confirmed' || claimedBy(s) !== null
+
+export function canConfirmServer(s: Pick<Server, 'status'> & Identified): Verdict {
   if (s.status === 'deleted') return no(removed)
-  return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
+  return isInDoubt(s) ? yes : no('The hardware is confirmed already')
 }
 
 const minorOf = (version: string): number => {

@@ -43,6 +43,15 @@ export async function readIdentity(client: TalosClient, options: CallOptions = {
   }
 }
 
+const isPort = ({ spec }: Resource<LinkStatusSpec>): boolean =>
+  spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER
+
+/** MAC addresses of the machine's ports, `aa:bb:cc:dd:ee:ff`. Throws TalosError. */
+export async function readMacs(client: TalosClient, options: CallOptions = {}): Promise<string[]> {
+  const { items } = await client.list(resources.link, { ...options, keep: isPort })
+  return items.map(({ spec }) => hardwareAddress(spec))
+}
+
 /** The machine's hardware and addresses. Throws TalosError. */
 export async function readInventory(client: TalosClient, options: ReadOptions = {}) {
   const truncated: string[] = []
@@ -61,11 +70,7 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
       all('memory', resources.memoryModule),
       all('disks', resources.disk, isDiskOrStack),
       readVolumes(client, options),
-      all(
-        'interfaces',
-        resources.link,
-        ({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER,
-      ),
+      all('interfaces', resources.link, isPort),
       all('linkAddresses', resources.address),
       all('routes', resources.route),
       readAddresses(client, options),

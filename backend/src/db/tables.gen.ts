@@ -573,6 +573,7 @@ export interface Tables {
     drift_seen: string | null
     commitment_id: string | null
     commitment_status: 'not_committed' | 'waiting_delegation' | 'waiting_start' | 'active' | 'completed' | 'failed' | 'removed' | null
+    identity_mac: string | null
   }
   server_contact: {
     server_id: string

@@ -4,7 +4,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { systemClock } from '../clock.ts'
 import { budget } from './budget.ts'
-import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
+import { type ContactParts, contacts, unproven, type Observation, type Watched } from './contact.ts'
 import { dialPolicy } from './dial-policy.ts'
 import { startFleet } from '../testing/fleet.ts'
 import { temporaryFolder } from '../testing/folder.ts'
@@ -38,6 +38,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
     uuid: disk.identity.uuid,
     serial: disk.identity.serial,
     clusterId: null,
+    isMember: false,
     version: 1,
     live: false,
     reachable: null,
@@ -225,6 +226,16 @@ test('other hardware at the address is reported, and nothing but its identity is
     found: { uuid: machine.disk.identity.uuid },
   })
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
+})
+
+test('a machine in maintenance at the address of a member is not believed, whatever it says', async () => {
+  const member = { clusterId: '00000000-0000-4000-8000-00000000000d', isMember: true }
+  const server = watched(4, { ...member, reachable: true })
+  const { of, until } = keep([server])
+  const disbelieved = () =>
+    of(server).filter((o) => o.kind === 'missed' && o.reason === unproven && o.unreachable)
+  await until(() => disbelieved().length > 0)
+  expect(of(server).every((o) => o.kind === 'missed')).toBe(true)
 })
 
 test('if the record of a server changes during a contact, the result is reported for the old record, and the server is contacted again', async () => {

@@ -25,6 +25,11 @@ import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
+  /**
+   * The server runs its cluster's configuration. What a machine in maintenance mode says at its
+   * address is not believed then.
+   */
+  readonly isMember: boolean
   /** Grows with every change of the server. */
   readonly version: number
   /** The server is in a cluster, or an operation works on it. */
@@ -64,8 +69,18 @@ export type Observation = {
     }
   /** `unreachable`: this was the third failure in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
-  | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
+  /** `fingerprint` is null if the hardware has a certificate of the server's cluster. */
+  | {
+      readonly kind: 'other'
+      readonly found: Identity
+      readonly fingerprint: string | null
+      readonly unreachable: boolean
+    }
 )
+
+/** Why a member of a cluster counts as silent while a machine in maintenance mode answers. */
+export const unproven =
+  'a machine in maintenance mode answers at its address: another machine, or it has lost its configuration'
 
 const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
@@ -269,6 +284,12 @@ export function contacts({
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
+  /** Reads only the identity of a machine in maintenance, because other hardware raises an alarm. */
+  const disbelieve = async ({ server }: Asked, options: ConnectOptions): Promise<never> => {
+    await fleet.connection(server).maintenance(() => Promise.resolve(), options)
+    throw new TalosError('permission_denied', unproven)
+  }
+
   /**
    * Uses mutual TLS on a connection that stays open. The machine may still, or again, be in
    * maintenance mode.
@@ -276,8 +297,11 @@ export function contacts({
   const watch = async (state: State, asked: Asked, options: ConnectOptions, keys: Credentials) => {
     const connection = fleet.connection(asked.server)
     if (!state.client) {
-      if ((await connection.presence(options)) === 'maintenance')
-        return connection.maintenance((client, pin) => read(state, asked, client, pin), options)
+      if ((await connection.presence(options)) === 'maintenance') {
+        if (!asked.server.isMember)
+          return connection.maintenance((client, pin) => read(state, asked, client, pin), options)
+        return disbelieve(asked, options)
+      }
       // The signal isn't passed, because its abort would close the connection, which stays open
       // after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
@@ -290,6 +314,7 @@ export function contacts({
     const keys = server.clusterId === null ? null : await credentials(server.clusterId)
     if (keys) return watch(state, asked, options, keys)
     drop(state)
+    if (server.isMember) return disbelieve(asked, options)
     return fleet
       .connection(server)
       .maintenance((client, pin) => read(state, asked, client, pin), options)
@@ -304,9 +329,12 @@ export function contacts({
   ): Observation => {
     drop(state)
     const base = { ...about(asked), at: clock.now() }
-    if (error instanceof OtherHardware)
-      return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
     state.misses += 1
+    const unreachable = state.misses >= missesToUnreachable
+    if (error instanceof OtherHardware) {
+      const { found, fingerprint } = error
+      return { ...base, kind: 'other', found, fingerprint, unreachable }
+    }
     const isRefused =
       error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
     if (isRefused && asked.server.clusterId !== null) onRefused?.(asked.server.clusterId)
@@ -315,7 +343,7 @@ export function contacts({
       : error instanceof Error
         ? error.message
         : String(error)
-    return { ...base, kind: 'missed', reason, unreachable: state.misses >= missesToUnreachable }
+    return { ...base, kind: 'missed', reason, unreachable }
   }
 
   /**

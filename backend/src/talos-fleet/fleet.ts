@@ -13,7 +13,7 @@ import {
   type ReadCertificate,
 } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { type Identity, readIdentity } from '#talos/client/inventory.ts'
+import { type Identity, readIdentity, readMacs } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
@@ -44,6 +44,10 @@ export interface KnownServer {
   readonly address: string
   readonly uuid: string | null
   readonly serial: string | null
+  /**
+   * A MAC address of the machine, if its UUID and serial number don't tell it apart from others.
+   */
+  readonly identity_mac?: string | null
 }
 
 /** The certificate that a machine showed when its identity was read. */
@@ -63,6 +67,10 @@ export interface Pin {
  */
 export class OtherHardware extends Problem {
   readonly found: Identity
+  /**
+   * Of its maintenance certificate; null if it proved by mutual TLS that it has a certificate of
+   * the server's cluster.
+   */
   readonly fingerprint: string | null
   constructor(server: KnownServer, found: Identity, fingerprint: string | null) {
     super(
@@ -102,7 +110,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   // Each certificate is stored with the hardware that showed it. After a user has confirmed other
   // hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
-  const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
+  const hardwareOf = ({ uuid, serial, identity_mac }: KnownServer): string =>
+    `${uuid ?? ''} ${serial ?? ''} ${identity_mac ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {
     pins.delete(server.id)
     pins.set(server.id, { pin, hardware: hardwareOf(server) })
@@ -153,11 +162,18 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       ? inLane(options, async () => whole(await open()))
       : inLane(options, open).then(whole)
   }
-  const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
-    const isSame =
+  const checked = async (
+    server: KnownServer,
+    client: TalosClient,
+    fingerprint: string | null,
+  ): Promise<void> => {
+    const found = await readIdentity(client)
+    const isAlike =
       server.uuid === null ||
       (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
-    if (!isSame) throw new OtherHardware(server, found, fingerprint)
+    const mac = server.identity_mac ?? null
+    if (!isAlike || (mac !== null && !(await readMacs(client)).includes(mac)))
+      throw new OtherHardware(server, found, fingerprint)
   }
 
   const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) =>
@@ -192,7 +208,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       askedAt: number | undefined,
     ): Promise<void> => {
       try {
-        checked(server, await readIdentity(client), fingerprint)
+        await checked(server, client, fingerprint)
       } catch (error) {
         if (error instanceof OtherHardware) {
           // Contacts trust a certificate with which the identity was read, and would report that

@@ -29,6 +29,7 @@ function sweep(
     uuid: null,
     serial: null,
     clusterId: null,
+    isMember: false,
     version: 1,
     live: false,
     reachable: true,

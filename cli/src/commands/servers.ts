@@ -81,6 +81,11 @@ function serverText(terminal: Terminal, s: Server): string {
       ['System UUID', s.identity.uuid],
       ['Serial', s.identity.serial],
       ['Fingerprint', s.identity.fingerprint],
+      [
+        'Answered as it',
+        s.identity.seen &&
+          `UUID ${s.identity.seen.uuid}, serial ${s.identity.seen.serial || 'unknown'}`,
+      ],
       ['Note', s.identity.note],
       [
         'Capacity',

@@ -7,12 +7,7 @@ import { addressAt, type Spot, TALOS, PLAIN_SCHEMATIC, type ServerPlan } from '.
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES } from './places.ts'
-import { placeCode, schematicId, talosVersion } from './scenario.ts'
-
-const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
-const uuid = z
-  .string()
-  .check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
+import { placeCode, schematicId, talosVersion, uuid, word } from './scenario.ts'
 
 /** Options for booting new machines. */
 export const bootSchema = z.strictObject({
@@ -49,8 +44,6 @@ export type BootOptions = z.infer<typeof bootSchema>
 /** How a machine outside of the scenario was booted. */
 export interface Boot {
   kernelCommandLine: string
-  uuid: string | null
-  serial: string | null
   announce: { uuid?: string | undefined; serial?: string | undefined; mac?: string | undefined }
 }
 
@@ -132,10 +125,9 @@ export class BootedFleet {
       power: 'on',
       installed: null,
       faults: wish.faults,
+      identity: { uuid: wish.uuid, serial: wish.serial },
       boot: {
         kernelCommandLine: wish.kernel_command_line,
-        uuid: wish.uuid ?? null,
-        serial: wish.serial ?? null,
         announce: wish.announce,
       },
     }

@@ -65,7 +65,12 @@ describe('fleet', () => {
           power: 'off',
           faults: [{ kind: 'hang' }],
         },
+        3: { uuid: '00000000-0000-0000-0000-000000000000', serial: 'To Be Filled By O.E.M.' },
       },
+    })
+    expect(plans[2]!.identity).toEqual({
+      uuid: '00000000-0000-0000-0000-000000000000',
+      serial: 'To Be Filled By O.E.M.',
     })
     expect(plans.map(({ talosVersion }) => talosVersion)).toEqual(['v1.12.3', 'v1.13.5', 'v1.12.3'])
     expect(plans[1]).toMatchObject({

@@ -79,6 +79,8 @@ export interface ServerPlan {
   power: 'on' | 'off'
   installed: string | null
   faults: Fault[]
+  /** UUID and serial number that the board has in place of its own. Real boards may share them. */
+  identity: { uuid?: string | undefined; serial?: string | undefined }
   /** How the server was booted, if it is outside of the scenario. */
   boot: Boot | null
 }
@@ -127,6 +129,7 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         power: options.power ?? 'on',
         installed: options.installed ?? null,
         faults: options.faults ?? [],
+        identity: { uuid: options.uuid, serial: options.serial },
         boot: null,
       })
     }

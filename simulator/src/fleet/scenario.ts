@@ -29,6 +29,11 @@ export const schematicId = z
   .string()
   .check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
 
+export const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
+export const uuid = z
+  .string()
+  .check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
+
 const serverSchema = z.strictObject({
   datacenter: z.optional(placeCode),
   talos: z.optional(talosVersion),
@@ -50,6 +55,9 @@ const serverSchema = z.strictObject({
   /** Version of Talos that is already installed, without a configuration. */
   installed: z.optional(talosVersion),
   faults: z.optional(z.array(faultSchema)),
+  /** In place of the board's own: twins have one UUID, and some makers leave zeros in it. */
+  uuid: z.optional(uuid),
+  serial: z.optional(word),
 })
 export type ServerOptions = z.infer<typeof serverSchema>
 

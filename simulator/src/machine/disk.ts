@@ -101,10 +101,10 @@ export class MachineDisk {
         identity: identityOf(this.#seed, this.#plan.index, this.#plan.model, salt),
       }
     const own = this.#own.identity
-    const { boot } = this.#plan
-    // After a swap of the board, the identity given at boot no longer applies.
-    if (!boot || salt !== '') return own
-    return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
+    const { identity } = this.#plan
+    // After a swap of the board, the given identity no longer applies.
+    if (salt !== '') return own
+    return { uuid: identity.uuid ?? own.uuid, serial: identity.serial ?? own.serial }
   }
 
   /** Changes the state and persists it before returning. */

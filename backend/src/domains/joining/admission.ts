@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import type { Verdict } from '#contract/rule.ts'
+import { isSharedUuid, needsMac } from '#contract/servers/identity.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
@@ -51,6 +52,11 @@ const sameAnswerMs = 30_000
 /** Maximum number of addresses that may announce one UUID at the same time. */
 const mostTwins = 4
 
+/** Whether two announcements are of one machine, as far as they say. */
+const isSameMachine = (a: Announcement, b: Announcement): boolean =>
+  a.uuid === b.uuid &&
+  (!isSharedUuid(a.uuid) || (a.serial === b.serial && (!needsMac(a) || a.mac === b.mac)))
+
 interface Pending {
   readonly asked: Asked
   readonly resolve: (admission: Admission) => void
@@ -69,17 +75,18 @@ export function admission({
     { announcement, address, mayDial }: Asked,
     at: Date,
   ) => {
-    const isUsed = known.some((a) => a.counted)
+    const own = known.filter((a) => isSameMachine(a, announcement))
+    const isUsed = own.some((a) => a.counted)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok)
       return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
     // Reuses a row with the same address, an ended row with the same serial or, past `mostTwins`, a
     // waiting row. Other rows may be of another machine.
-    const waiting = known.filter((a) => a.result === 'waiting')
+    const waiting = own.filter((a) => a.result === 'waiting')
     const row =
       known.find((a) => a.address === address) ??
-      known.find((a) => a.result !== 'waiting' && a.serial === announcement.serial) ??
+      own.find((a) => a.result !== 'waiting' && a.serial === announcement.serial) ??
       (waiting.length >= mostTwins ? waiting[0] : undefined)
     const isAgain =
       row?.address === address &&
@@ -99,7 +106,7 @@ export function admission({
       at,
       result: mayDial.ok ? 'waiting' : 'failed',
       reason: mayDial.ok ? null : mayDial.reason,
-      server_id: row?.server_id ?? null,
+      server_id: (row && own.includes(row) && row.server_id) || null,
       shard: store.shardOf(id),
     }
     return { kind: 'let_in', hostName, written, isNewUse: mayDial.ok && !isUsed } as const

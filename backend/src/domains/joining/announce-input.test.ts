@@ -21,12 +21,12 @@ describe('queries with odd values from firmware or users', () => {
     [
       'the UUID of boards that have none, all zeros',
       'uuid=00000000-0000-0000-0000-000000000000',
-      'The firmware of the machine gives no unique UUID',
+      'The firmware of the machine gives neither a UUID nor a serial number of its own',
     ],
     [
       'the UUID of boards that have none, all ones',
       'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
-      'The firmware of the machine gives no unique UUID',
+      'The firmware of the machine gives neither a UUID nor a serial number of its own',
     ],
     [
       'a token in place of the serial number',
@@ -40,7 +40,7 @@ describe('queries with odd values from firmware or users', () => {
     ],
   ]
   test.each(refused)(
-    'a query with %s gets no one-time host name, no arrival is stored, and the audit log has the reason',
+    'a query with %s gets no one-time host name, and the arrivals and the audit log have the reason',
     async (_what, text, reason) => {
       const { id, token: own } = await make(`weird-${randomUUID().slice(0, 8)}`)
       const answer = await ask(`/join/${own}?${text}`)
@@ -51,7 +51,12 @@ describe('queries with odd values from firmware or users', () => {
         )
         .toBe(true)
       expect(await token(id)).toMatchObject({ uses: 0 })
-      expect(await arrivals(id)).toEqual([])
+      // A query that the app refuses before it is read names no machine.
+      for (const arrival of await arrivals(id))
+        expect(arrival).toMatchObject({
+          result: 'refused',
+          reason: expect.stringContaining(reason) as string,
+        })
       nextMinute()
     },
   )

@@ -8,10 +8,11 @@
 import { randomBytes } from 'node:crypto'
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
+import { needsMac } from '#contract/servers/identity.ts'
 import { text } from '#talos/client/text.ts'
 
 export interface Announcement {
-  /** Lower case. */
+  /** Lower case. Empty only in a refused announcement. */
   readonly uuid: string
   /**
    * One line, at most 256 characters. Firmware placeholders such as "Not Specified" stay as they
@@ -23,7 +24,8 @@ export interface Announcement {
 }
 export type Reading =
   | { readonly ok: true; readonly announcement: Announcement }
-  | { readonly ok: false; readonly reason: string }
+  /** `announcement`: what could be read, for the list of arrivals. */
+  | { readonly ok: false; readonly reason: string; readonly announcement: Announcement }
 
 /**
  * A query written by Talos has at most some 400 characters, if it has a serial number of 64
@@ -32,12 +34,6 @@ export type Reading =
 const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
-/**
- * "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID
- * have these values, so they identify no machine.
- */
-const noUuid = /^(?:[0-]+|[f-]+)$/
-
 /**
  * A variable that Talos has not replaced: if the serial number is empty or "To Be Filled By
  * O.E.M.", Talos waits for another one for half of an attempt (90 s), and then sends the variable
@@ -50,31 +46,39 @@ const unfilled = /^\$\{\w+\}$/
  */
 const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
 
-const no = (reason: string): Reading => ({ ok: false, reason })
+/** Announced by a machine whose announcement can't be read. */
+const nothing: Announcement = { uuid: '', serial: '', mac: null }
 
 /** @param url path and query of the request */
 export function readAnnouncement(url: string): Reading {
   const at = url.indexOf('?')
   const query = at === -1 ? '' : url.slice(at + 1)
-  if (query.length > longestQuery) return no('The announcement is too long')
+  if (query.length > longestQuery)
+    return { ok: false, reason: 'The announcement is too long', announcement: nothing }
   const given = new URLSearchParams(query)
   const said = (name: string): string => {
     const value = (given.get(name) ?? '').trim()
     return unfilled.test(value) ? '' : value
   }
+  const uuid = said('uuid').toLowerCase()
+  const mac = said('mac').toLowerCase()
+  const serial = text(said('serial'))
+  const announcement: Announcement = {
+    uuid: uuidPattern.test(uuid) ? uuid : '',
+    serial: tokenInside.test(serial) ? '' : serial,
+    mac: macPattern.test(mac) ? mac : null,
+  }
+  const no = (reason: string): Reading => ({ ok: false, reason, announcement })
   for (const name of ['uuid', 'serial', 'mac'])
     if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
-  const uuid = said('uuid').toLowerCase()
-  if (!uuidPattern.test(uuid)) return no('The announcement has no UUID')
-  if (noUuid.test(uuid))
-    return no(
-      `The firmware of the machine gives no unique UUID (${uuid}), so the machine can't be distinguished from others. Add the machine by its address`,
-    )
-  const mac = said('mac').toLowerCase()
-  if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address cannot be read')
-  const serial = text(said('serial'))
+  if (announcement.uuid === '') return no('The announcement has no UUID')
+  if (mac !== '' && announcement.mac === null) return no('The announced MAC address cannot be read')
   if (tokenInside.test(serial)) return no('The announced serial number is a join token')
-  return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }
+  if (announcement.mac === null && needsMac(announcement))
+    return no(
+      `The firmware of the machine gives neither a UUID nor a serial number of its own (UUID ${uuid}, serial ${serial || 'none'}), and the announcement has no MAC address, so the machine can't be distinguished from others. Add it by its address`,
+    )
+  return { ok: true, announcement }
 }
 
 /**

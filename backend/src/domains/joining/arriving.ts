@@ -5,6 +5,7 @@
  * name assigned to that address.
  */
 import { type ErrorCode, Problem } from '#contract/errors.ts'
+import { isSharedSerial } from '#contract/servers/identity.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { isDatabaseGone, type Tx } from '../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../engine/engine.ts'
@@ -76,7 +77,10 @@ function contradictionOf(
   { uuid, serial, mac, address }: store.Waiting,
   { identity, reading }: Found,
 ): string | undefined {
-  if (identity.uuid !== uuid || identity.serial !== serial) {
+  // Talos announces no serial number in place of some makers' defaults.
+  const isSerialSame =
+    identity.serial === serial || (serial === '' && isSharedSerial(identity.serial))
+  if (identity.uuid !== uuid || !isSerialSame) {
     const [said, announced] = [identity, { uuid, serial }].map(
       (i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`,
     )
@@ -176,12 +180,18 @@ export function arriving(
       // Null: another address of the hardware was recorded a moment ago. The next try is due at
       // once and probes the recorded address too.
       if (!joined) return null
-      const { kind, server, sentence } = joined
-      if (kind !== 'alarm')
-        return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
+      if (joined.kind !== 'alarm') {
+        const { kind, server, sentence, doubt = null } = joined
+        return {
+          result: 'joined',
+          reason: kind === 'new' ? doubt : sentence,
+          server_id: server.id,
+        }
+      }
+      const { server, sentence } = joined
       return {
         ...(await recordEnd(tx, current, 'join.failed', 'identity_changed', sentence)),
-        server_id: server.id,
+        ...(server && { server_id: server.id }),
       }
     })
   }

@@ -70,7 +70,7 @@ export function joinRoute(
     const token = await tokens.find(text)
     if (!token) return refuse(request, reply, 'There is no such join token')
     const read = readAnnouncement(request.url)
-    const about = { token, announcement: read.ok ? read.announcement : undefined }
+    const about = { token, announcement: read.announcement }
     const verdict = canUseJoinToken({
       status: statusOf({ ...token, max_uses: null, uses: 0 }, clock.now()),
     })

@@ -422,43 +422,56 @@ describe('false announcements', () => {
   })
 })
 
-describe('two machines with the same UUID', () => {
+describe('boards that share a UUID', () => {
+  const zeros = '00000000-0000-0000-0000-000000000000'
   test.each([
-    ['and one serial, as some boards are sold', undefined],
-    ['and different serials', ['A-1', 'A-2']],
+    ['case 27: zeros', zeros, ['To Be Filled By O.E.M.', 'REALSERIAL1']],
+    [
+      "the default of AMI's firmware, and a default as serial number",
+      '03000200-0400-0500-0006-000700080009',
+      ['Default string', 'Default string'],
+    ],
   ])(
-    'of two machines with the same UUID %s, one is registered; the other raises an alarm and receives nothing',
-    async (_what, serials) => {
-      const name = serials ? 'two-serials' : 'one-serial'
-      const { id, token } = await make(name)
-      const uuid = serials
-        ? '03000200-0400-0500-0006-000700080009'
-        : '03000200-0400-0500-0006-00070008000a'
-      const machines = serials
-        ? (await Promise.all(serials.map((serial) => boot(token, { uuid, serial })))).flat()
-        : await boot(token, { uuid, serial: 'Default string', count: 2 })
-      const server = await until(
-        async () => (await servers()).find((s) => s.identity.uuid === uuid),
-        (s) => s?.identity.state === 'changed',
-      )
-      expect((await servers()).filter((s) => s.identity.uuid === uuid)).toHaveLength(1)
-      expect(server!.identity.seen).toMatchObject({ uuid })
-      const alarm = await until(
-        async () => (await arrivals(id)).find((a) => a.result === 'failed'),
-        (a) => a !== undefined,
-      )
-      expect(alarm).toMatchObject({
-        reason: expect.stringMatching(
-          serials
-            ? /^A second machine has the UUID of/
-            : /^Two machines have the UUID and serial of/,
-        ),
-        server: { id: server!.id },
+    'two boards with %s are two confirmed servers, and are recognised when they are added by address',
+    async (_what, uuid, serials) => {
+      const { id, token } = await make(`shared-${uuid.slice(0, 8)}`)
+      const machines = (
+        await Promise.all(serials.map((serial) => boot(token, { uuid, serial })))
+      ).flat()
+      expect(await settled(id, 2)).toMatchObject([{ result: 'joined' }, { result: 'joined' }])
+      expect(await uses(id)).toBe(2)
+      const { answer } = await call(serverAdd, {
+        body: { addresses: machines.map((m) => m.plan.address) },
       })
-      for (const machine of machines) expect(machine.disk.state.counters.installs).toBe(0)
-      expect(await uses(id)).toBe(1)
+      expect((await world.ended(answer!.operation.id)).status).toBe('done')
+      const known = (await servers()).filter((s) => s.identity.uuid === uuid)
+      expect(known.map((s) => s.nodeAddresses[0]).toSorted()).toEqual(
+        machines.map((m) => m.plan.address).toSorted(),
+      )
+      for (const { identity } of known) expect(identity.state).toBe('confirmed')
     },
   )
+
+  test('of two boards with an honest UUID, the second one waits for a user, and the first one stays in use', async () => {
+    const { id, token } = await make('two-serials')
+    const uuid = '03000200-0400-0500-0006-00070008000a'
+    const [first] = (await boot(token, { uuid, serial: 'A-1' })) as [Machine]
+    await settled(id, 1)
+    await boot(token, { uuid, serial: 'A-2' })
+    const came = await settled(id, 2)
+    const second = came.find((a) => a.serial === 'A-2')!
+    expect(second).toMatchObject({
+      result: 'joined',
+      reason: expect.stringMatching(/^A second machine has the UUID of .* has serial A-1/),
+    })
+    expect((await get(second.server!.id)).identity.state).toBe('unconfirmed')
+    const known = (await servers()).find((s) => s.identity.serial === 'A-1')!
+    expect(known).toMatchObject({
+      nodeAddresses: [first.plan.address],
+      ineligible: null,
+      identity: { state: 'confirmed', seen: null },
+    })
+  })
 })
 
 test(

@@ -20,7 +20,8 @@ import {
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import { otherHardwareReason } from './contact/observe.ts'
+import { needsMac } from '#contract/servers/identity.ts'
+import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
 import type { ServerParts } from './servers.ts'
 import * as store from './store.ts'
@@ -108,13 +109,10 @@ export function changing({
         const unasked = { reachable: null, unreachable_since: null, reason: null } as const
         fleet.forget(id)
         if (uuid === row.uuid && serial === (row.serial ?? ''))
-          return row.identity_state === 'changed'
+          return row.identity_state === 'changed' || row.seen_uuid !== null
             ? { ...trusted, ...(row.reason === otherHardwareReason && unasked) }
             : { ...trusted, identity_note: row.identity_note }
-        const isSeen =
-          row.identity_state === 'changed' &&
-          uuid === row.seen_uuid &&
-          serial === (row.seen_serial ?? '')
+        const isSeen = uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
         if (!isSeen)
           throw new Problem(
             'identity_changed',
@@ -125,7 +123,12 @@ export function changing({
             'conflict',
             `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`,
           )
-        const other = await store.liveByUuid(tx, uuid)
+        if (needsMac({ uuid, serial }))
+          throw new Problem(
+            'conflict',
+            `Other machines have the UUID ${uuid} and the serial number ${serial || '(none)'} as well, so this machine can't be confirmed by them: remove ${row.name}, and add the machine by its address`,
+          )
+        const other = await store.identified(tx, { uuid, serial })
         if (other && other.id !== id)
           throw new Problem('conflict', `This hardware is already registered as ${other.name}`)
         // From now on this is a different machine, so readings of the old machine are cleared.
@@ -133,6 +136,7 @@ export function changing({
           ...trusted,
           uuid,
           serial,
+          identity_mac: null,
           hardware: null,
           hardware_at: null,
           talos_version: null,
@@ -145,7 +149,7 @@ export function changing({
       }).catch(async (error: unknown) => {
         // A concurrent call has registered a server with this UUID.
         if (violatedConstraint(error) !== 'server_uuid') throw error
-        const other = await store.liveByUuid(db, said.uuid.toLowerCase())
+        const other = await store.identified(db, { ...said, uuid: said.uuid.toLowerCase() })
         throw new Problem(
           'conflict',
           `This hardware is already registered as ${other?.name ?? 'another server'}`,

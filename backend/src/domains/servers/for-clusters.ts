@@ -276,6 +276,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
             ? row.identity_state
             : 'unconfirmed',
         identity_since: new Date(clock.now()),
+        ...(row.identity_state !== 'changed' && { seen_uuid: null, seen_serial: null }),
         identity_note:
           row.identity_state === 'changed'
             ? row.identity_note

@@ -190,10 +190,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       state: row.identity_state,
       uuid: row.uuid,
       serial: row.serial,
-      seen:
-        row.identity_state === 'changed' && row.seen_uuid !== null
-          ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' }
-          : null,
+      seen: row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
       fingerprint: row.fingerprint,
       since: row.identity_since.toISOString(),
       note: row.identity_note,
@@ -204,6 +201,13 @@ export function present(row: ServerRow, contact: Date | null): Server {
     updated_at: row.updated_at.toISOString(),
   }
 }
+
+/** Whether a user has to decide which machine the server is. */
+export const isDoubted = ({
+  identity_state,
+  seen_uuid,
+}: Pick<ListedRow, 'identity_state' | 'seen_uuid'>): boolean =>
+  identity_state !== 'confirmed' || seen_uuid !== null
 
 /** A server in memory, with the time of its last contact. */
 export interface Entry {
@@ -269,7 +273,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
       { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
       now,
     ) === contactStates[wanted],
-  confirmed: ({ row }, wanted) => String(row.identity_state === 'confirmed') === wanted,
+  confirmed: ({ row }, wanted) => String(!isDoubted(row)) === wanted,
   cc: ({ row }, wanted) => (row.commitment_status ?? 'none') === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,

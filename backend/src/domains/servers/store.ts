@@ -65,7 +65,7 @@ export const lockByHardware = (tx: Tx, uuid: string, address: string): Promise<S
 export const removedWith = (on: Db | Tx, uuids: readonly string[]) =>
   on
     .selectFrom('server')
-    .select(['id', 'name', 'uuid', 'serial', 'removed_at'])
+    .select(['id', 'name', 'uuid', 'serial', 'identity_mac', 'removed_at'])
     .where('status', '=', 'deleted')
     .where('uuid', '=', sql<string>`any(${uuids}::text[])`)
     .orderBy('removed_at', 'desc')
@@ -86,7 +86,7 @@ export const knownAmong = (on: Db | Tx, uuids: readonly string[], addresses: rea
     .execute()
 
 /**
- * Inserts servers and returns the new rows. A server whose name or UUID is taken is not inserted
+ * Inserts servers and returns the new rows. A server whose name or identity is taken is not inserted
  * and is missing in the result.
  */
 export function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
@@ -126,8 +126,24 @@ export async function writeContacts(
   )
 }
 
-export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> =>
-  liveServers(on).where('server.uuid', '=', uuid).executeTakeFirst()
+/** Servers with a UUID. Boards may share one. */
+export const withUuid = (on: Db | Tx, uuid: string): Promise<ServerRow[]> =>
+  liveServers(on).where('server.uuid', '=', uuid).orderBy('server.id').execute()
+
+/** The server of the unique index `server_uuid` with these values. */
+export const identified = (
+  on: Db | Tx,
+  {
+    uuid,
+    serial,
+    identity_mac = null,
+  }: { uuid: string; serial: string; identity_mac?: string | null },
+): Promise<ServerRow | undefined> =>
+  liveServers(on)
+    .where('server.uuid', '=', uuid)
+    .where(sql<boolean>`coalesce(server.serial, '') = ${serial}`)
+    .where(sql<boolean>`coalesce(server.identity_mac, '') = ${identity_mac ?? ''}`)
+    .executeTakeFirst()
 
 export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> =>
   liveServers(on).where('server.datacenter_id', '=', datacenterId).execute()

@@ -3,6 +3,7 @@
  * machines.
  */
 import { Problem } from '#contract/errors.ts'
+import { needsMac } from '#contract/servers/identity.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -11,6 +12,7 @@ import type { Platform } from '../../platform.ts'
 import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
 import { pack, readingColumns } from './contact/observe.ts'
+import { macsOf, sameAmong } from './register/recognise.ts'
 import { audited, factsOf, type ServerFacts } from './present.ts'
 import * as store from './store.ts'
 
@@ -48,6 +50,9 @@ export function takingOver({
       identity_since: at,
       identity_note: `Taken over with the cluster ${cluster.name}`,
       ...identity,
+      identity_mac: needsMac(identity)
+        ? (macsOf(reading.inventory.interfaces).toSorted()[0] ?? null)
+        : null,
       seen_uuid: null,
       seen_serial: null,
       // Fingerprints exist only in maintenance.
@@ -82,7 +87,10 @@ export function takingOver({
      */
     async takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string> {
       const at = new Date(clock.now())
-      const known = await store.liveByUuid(tx, machine.identity.uuid)
+      const known = sameAmong(await store.withUuid(tx, machine.identity.uuid), {
+        ...machine,
+        macs: macsOf(machine.reading.inventory.interfaces),
+      })
       const before = known && (await store.lockOne(tx, known.id))
       if (before?.cluster_id)
         throw new Problem(

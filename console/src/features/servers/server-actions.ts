@@ -14,6 +14,7 @@ import {
   canRemoveServer,
   canRenameServer,
   canResetServer,
+  isInDoubt,
   type ListedServer,
   serverCommands,
   serverConfirm,
@@ -59,7 +60,7 @@ export const serverActions = (s: ListedServer): Action[] => [
     can: all(allowed(serverUpdate), canMoveServer(s)),
     run: () => assignDatacenter({ servers: [s] }),
   },
-  ...only(s.identity.state !== 'confirmed', {
+  ...only(isInDoubt(s), {
     label: 'Confirm hardware',
     icon: 'check',
     can: confirmVerdict(s),

@@ -65,14 +65,7 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   const only = (why: string) => ({ why, more: null })
   if (stage !== null) return only(stage)
   if (s.cluster) return only('reserved')
-  if (s.identity.state === 'changed')
-    return {
-      why: 'in doubt',
-      more:
-        s.identity.seen?.uuid === s.identity.uuid
-          ? 'two machines have the same UUID'
-          : 'other hardware answered',
-    }
+  if (s.identity.state === 'changed') return { why: 'in doubt', more: 'other hardware answered' }
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
   return s.ineligible === null ? only('free to use') : { why: 'not eligible', more: s.ineligible }
 }

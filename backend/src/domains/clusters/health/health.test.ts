@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth, type ClusterHealth, etcdRole } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
+import { serverAdd } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -108,6 +109,41 @@ test(
       message: expect.stringContaining(`2 of 3 members are healthy. ${lost!.name}`) as string,
     })
     expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
+  },
+)
+
+test(
+  'case 03: a twin of a control plane in maintenance changes nothing at the member, and waits for a user',
+  { timeout: 600_000 },
+  async () => {
+    const [member] = nodes
+    const { uuid, serial } = world.machine(member!).disk.identity
+    const kernel_command_line = 'talos.platform=metal'
+    const [twin] = await world.simulator.boot({ kernel_command_line, uuid, serial })
+    const [liar] = await world.simulator.boot({ kernel_command_line, uuid, serial: 'OTHER1' })
+    await world.until(
+      () => Promise.resolve([twin!.stage.stage, liar!.stage.stage]),
+      (stages) => stages.every((stage) => stage === 'maintenance'),
+    )
+    const { answer } = await admin.call(serverAdd, {
+      body: { addresses: [twin!.plan.address, liar!.plan.address] },
+    })
+    const { steps } = await world.ended(answer!.operation.id)
+    for (const step of steps)
+      expect(step.reason).toContain(`A second machine has the UUID of ${member!.name}`)
+    const health = await ask()
+    expect(stateOf(health, 'etcd')).toMatchObject({ state: 'ok', remedies: [] })
+    expect((await world.server(member!.id)).identity).toMatchObject({
+      state: 'confirmed',
+      seen: null,
+    })
+    const { checks } = (
+      await admin.call(clusterPlan, {
+        params: { id: cluster.id },
+        body: { change: { kind: 'defragment' } },
+      })
+    ).answer!
+    expect(checks.filter((c) => !c.ok)).toEqual([])
   },
 )
 

@@ -120,7 +120,7 @@ function joinFromMaintenance(
   if (server.secured_at !== null)
     return fail(
       server.at,
-      `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again`,
+      `A machine in maintenance mode answers as ${server.name}: ${server.name} has lost its configuration, or another machine has its address. Look which machine it is; Retry sends the configuration to it`,
     )
   if (stage !== 'maintenance') return wait('install', `Applying its configuration: ${stage}`)
   // Unknown whether the server accepted the configuration (`sent_at` is null): send the same bytes

@@ -196,7 +196,10 @@ export async function fail(
     { ...change, failed_at: new Date(job.now()), failure: reason },
     async (tx) => {
       await parts.record(tx, system, serverFailed(m, state.row.name, reason))
-      if (seen?.kind === 'maintenance') await parts.servers.noteRunning(tx, m.node_id, false)
+      // A server that has proved itself by its certificate is not what a machine in maintenance
+      // mode says.
+      if (seen?.kind === 'maintenance' && m.secured_at === null)
+        await parts.servers.noteRunning(tx, m.node_id, false)
       if (m.operation_id !== null && m.wanted === 'released')
         await failAlone(turn, tx, reason, isUntouched)
     },

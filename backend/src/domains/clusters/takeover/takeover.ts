@@ -75,7 +75,9 @@ function problemOf(
   datacenterId: string,
 ): string | null {
   if (m.told === null) return m.problem
-  const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
+  const known = facts.find(
+    (f) => f.uuid === m.told!.identity.uuid && f.serial === m.told!.identity.serial,
+  )
   const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
   if (known?.cluster)
     return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`

@@ -51,6 +51,7 @@ const other = (serverId: string): Extract<Observation, { kind: 'other' }> => ({
   kind: 'other',
   found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
   fingerprint: 'g',
+  unreachable: true,
 })
 /** A server whose next contact changes nothing. */
 const settled = async () => {
@@ -177,6 +178,21 @@ test('if other hardware answers repeatedly, one alarm is raised, and it remains 
   await expect(servers.connection(id)).rejects.toMatchObject({ code: 'identity_changed' })
   await servers.observe([seen(id)])
   expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('an alarm about a machine that only claims to be a server leaves it in use, and ends when a user says so', async () => {
+  const id = await settled()
+  const { uuid, serial } = hardwareOf.get(id)!
+  await sql`update server set seen_uuid = ${uuid}, seen_serial = ${serial}, identity_note = 'Claimed' where id = ${id}`.execute(
+    db,
+  )
+  expect(await get(id)).toMatchObject({
+    identity: { state: 'confirmed', seen: { uuid, serial }, note: 'Claimed' },
+  })
+  await expect(servers.connection(id)).resolves.toBeDefined()
+  const operator = await backend.signIn({ role: 'operator' })
+  const ended = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
+  expect(ended.answer!.identity).toMatchObject({ state: 'confirmed', seen: null, note: null })
 })
 
 test('a contact that began before a user confirmed the hardware raises no alarm, a later contact does', async () => {

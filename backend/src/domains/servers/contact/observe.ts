@@ -15,6 +15,7 @@ import type { Fleet, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { shardOf } from '../../../talos-fleet/leases.ts'
 import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
+import { answered, isMember } from './other-hardware.ts'
 import * as store from '../store.ts'
 
 /**
@@ -67,7 +68,9 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
   address: row.address,
   uuid: row.uuid,
   serial: row.serial,
+  identity_mac: row.identity_mac,
   clusterId: row.cluster_id,
+  isMember: isMember(row),
   version: row.version,
   live: row.cluster_id !== null || row.operation_id !== null,
   reachable: row.reachable,
@@ -128,9 +131,6 @@ export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading 
 })
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
-/** Why a server counts as unreachable while other hardware answers at its address. */
-export const otherHardwareReason = 'Other hardware answers at its address'
-
 /** Column values of a hardware reading. */
 export function readingColumns({ status, hardware, secureBoot }: PackedReading, at: Date) {
   return {
@@ -170,16 +170,8 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const since = row.reachable !== false && { unreachable_since: at }
   if (seen.kind === 'missed')
     return seen.unreachable ? { reachable: false, reason: seen.reason, ...since } : {}
-  return {
-    identity_state: 'changed',
-    seen_uuid: seen.found.uuid,
-    seen_serial: seen.found.serial,
-    identity_note: alarm(seen.found),
-    ...(row.identity_state !== 'changed' && { identity_since: at }),
-    reachable: false,
-    ...since,
-    reason: otherHardwareReason,
-  }
+  const { found, fingerprint, unreachable } = seen
+  return answered(row, { found, at, isProven: fingerprint === null, isSilent: unreachable })
 }
 
 /**
@@ -214,9 +206,6 @@ function isOutdated(row: store.ServerRow, seen: Observation): boolean {
     isOlder && (row.identity_state === 'changed' ? seen.kind === 'seen' : seen.kind === 'other')
   )
 }
-
-const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
-  `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
 
 /**
  * Compares a column with its new value. JSON columns are written as text but read as objects whose
@@ -278,6 +267,7 @@ export const alarming =
             kind: 'other',
             found: met.found,
             fingerprint: met.fingerprint,
+            unreachable: false,
           } as const
           const now = await store.lockOne(tx, row.id)
           if (now && !isOutdated(now, seen)) await write({ clock, tell }, tx, now, seen)

@@ -6,7 +6,7 @@ import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { Entry } from '../present.ts'
-import { contactOf, nodeOf } from '../present.ts'
+import { contactOf, isDoubted, nodeOf } from '../present.ts'
 
 type Capacity = Overview['capacity'][number]
 
@@ -105,7 +105,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       now,
     )
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
-    if (row.identity_state !== 'confirmed') servers.unconfirmed++
+    if (isDoubted(row)) servers.unconfirmed++
 
     const sums = byDatacenter.get(row.datacenter_id) ?? {
       datacenter_id: row.datacenter_id,

@@ -14,7 +14,12 @@ import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
 import type { Datacenters } from '../../datacenters/datacenters.ts'
 import type { Operations } from '../../operations/operations.ts'
 import type { ListedRow } from '../store.ts'
-import { probeDeadlineMs, type Registering, type Registration } from './register.ts'
+import {
+  probeDeadlineMs,
+  type Registered,
+  type Registering,
+  type Registration,
+} from './register.ts'
 
 export const addingQueue = 'server-add'
 /**
@@ -68,7 +73,7 @@ interface Probed {
   }
 }
 /** The machines that were registered together, by address. */
-type Ended = ReadonlyMap<string, Registration>
+type Ended = ReadonlyMap<string, Registered>
 
 /**
  * Returns a function that collects values while `act` runs and passes all of them to its next call.
@@ -142,7 +147,7 @@ export function adding({
     ({
       status: kind === 'alarm' ? 'failed' : 'done',
       reason: sentence,
-      node_id: server.id,
+      ...(server && { node_id: server.id }),
     }) as const
 
   /**

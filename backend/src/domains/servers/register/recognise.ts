@@ -1,7 +1,8 @@
 /**
- * Recognises the machine at an address by UUID and serial. An address proves nothing, because
- * addresses are reassigned and anybody can use one.
+ * Recognises the machine at an address by UUID, serial number and, if boards share both, MAC
+ * addresses. An address proves nothing, because addresses are reassigned and anybody can use one.
  */
+import { isSharedUuid, needsMac } from '#contract/servers/identity.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from '../store.ts'
 
@@ -9,6 +10,8 @@ import type { ServerRow } from '../store.ts'
 interface Seen {
   readonly address: string
   readonly identity: Identity
+  /** MAC addresses of its ports; empty if unknown. */
+  readonly macs: readonly string[]
   /**
    * `address`: another address at which the same hardware is known, or null. `answers`: whether a
    * machine with a different key answers at that other address, which means that there are two
@@ -21,16 +24,24 @@ interface Seen {
 
 export type Recognition =
   /**
+   * `identityMac`: what tells the machine apart if its UUID and serial number don't. `note`: why a
+   * user must look at the new server before it is used; null if there is no doubt.
+   */
+  | { readonly kind: 'new'; readonly identityMac: string | null; readonly note: string | null }
+  /**
    * `unasked`: the hardware is known at another address, which has to be probed first to detect two
    * machines with one UUID.
    */
-  | { readonly kind: 'new' | 'unasked' }
+  | { readonly kind: 'unasked' }
+  /** The machine can't be told apart from others. */
+  | { readonly kind: 'anonymous'; readonly sentence: string }
   /**
    * `known`: the machine is at an address of the known server. `moved`: it is at a new address.
-   * `alarm`: a contradiction; the server gets an alarm, and nothing is sent to the machine.
+   * `claims`: it says that it is the known server, but that one is elsewhere. `other`: it is at the
+   * known server's address, but is other hardware. Nothing is sent to the last two.
    */
   | {
-      readonly kind: 'known' | 'moved' | 'alarm'
+      readonly kind: 'known' | 'moved' | 'claims' | 'other'
       readonly server: ServerRow
       readonly sentence: string
     }
@@ -38,54 +49,92 @@ export type Recognition =
 const called = ({ uuid, serial, product }: Identity): string =>
   `${product ? `${product}, ` : ''}UUID ${uuid}, serial ${serial || 'unknown'}`
 
-/** @param servers servers with the UUID or the address, without removed ones */
-export function recognise(
+/** The MAC address that stands for a machine: the same one at each reading. */
+const firstOf = (macs: readonly string[]): string | null => macs.toSorted()[0] ?? null
+
+export const macsOf = (ports: readonly { readonly hardware_addr?: string | undefined }[]) =>
+  ports.flatMap(({ hardware_addr }) => hardware_addr || [])
+
+/**
+ * Whether a machine is the known server, as far as it says. Ports are compared as well, because
+ * clones of one board have the same UUID and serial number.
+ */
+export function isSameMachine(
+  server: Pick<ServerRow, 'uuid' | 'serial' | 'identity_mac' | 'address' | 'hardware'>,
+  { address, identity, macs }: Pick<Seen, 'address' | 'identity' | 'macs'>,
+): boolean {
+  if (server.uuid !== identity.uuid) return false
+  if (server.serial !== null && server.serial !== identity.serial) return false
+  if (server.identity_mac !== null) return macs.includes(server.identity_mac)
+  const known = macsOf(server.hardware?.interfaces ?? [])
+  const isDisjoint = known.length > 0 && macs.length > 0 && !known.some((mac) => macs.includes(mac))
+  // A card may be replaced. The machine stays at its address then.
+  return !isDisjoint || (server.address === address && !isSharedUuid(identity.uuid))
+}
+
+/** Of several servers that match, the one whose MAC address is known to tell it apart. */
+export const sameAmong = (
   servers: readonly ServerRow[],
-  { address, identity, elsewhere, addresses }: Seen,
-): Recognition {
-  const alarm = (server: ServerRow, sentence: string) =>
-    ({ kind: 'alarm', server, sentence }) as const
-  const byUuid = servers.find((s) => s.uuid === identity.uuid)
-  const byAddress = servers.find(
-    (s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null,
-  )
-  if (byUuid) {
-    if (byUuid.serial !== null && byUuid.serial !== identity.serial)
-      return alarm(
-        byUuid,
-        `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}`,
-      )
-    if (byUuid.address === address)
-      return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}` }
-    const isAsked = elsewhere.address === byUuid.address
+  seen: Pick<Seen, 'address' | 'identity' | 'macs'>,
+): ServerRow | undefined =>
+  servers
+    .filter((s) => isSameMachine(s, seen))
+    .toSorted((a, b) => Number(b.identity_mac !== null) - Number(a.identity_mac !== null))[0]
+
+/** @param servers servers with the UUID or the address, without removed ones */
+export function recognise(servers: readonly ServerRow[], seen: Seen): Recognition {
+  const { address, identity, macs, elsewhere, addresses } = seen
+  const same = sameAmong(servers, seen)
+  if (same) {
+    if (same.address === address)
+      return { kind: 'known', server: same, sentence: `Registered already as ${same.name}` }
+    const isAsked = elsewhere.address === same.address
     if (isAsked && elsewhere.answers)
-      return alarm(
-        byUuid,
-        `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`,
-      )
-    if (byUuid.cluster_id)
-      return alarm(
-        byUuid,
-        `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`,
-      )
+      return {
+        kind: 'claims',
+        server: same,
+        sentence: `Two machines have the UUID and serial of ${same.name}: one answers at ${same.address}, another at ${address}`,
+      }
+    if (same.cluster_id)
+      return {
+        kind: 'claims',
+        server: same,
+        sentence: `A machine at ${address} in maintenance mode says that it is ${same.name}, which is in the cluster ${same.cluster_name}. A member of a cluster proves itself by its certificate, so nothing is sent to this machine`,
+      }
     // A machine with several addresses keeps its stored address.
-    if (addresses.includes(byUuid.address))
+    if (addresses.includes(same.address))
       return {
         kind: 'known',
-        server: byUuid,
-        sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}`,
+        server: same,
+        sentence: `Registered already as ${same.name}, which is reached at ${same.address}`,
       }
     if (!isAsked) return { kind: 'unasked' }
     return {
       kind: 'moved',
-      server: byUuid,
-      sentence: `${byUuid.name} has moved from ${byUuid.address} to ${address}`,
+      server: same,
+      sentence: `${same.name} has moved from ${same.address} to ${address}`,
     }
   }
-  if (byAddress)
-    return alarm(
-      byAddress,
-      `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first`,
-    )
-  return { kind: 'new' }
+  const there = servers.find((s) => s.address === address && s.uuid !== null)
+  if (there)
+    return {
+      kind: 'other',
+      server: there,
+      sentence: `Other hardware answers at the address of ${there.name}: ${called(identity)}. Confirm which machine this is, or remove ${there.name} first`,
+    }
+  const alike = servers.filter((s) => s.uuid === identity.uuid)
+  const twin = alike.find((s) => s.serial === null || s.serial === identity.serial)
+  const isMacNeeded = needsMac(identity) || twin !== undefined
+  const identityMac = isMacNeeded ? firstOf(macs) : null
+  if (isMacNeeded && identityMac === null)
+    return {
+      kind: 'anonymous',
+      sentence: `The machine at ${address} can't be distinguished from others: ${called(identity)}, and it reports no MAC address. Give it a UUID of its own in its firmware settings`,
+    }
+  const [first] = alike
+  const note =
+    first === undefined || isSharedUuid(identity.uuid)
+      ? null
+      : `A second machine has the UUID of ${first.name}${first.cluster_name ? `, which is in the cluster ${first.cluster_name}` : ''}: ${called(identity)} answered at ${address}, ${first.name} has ${twin ? 'other MAC addresses' : `serial ${first.serial || 'unknown'}`}. Confirm this one only if you know both`
+  return { kind: 'new', identityMac, note }
 }

@@ -4,6 +4,7 @@
  */
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
+import { needsMac } from '#contract/servers/identity.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
@@ -11,20 +12,32 @@ import type { Platform } from '../../../platform.ts'
 import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
 import { newName } from './name.ts'
 import { pack, readingColumns } from '../contact/observe.ts'
+import { answered, claimed } from '../contact/other-hardware.ts'
 import { audited } from '../present.ts'
-import { recognise } from './recognise.ts'
+import { macsOf, recognise, sameAmong } from './recognise.ts'
 import * as store from '../store.ts'
 
-export interface Registration {
-  readonly kind: 'new' | 'known' | 'moved' | 'alarm'
+/** `sentence`: the result, for the operation's step. */
+export interface Registered {
+  readonly kind: 'new' | 'known' | 'moved'
   readonly server: store.ServerRow
-  /** The result, for the operation's step. */
   readonly sentence: string
+  /** Why a user must look at the new server before it is used. */
+  readonly doubt?: string | null
 }
+export type Registration =
+  | Registered
+  /** The machine is not registered. `server`: the one that it resembles, if any. */
+  | { readonly kind: 'alarm'; readonly server: store.ServerRow | null; readonly sentence: string }
 
 interface Machine extends Found {
   readonly address: string
+  readonly identityMac?: string | null
+  /** Why a user must look at the new server before it is used. */
+  readonly note?: string | null
 }
+
+const macsIn = ({ reading }: Found): string[] => macsOf(reading.inventory.interfaces)
 
 /** The machine that answers at an address. */
 export interface Candidate extends Machine {
@@ -100,9 +113,15 @@ export function registering({
     )
     const made = await store.insert(
       tx,
-      machines.map(({ identity, pin, address, reading }) => {
-        const before = removed.find((r) => r.uuid === identity.uuid && r.serial === identity.serial)
+      machines.map(({ identity, pin, address, reading, identityMac = null, note = null }) => {
+        const before = removed.find(
+          (r) =>
+            r.uuid === identity.uuid &&
+            r.serial === identity.serial &&
+            r.identity_mac === identityMac,
+        )
         const notes = [
+          note,
           token !== undefined && announced(token),
           before &&
             `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}`,
@@ -111,7 +130,8 @@ export function registering({
           name: newName(random),
           datacenter_id: datacenterId,
           address,
-          identity_state: token === undefined ? 'unconfirmed' : 'confirmed',
+          identity_state: token === undefined || note !== null ? 'unconfirmed' : 'confirmed',
+          identity_mac: identityMac,
           identity_since: at,
           identity_note: notes.filter(Boolean).join('. ') || null,
           predecessor_id: before?.id ?? null,
@@ -140,12 +160,13 @@ export function registering({
     return made
   }
 
-  const registered = (server: store.ServerRow): Registration => {
+  const registered = (server: store.ServerRow, doubt: string | null = null): Registered => {
     const what =
       [server.manufacturer, server.product].filter(Boolean).join(' ') || `UUID ${server.uuid}`
     return {
       kind: 'new',
       server,
+      doubt,
       sentence: `Registered as ${server.name}: ${what}${server.identity_note ? `. ${server.identity_note}` : ''}`,
     }
   }
@@ -157,10 +178,11 @@ export function registering({
     found: Candidate,
     options: RegisterOptions,
   ): Promise<Registration | undefined> => {
+    const { identity, identityMac = null } = found
     for (let tries = 0; tries < mostNames; tries++) {
       const [made] = await insertNew(tx, caller, [found], options)
-      if (made) return registered(made)
-      if (await store.liveByUuid(tx, found.identity.uuid)) return undefined
+      if (made) return registered(made, found.note)
+      if (await store.identified(tx, { ...identity, identity_mac: identityMac })) return undefined
     }
     throw new Error('No name is free for a new server')
   }
@@ -180,21 +202,32 @@ export function registering({
     const at = new Date(clock.now())
     const { identity, reading } = found
     const known = await store.lockByHardware(tx, identity.uuid, found.address)
-    const recognised = recognise(known, { ...found, addresses: reading.inventory.node_addresses })
-    const seen = { fingerprint: found.pin.fingerprint, ...readingColumns(pack(reading), at) }
+    const recognised = recognise(known, {
+      ...found,
+      macs: macsIn(found),
+      addresses: reading.inventory.node_addresses,
+    })
+    const seen = () => ({
+      fingerprint: found.pin.fingerprint,
+      ...readingColumns(pack(reading), at),
+    })
     switch (recognised.kind) {
       case 'unasked':
         return null
+      case 'anonymous':
+        return { kind: 'alarm', server: null, sentence: recognised.sentence }
       case 'new': {
-        return (await makeNew(tx, caller, found, options)) ?? register(tx, caller, found, options)
+        const { identityMac, note } = recognised
+        const made = await makeNew(tx, caller, { ...found, identityMac, note }, options)
+        return made ?? register(tx, caller, found, options)
       }
       case 'known': {
         // The machine's certificate may differ at another address, so only readings from the known
         // address are stored.
-        if (recognised.server.address !== found.address) return recognised
+        if (recognised.server.address !== found.address) return { ...recognised, kind: 'known' }
         const known = recognised.server
         const wanted = {
-          ...seen,
+          ...seen(),
           ...(datacenterId &&
             known.datacenter_id === null &&
             known.cluster_id === null && { datacenter_id: datacenterId }),
@@ -221,34 +254,32 @@ export function registering({
             object: { kind: 'server', id: server.id },
             version: server.version,
           })
-        return { ...recognised, server }
+        return { ...recognised, kind: 'known', server }
       }
       case 'moved': {
         const server = await note(tx, caller, recognised.server, 'server.moved', {
-          ...seen,
+          ...seen(),
           address: found.address,
           identity_note: recognised.sentence,
         })
         await store.writeContacts(tx, [{ id: server.id, at }])
-        return { ...recognised, server }
+        return { ...recognised, kind: 'moved', server }
       }
       default: {
-        const { server } = recognised
-        const isKnown =
-          server.identity_state === 'changed' &&
-          server.seen_uuid === identity.uuid &&
-          server.seen_serial === identity.serial
-        if (isKnown) return recognised
-        const change = {
-          identity_state: 'changed',
-          identity_since: at,
-          identity_note: recognised.sentence,
-          seen_uuid: identity.uuid,
-          seen_serial: identity.serial,
-        } as const
+        const { server, sentence } = recognised
+        const isKnown = server.seen_uuid === identity.uuid && server.seen_serial === identity.serial
+        const change = isKnown
+          ? {}
+          : recognised.kind === 'claims'
+            ? claimed(server, identity, sentence)
+            : answered(server, { found: identity, at, isProven: false, isSilent: false })
+        const isChange = Object.keys(change).length > 0
         return {
-          ...recognised,
-          server: await note(tx, caller, server, 'server.identity_alarm', change),
+          kind: 'alarm',
+          sentence,
+          server: isChange
+            ? await note(tx, caller, server, 'server.identity_alarm', change)
+            : server,
         }
       }
     }
@@ -259,27 +290,29 @@ export function registering({
 
     /**
      * Registers the new machines with a few statements for all of them, and returns them by
-     * address. Leaves out machines with a known UUID or address, and machines that share one with
-     * an earlier machine: these have to be registered with `register`.
+     * address. Leaves out machines with a known UUID or address, machines that share one with an
+     * earlier machine, and those that only a MAC address tells apart: these have to be registered
+     * with `register`.
      */
     async registerNew(
       tx: Tx,
       caller: Caller,
       machines: readonly Machine[],
       options: RegisterOptions,
-    ): Promise<ReadonlyMap<string, Registration>> {
+    ): Promise<ReadonlyMap<string, Registered>> {
       const uuids = machines.map((m) => m.identity.uuid)
       const addresses = machines.map((m) => m.address)
       const known = await store.knownAmong(tx, uuids, addresses)
       const taken = new Set(known.flatMap(({ uuid, address }) => [uuid, address]))
-      const isNew = ({ identity: { uuid }, address }: Machine, i: number) =>
+      const isNew = ({ identity, identity: { uuid }, address }: Machine, i: number) =>
+        !needsMac(identity) &&
         !taken.has(uuid) &&
         !taken.has(address) &&
         uuids.indexOf(uuid) === i &&
         addresses.indexOf(address) === i
       const fresh = machines.filter(isNew)
       const made = fresh.length === 0 ? [] : await insertNew(tx, caller, fresh, options)
-      return new Map(made.map((row) => [row.address, registered(row)]))
+      return new Map(made.map((row) => [row.address, registered(row)] as const))
     },
 
     /**
@@ -287,9 +320,10 @@ export function registering({
      * probed too: two boards may have the same UUID.
      */
     async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
-      const { uuid, serial } = found.identity
-      const known = await store.liveByUuid(db, uuid)
-      if (!known || known.address === address || (known.serial !== null && known.serial !== serial))
+      const { identity } = found
+      const seen = { address, identity, macs: macsIn(found) }
+      const known = sameAmong(await store.withUuid(db, identity.uuid), seen)
+      if (!known || known.address === address)
         return { ...found, address, elsewhere: { address: null, answers: false } }
       const at = (answers: boolean): Candidate => ({
         ...found,
@@ -318,8 +352,8 @@ export function registering({
 
     /** The server of a cluster with this UUID and address, or null. */
     async memberAt(on: Db | Tx, uuid: string, address: string) {
-      const row = await store.liveByUuid(on, uuid)
-      return row?.cluster_name && row.address === address
+      const row = (await store.withUuid(on, uuid)).find((s) => s.address === address)
+      return row?.cluster_name
         ? { id: row.id, name: row.name, cluster_name: row.cluster_name }
         : null
     },

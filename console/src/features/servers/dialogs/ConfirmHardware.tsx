@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { compareFingerprint } from '#contract/servers/fingerprint.ts'
-import { type Server, serverConfirm } from '#contract/servers/servers.ts'
+import { claimedBy, isInDoubt, type Server, serverConfirm } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { serverQueryOf } from '../../../api/one-server.ts'
@@ -35,12 +35,12 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   // Leave out servers that were confirmed earlier. Servers that are confirmed in this list stay
   // visible.
   const servers = answers.flatMap((a) =>
-    a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id))
-      ? [a.data]
-      : [],
+    a.data !== undefined && (isInDoubt(a.data) || done.has(a.data.id)) ? [a.data] : [],
   )
   // Servers with an identity problem are confirmed one by one.
-  const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')
+  const waiting = servers.filter(
+    (s) => confirmVerdict(s).ok && s.identity.state !== 'changed' && claimedBy(s) === null,
+  )
   const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
     setBusy(new Set(list.map(({ server }) => server.id)))
     const failed: Record<string, string> = {}
@@ -198,7 +198,7 @@ export function WhatToDo({ steps }: { steps: readonly string[] }) {
 
 /** The server's recorded hardware beside the hardware of the machine that responded. */
 export function IdentityFacts({ server: { identity } }: { server: Server }) {
-  const seen = identity.state === 'changed' ? identity.seen : null
+  const { seen } = identity
   const facts = [
     ['UUID', identity.uuid, 'UUID'],
     ['Serial', identity.serial, 'serial'],

@@ -25,7 +25,7 @@ const claims = (s: ReturnType<typeof server>) =>
   identityAlarm(s)?.claims.map(({ uuid, serial }) => `${uuid}/${serial}`)
 
 test('a confirmed or removed server needs no action', () => {
-  expect(identityAlarm(server({ state: 'confirmed' }))).toBeNull()
+  expect(identityAlarm(server({ state: 'confirmed', seen: null }))).toBeNull()
   expect(identityAlarm(server({}, { status: 'deleted' }))).toBeNull()
 })
 
@@ -53,27 +53,26 @@ test("in a cluster, other hardware can't replace the known hardware", () => {
   expect(identityAlarm(inCluster)?.steps.at(-1)).toContain('Replace the server in poz-01')
 })
 
-test('two machines with the same UUID are distinguished by their serial numbers', () => {
-  const alarm = identityAlarm(server({ seen: { uuid: 'u1', serial: '' } }))
-  expect(alarm?.title).toBe('Two machines have the same UUID.')
-  expect(alarm?.claims).toEqual([
-    { label: 'It is serial s1', uuid: 'u1', serial: 's1' },
-    { label: 'It is the machine without a serial', uuid: 'u1', serial: '' },
-  ])
-  expect(alarm?.steps).toHaveLength(3)
+test('a board that differs only in its MAC addresses can be kept out, but not accepted', () => {
+  expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
 })
 
-test('if two machines have the same UUID and serial number, the only choice is to confirm that identity', () => {
-  expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
-  const inCluster = identityAlarm(
-    server(
-      { seen: { uuid: 'u1', serial: 's1' } },
-      { status: 'ready', cluster: { id: 'c', name: 'poz-01' } },
-    ),
-  )
-  expect(inCluster).toMatchObject({
-    title: 'The same hardware answered elsewhere.',
-    claims: [{ label: 'Confirm', uuid: 'u1' }],
+test('a machine that says that it is a member changes nothing, and the alarm can be ended', () => {
+  const seen = { uuid: 'u1', serial: 's1' }
+  const inCluster = { status: 'ready', cluster: { id: 'c', name: 'poz-01' } } as const
+  const alarm = identityAlarm(server({ state: 'confirmed', seen }, inCluster))
+  expect(alarm).toMatchObject({
+    tone: 'warn',
+    title: 'Another machine says that it is amber-falcon-204.',
+    claims: [{ label: 'End the alarm', uuid: 'u1', serial: 's1' }],
+  })
+  expect(identityAlarm(server({ state: 'confirmed' }, inCluster))).toMatchObject({
+    tone: 'warn',
+    title: 'Another machine answers at the address of amber-falcon-204.',
+    steps: [
+      'Give the address back to amber-falcon-204, or switch the other machine off.',
+      'Then end this alarm. It comes back if such a machine answers again.',
+    ],
   })
 })
 

@@ -1,5 +1,5 @@
 /** Alarms about a server's identity: what happened, what to do, and what can be confirmed. */
-import type { Server } from '#contract/servers/servers.ts'
+import { claimedBy, type Server } from '#contract/servers/servers.ts'
 
 type Doubted = Pick<Server, 'name' | 'status' | 'cluster' | 'identity'>
 
@@ -19,90 +19,83 @@ export interface IdentityAlarm {
   claims: readonly Claim[]
 }
 
-const called = (serial: string): string =>
-  serial === '' ? 'the machine without a serial' : `serial ${serial}`
-
 /** Null if there is no problem. */
 export function identityAlarm(s: Doubted): IdentityAlarm | null {
   const { identity } = s
-  if (s.status === 'deleted' || identity.state === 'confirmed') return null
+  if (s.status === 'deleted') return null
   const known: Claim = {
     label: 'Confirm',
     uuid: identity.uuid ?? '',
     serial: identity.serial ?? '',
   }
-  if (identity.state !== 'changed') {
-    return {
-      tone: 'warn',
-      title: 'This server has not been confirmed yet.',
-      text:
-        identity.note ??
-        'Compare the hardware below with the machine: the server may join a cluster only after a user has confirmed its hardware.',
-      steps: [],
-      claims: [known],
-    }
+  if (identity.state === 'changed') return changed(s, known)
+  const claim = claimedBy(s)
+  if (claim !== null) return claimed(s, claim, known)
+  if (identity.state === 'confirmed') return null
+  return {
+    tone: 'warn',
+    title: 'This server has not been confirmed yet.',
+    text:
+      identity.note ??
+      'Compare the hardware below with the machine: the server may join a cluster only after a user has confirmed its hardware.',
+    steps: [],
+    claims: [known],
   }
-  const text =
-    identity.note ?? 'Nothing is sent to this server until a user decides which machine it is.'
+}
+
+/** Other hardware answers at the server's address, so the server is out of use. */
+function changed(s: Doubted, known: Claim): IdentityAlarm {
+  const { identity, cluster } = s
   const seen = identity.seen ?? null
-  if (seen !== null && seen.uuid === identity.uuid) return twins(s, known, seen.serial, text)
+  const isOther =
+    seen !== null && (seen.uuid !== identity.uuid || seen.serial !== (identity.serial ?? ''))
   return {
     tone: 'danger',
     title: 'Other hardware answered here.',
-    text,
-    steps:
-      s.cluster === null
-        ? [
-            'If another machine got this address: give the address back to this server, then keep the known hardware.',
-            'If the machine or its board was replaced: accept the hardware that answered. The record of the old hardware is deleted.',
-          ]
-        : [
-            'If another machine got this address: give the address back to this server, then keep the known hardware.',
-            `If the machine was replaced: other hardware can't take its place in a cluster. Replace the server in ${s.cluster.name}.`,
-          ],
+    text:
+      identity.note ?? 'Nothing is sent to this server until a user decides which machine it is.',
+    steps: [
+      'If another machine got this address: give the address back to this server, then keep the known hardware.',
+      cluster === null
+        ? 'If the machine or its board was replaced: accept the hardware that answered. The record of the old hardware is deleted.'
+        : `If the machine was replaced: other hardware can't take its place in a cluster. Replace the server in ${cluster.name}.`,
+    ],
     claims: [
       { ...known, label: 'Keep the known hardware' },
-      ...(s.cluster === null && seen !== null
+      ...(cluster === null && isOther
         ? [{ label: 'Accept the hardware that answered', uuid: seen.uuid, serial: seen.serial }]
         : []),
     ],
   }
 }
 
-/** The alarm about two boards that were manufactured with the same UUID. */
-function twins(s: Doubted, known: Claim, otherSerial: string, text: string): IdentityAlarm {
-  const same = otherSerial === known.serial
-  if (same && s.cluster !== null) {
-    return {
-      tone: 'danger',
-      title: 'The same hardware answered elsewhere.',
-      text,
-      steps: [
-        `If this machine was wiped or started from another disk: remove ${s.name} by force, and add the machine that answered as a new server.`,
-        'If another machine has the same UUID: give that machine another UUID in its firmware settings, or switch it off.',
-        `Then confirm that ${s.name} is the one in ${s.cluster.name}.`,
-      ],
-      claims: [known],
-    }
-  }
+/**
+ * A machine that has proved nothing says that it is this server, or answers at the address of this
+ * member of a cluster. The server stays in use.
+ */
+function claimed(
+  { name, cluster, identity }: Doubted,
+  claim: { uuid: string; serial: string },
+  known: Claim,
+): IdentityAlarm {
+  const isClone = claim.uuid === identity.uuid && claim.serial === (identity.serial ?? '')
   return {
-    tone: 'danger',
-    title: 'Two machines have the same UUID.',
-    text,
+    tone: 'warn',
+    title: isClone
+      ? `Another machine says that it is ${name}.`
+      : `Another machine answers at the address of ${name}.`,
+    text: identity.note ?? 'It has proved nothing, so nothing has changed here.',
     steps: [
-      same
-        ? 'Find both machines: their addresses are shown above.'
-        : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
-      'Give one of them a different UUID in its firmware settings, or switch it off. Talos identifies machines by UUID, so both can never be in one cluster.',
-      same
-        ? `Then confirm that the machine that answers as ${s.name} is the right one.`
-        : `Then confirm which of the two is ${s.name}; the other is added as a new server.`,
+      ...(isClone
+        ? [
+            'If another machine has the same UUID and serial number: give it a UUID of its own in its firmware settings, or switch it off.',
+            cluster === null
+              ? `If ${name} itself has moved: switch it off at the old address, and add the new address.`
+              : `If ${name} itself was wiped or started from another disk: replace it in ${cluster.name}, or remove it by force, and add the machine as a new server.`,
+          ]
+        : [`Give the address back to ${name}, or switch the other machine off.`]),
+      'Then end this alarm. It comes back if such a machine answers again.',
     ],
-    claims: [
-      { ...known, label: same ? 'Confirm' : `It is ${called(known.serial)}` },
-      ...(same || s.cluster !== null
-        ? []
-        : [{ label: `It is ${called(otherSerial)}`, uuid: known.uuid, serial: otherSerial }]),
-    ],
+    claims: [{ ...known, label: 'End the alarm' }],
   }
 }
