@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Machine } from './machine/machine.ts'
 import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import { as } from './testing/kubernetes.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
@@ -30,8 +31,8 @@ test('a new kubelet image in the configuration restarts the kubelet, and the nod
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
   const version = async (): Promise<unknown> =>
     (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body.status
-  await edit(worker!, bundle, /kubelet:v1\.36\.3/g, 'kubelet:v1.36.2')
   expect(await version()).toMatchObject({ nodeInfo: { kubeletVersion: 'v1.36.3' } })
+  await edit(worker!, bundle, /kubelet:v1\.36\.3/g, 'kubelet:v1.36.2')
   await until('the new kubelet is ready', () => worker!.stage.ready)
   expect(await version()).toMatchObject({ nodeInfo: { kubeletVersion: 'v1.36.2' } })
 
@@ -119,4 +120,48 @@ test('static pods follow the images of the configuration, and a missing image st
   await clearFaults(machine!)
   await until('it runs', () => machine!.apiServerUp && machine!.stage.ready)
   client.close()
+})
+
+test('a component with the fault `component-fails` ends at the next configuration, and starts again without the named setting', async () => {
+  const simulator = await fleet({ scenario: rack(3) })
+  const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
+  const [ofPods, ofEtcd, ofKubelet] = controlPlanes as [Machine, Machine, Machine]
+  const config = 'kernel.panic: "7"'
+  for (const [machine, component] of [
+    [ofPods, 'kube-apiserver'],
+    [ofPods, 'kube-scheduler'],
+    [ofEtcd, 'etcd'],
+    [ofKubelet, 'kubelet'],
+  ] as const)
+    await addFault(machine, { kind: 'component-fails', component, config })
+  const set = async (from: string | RegExp, value: string): Promise<void> => {
+    for (const machine of controlPlanes) await edit(machine, bundle, from, value)
+  }
+  expect(controlPlanes.every(({ stage }) => stage.ready)).toBe(true)
+
+  await set(/(?<=^machine:\n)/gm, '  sysctls:\n    kernel.panic: "7"\n')
+  const isCrashing = (name: string) => ofPods.staticPods.get(name)?.isCrashing === true
+  const service = (machine: Machine, id: string) => machine.services.get(id)
+  await until(
+    'all four have ended',
+    () =>
+      isCrashing('kube-apiserver') &&
+      isCrashing('kube-scheduler') &&
+      service(ofEtcd, 'etcd')?.state === 'Waiting' &&
+      service(ofKubelet, 'kubelet')?.state === 'Waiting',
+  )
+  expect([ofPods.apiServerUp, ofKubelet.nodeReady]).toEqual([false, false])
+  expect(ofPods.staticPods.get('kube-controller-manager')!.ready).toBe(true)
+  expect(ofEtcd.etcdCluster!.hasQuorum).toBe(true)
+  expect(service(ofEtcd, 'etcd')!.events.at(-1)!.message).toBe(
+    'Error running Containerd(etcd), going to restart forever: task "etcd" failed: exit code 1',
+  )
+  const client = await openSecure(ofPods, bundle)
+  expect(await client.podLog(`kube-apiserver-${ofPods.hostname}`, 'kube-apiserver', 1)).toEqual([
+    '"command failed" err="kube-apiserver is simulated to end after its start"',
+  ])
+
+  await set('kernel.panic: "7"', 'kernel.panic: "8"')
+  await until('all machines are ready again', () => controlPlanes.every(({ stage }) => stage.ready))
+  expect(ofPods.apiServerUp).toBe(true)
 })

@@ -37,7 +37,8 @@ Commands for one that runs (add --json for the whole answer):
                                  endless-pull for_ms=, early-answer for_ms=, close-after-apply times=, lost-reply method= times=, image-missing image= for_ms=,
                                  slow-pull image= ms= for_ms=,
                                  fail-upgrade times=, hang-upgrade for_ms=, bad-boot times=, boots-never-ready for_ms=,
-                                 pod-crash image= for_ms=, etcd-alarm alarm=nospace|corrupt db_bytes=
+                                 pod-crash image= for_ms=, component-fails component= config= for_ms=,
+                                 etcd-alarm alarm=nospace|corrupt db_bytes=
   clear-faults NAME              ends all faults of a server
   move NAME [ADDRESS]            another address from its next boot on
   remove NAME                    takes a server away that was booted with --boot-with

@@ -31,6 +31,7 @@ import {
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
 import { lifecycleCalls } from './lifecycle.ts'
+import { podCalls } from './pods.ts'
 import { stateCalls } from './state.ts'
 import { messageText, text } from './text.ts'
 import { StorageService } from '../proto/gen/storage/storage_pb.ts'
@@ -467,6 +468,7 @@ export function talosClient(
 
     ...stateCalls(connection),
     ...lifecycleCalls(connection),
+    ...podCalls(connection),
   }
 }
 

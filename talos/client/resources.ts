@@ -27,10 +27,13 @@ import {
   SystemInformationSpecSchema,
 } from '../proto/gen/definitions/hardware_pb.ts'
 import {
+  APIServerConfigSpecSchema,
+  ControllerManagerConfigSpecSchema,
   KubeletSpecSpecSchema,
   ManifestSpecSchema,
   NodenameSpecSchema,
   NodeStatusSpecSchema,
+  SchedulerConfigSpecSchema,
   StaticPodStatusSpecSchema,
 } from '../proto/gen/definitions/k8s_pb.ts'
 import * as network from '../proto/gen/definitions/network_pb.ts'
@@ -120,6 +123,24 @@ export const resources = {
   nodename: kind('k8s', 'Nodenames.kubernetes.talos.dev', NodenameSpecSchema),
   nodeStatus: kind('k8s', 'NodeStatuses.kubernetes.talos.dev', NodeStatusSpecSchema),
   staticPod: kind('k8s', 'StaticPodStatuses.kubernetes.talos.dev', StaticPodStatusSpecSchema),
+  /** id `kube-apiserver`; admins only */
+  apiServerConfig: kind(
+    'controlplane',
+    'APIServerConfigs.kubernetes.talos.dev',
+    APIServerConfigSpecSchema,
+  ),
+  /** id `kube-controller-manager` */
+  controllerManagerConfig: kind(
+    'controlplane',
+    'ControllerManagerConfigs.kubernetes.talos.dev',
+    ControllerManagerConfigSpecSchema,
+  ),
+  /** id `kube-scheduler` */
+  schedulerConfig: kind(
+    'controlplane',
+    'SchedulerConfigs.kubernetes.talos.dev',
+    SchedulerConfigSpecSchema,
+  ),
   /** Objects that a control plane maintains in the cluster, in groups such as `10-kube-proxy`. */
   manifest: kind('controlplane', 'Manifests.kubernetes.talos.dev', ManifestSpecSchema),
   /** id `kubelet` */

@@ -1,5 +1,6 @@
 /** Resources of a machine and their changes (the COSI state service). */
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
 import {
   EventType,
@@ -25,6 +26,10 @@ import { messageText, text } from './text.ts'
 export interface Resource<Spec> {
   id: string
   spec: Spec
+  /** Version of the resource, which a change of its specification increases. */
+  version: string
+  /** When it was last changed, on the machine's clock; undefined if the machine doesn't say so. */
+  updatedAt: Date | undefined
 }
 
 export interface WatchEvent<Spec> {
@@ -204,7 +209,12 @@ function resourceOf<Desc extends DescMessage>(
   )
     throw invalid(kind)
   try {
-    return { id: text(metadata.id), spec: decoded(kind.spec, spec.protoSpec) }
+    return {
+      id: text(metadata.id),
+      spec: decoded(kind.spec, spec.protoSpec),
+      version: text(metadata.version),
+      updatedAt: metadata.updated === undefined ? undefined : timestampDate(metadata.updated),
+    }
   } catch (error) {
     throw invalid(kind, error)
   }

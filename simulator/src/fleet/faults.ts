@@ -12,6 +12,16 @@ const STAGES = [
 ] as const
 export type Stage = (typeof STAGES)[number] | 'unknown'
 
+const COMPONENTS = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'etcd',
+  'kubelet',
+] as const
+/** A component of a server that may not come back after a restart. */
+export type Component = (typeof COMPONENTS)[number]
+
 const whenStage = z.optional(z.enum(STAGES))
 const times = z._default(z.int().check(z.minimum(1), z.maximum(1_000_000)), 1)
 const lasts = z.optional(z.int().check(z.minimum(1)))
@@ -52,6 +62,13 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('pod-crash'),
     image: z.string().check(z.minLength(1), z.maxLength(255)),
+    for_ms: lasts,
+  }),
+  z.strictObject({
+    kind: z.literal('component-fails'),
+    component: z.enum(COMPONENTS),
+    // The component fails only while the configuration contains this text.
+    config: z.optional(z.string().check(z.minLength(1), z.maxLength(255))),
     for_ms: lasts,
   }),
   z.strictObject({ kind: z.literal('fail-upgrade'), times }),

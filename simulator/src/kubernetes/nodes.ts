@@ -215,15 +215,18 @@ export const reporterOf = (world: World, stored: Body) => {
   }
 }
 
+/** Wall-clock time of the last report, in ms. Kubelets report in simulated intervals. */
+const reportedMs = ({ clock }: World, isAlive: boolean): number => {
+  const now = clock.now()
+  return isAlive ? now - Math.floor((clock.elapsed() % REPORT_EVERY_MS) / clock.speed) : now
+}
 const reportedAt = (world: World, isAlive: boolean): string =>
-  new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0))
-    .toISOString()
-    .replace(/\.\d+Z$/, 'Z')
+  new Date(reportedMs(world, isAlive)).toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** Last heartbeat of a node's kubelet, RFC 3339. */
+/** Last heartbeat of a node's kubelet, RFC 3339 with milliseconds. */
 export const heartbeatOf = (world: World, stored: Body): string => {
   const { machine, isAlive } = reporterOf(world, stored)
-  if (isAlive || !machine) return reportedAt(world, isAlive)
+  if (isAlive || !machine) return new Date(reportedMs(world, isAlive)).toISOString()
   return new Date(world.clock.now() - (world.clock.elapsed() - machine.lastHeartbeat)).toISOString()
 }
 

@@ -7,6 +7,8 @@ export interface ActiveConfig {
   loaded: Loaded
   /** Null if the configuration has no main document: the machine then stays in maintenance. */
   node: NodeConfig | null
+  /** When it was activated, wall-clock time in ms. */
+  since: number
 }
 
 /**

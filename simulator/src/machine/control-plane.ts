@@ -4,6 +4,7 @@ import type { EtcdCluster } from '../cluster/etcd.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
+import { endingOf, fails, showRestarts, untilMended } from './failing.ts'
 import { etcdImageOf, pullImage } from './images.ts'
 import { lookUntil } from './kubelet/kubelet.ts'
 import type { EtcdOrder, Machine } from './machine.ts'
@@ -126,7 +127,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   }
   machine.service('etcd', 'Preparing', 'Creating service runner')
   await machine.takes(TAKES.etcd, signal)
-  machine.service('etcd', 'Running', 'Health check successful', true)
+  await runs(machine, signal)
   rename(cluster, id, machine)
   if (cluster.member(id)?.learner) {
     await machine.takes(TAKES.etcdPromote, signal)
@@ -134,7 +135,11 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
     cluster.promote(id)
     machine.journal.log('etcd', `member ${id} was promoted to a voting member`)
   }
-  await lookUntil(machine, signal, () => !cluster.member(id))
+  while (cluster.member(id)) {
+    const ends = endingOf(machine, 'etcd')
+    await lookUntil(machine, signal, () => !cluster.member(id) || ends())
+    if (cluster.member(id)) await runs(machine, signal)
+  }
   machine.apiServerUp = false
   machine.ports.kubernetes.close()
   if (machine.disk.state.etcd === null)
@@ -145,6 +150,15 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
       'Failed',
       'Failed to run: the member has been permanently removed from the cluster',
     )
+}
+
+/** Shows etcd as running, as soon as it stays so. */
+const runs = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  if (fails(machine, 'etcd')) {
+    showRestarts(machine, 'etcd')
+    await untilMended(machine, 'etcd', signal)
+  }
+  machine.service('etcd', 'Running', 'Health check successful', true)
 }
 
 /** Updates a member that returns with another name or address. */

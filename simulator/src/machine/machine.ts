@@ -44,6 +44,8 @@ export interface StaticPod {
    * `talos.dev/config-version`.
    */
   configVersion: number
+  /** The settings that the pod runs with. */
+  settings: string
   /** Wall-clock time in milliseconds. */
   startedAt: number
 }

@@ -215,7 +215,8 @@ export class SimulatedMachine implements Machine {
 
   activate(text: string): ActiveConfig {
     const loaded = loadConfig(text, this.talosMinor)
-    this.config = { text, loaded, node: readNodeConfig(loaded) }
+    const since = this.world.clock.now()
+    this.config = { text, loaded, node: readNodeConfig(loaded), since }
     this.journal.changed()
     return this.config
   }

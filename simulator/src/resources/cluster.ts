@@ -27,6 +27,7 @@ import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { etcdImageOf } from '../machine/images.ts'
 import { waitingOf } from '../machine/kubelet/pod-status.ts'
+import { wantedVersion } from '../machine/kubelet/static-pods.ts'
 import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
 import { isCordoned, nodeLabels } from '../kubernetes/nodes.ts'
@@ -119,10 +120,13 @@ const staticPodConfig =
       | typeof ControllerManagerConfigSpecSchema
       | typeof SchedulerConfigSpecSchema,
   ) =>
-  ({ config }: Machine): Item[] =>
-    config?.node?.role === 'controlplane'
-      ? [item(name, schema, { image: config.node.cluster.staticPods[name].image })]
-      : []
+  (machine: Machine): Item[] => {
+    const { config } = machine
+    if (config?.node?.role !== 'controlplane') return []
+    const { image } = config.node.cluster.staticPods[name]
+    const settings = name === 'kube-apiserver' ? { image } : { enabled: true, image }
+    return [{ ...item(name, schema, settings), version: wantedVersion(machine, name) }]
+  }
 
 const nodeStatus = (machine: Machine): Item[] => {
   const cluster = kubernetesOf(machine)

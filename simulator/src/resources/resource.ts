@@ -8,6 +8,10 @@ export interface Item {
   id: string
   proto: () => Uint8Array
   yaml: () => string
+  /** Default: counted from 1 at each change of the YAML. */
+  version?: number
+  /** Wall-clock time of the last change, in ms. Default: when the change was first read. */
+  updatedAt?: number
 }
 
 /** A type of resource, and a function that lists a machine's resources of this type. */

@@ -108,7 +108,9 @@ const configs = (machine: Machine): Item[] => {
   const active = machine.config?.text
   const stored = machine.disk.state.config
   return [
-    ...(active === undefined ? [] : [config('v1alpha1', active)]),
+    ...(active === undefined
+      ? []
+      : [{ ...config('v1alpha1', active), updatedAt: machine.config!.since }]),
     ...(stored === null ? [] : [config('persistent', stored)]),
   ]
 }

@@ -56,11 +56,11 @@ const read = (machine: Machine, kind: Kind, id?: string): Resource[] => {
         namespace: kind.namespace,
         type: kind.type,
         id: item.id,
-        version: String(known.version),
+        version: String(item.version ?? known.version),
         owner: 'simulator',
         phase: 'running',
         created: timestamp(known.created),
-        updated: timestamp(known.updated),
+        updated: timestamp(item.updatedAt ?? known.updated),
       },
       spec: { protoSpec: item.proto(), yamlSpec: yaml },
     }

@@ -2,6 +2,7 @@ import { hasFeature } from '../config/versions.ts'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
+import { crashLog } from '../machine/kubelet/pod-status.ts'
 import type { Machine } from '../machine/machine.ts'
 import { certificateText } from './certificate-files.ts'
 import { textOf } from './files.ts'
@@ -83,6 +84,11 @@ export const observeCalls: MachineCalls = {
   async *logs({ id, namespace, follow: isFollowed, tailLines }, context) {
     const machine = machineOf(context)
     const { journal } = machine
+    if (namespace === 'k8s.io' && podLog(machine, id)) {
+      for (const line of podLog(machine, id)!.slice(tailLines < 0 ? 0 : -tailLines))
+        yield { bytes: encode(`${line}\n`) }
+      return
+    }
     if (namespace !== 'system' && namespace !== '')
       throw new ConnectError(`container "${id}" not found`, Code.NotFound)
     const current = () =>
@@ -113,6 +119,14 @@ export const observeCalls: MachineCalls = {
       throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
     yield { bytes: encode(text) }
   },
+}
+
+/** The log of a static pod's container, by the id of the container. */
+const podLog = (machine: Machine, id: string): string[] | undefined => {
+  const pod = [...machine.staticPods.values()].find(
+    ({ name }) => id === `kube-system/${name}-${machine.hostname}:${name}`,
+  )
+  return pod?.isCrashing === true ? crashLog(pod) : pod && []
 }
 
 const logNames = (machine: Machine): string[] =>

@@ -60,8 +60,16 @@ const imageOf = (machine: Machine, name: string): string => {
   return machine.staticPods.get(name)?.image ?? `talos/${name}`
 }
 
+/** Static pods whose container has ended, and which the kubelet will start again. */
+const endedPods = (machine: Machine, namespace: string) =>
+  namespace === KUBERNETES
+    ? [...machine.staticPods.values()]
+        .filter(({ isCrashing }) => isCrashing)
+        .map(({ name }) => ({ name, namespace, pid: 0 }))
+    : []
+
 const containersOf = (machine: Machine, namespace: string) =>
-  programs(machine)
+  [...programs(machine), ...endedPods(machine, namespace)]
     .filter(
       (program) =>
         program.namespace === namespace &&
@@ -92,7 +100,7 @@ const containersOf = (machine: Machine, namespace: string) =>
           uid: podId,
           internalId: podId,
           image: 'registry.k8s.io/pause:3.10',
-          pid: pid - 1,
+          pid: Math.max(0, pid - 1),
           status: 'SANDBOX_READY',
           podId,
           name: podId,
@@ -104,7 +112,7 @@ const containersOf = (machine: Machine, namespace: string) =>
           internalId: id,
           image,
           pid,
-          status: 'CONTAINER_RUNNING',
+          status: pid === 0 ? 'CONTAINER_EXITED' : 'CONTAINER_RUNNING',
           podId,
           name,
         },

@@ -60,7 +60,8 @@ const ownedBy = (node: Body, index: number): Body => {
 
 const leaseOf = (world: World, node: Body): Body[] => {
   const { name } = object(node.metadata)
-  const renewTime = heartbeatOf(world, node).replace(/(\.\d{3})?Z$/, '.000000Z')
+  // A MicroTime (Kubernetes: apimachinery/pkg/apis/meta/v1/micro_time.go).
+  const renewTime = heartbeatOf(world, node).replace(/Z$/, '000Z')
   return [
     {
       kind: 'Lease',

@@ -3,6 +3,7 @@ import { certify, isLockedOut, kubernetesOf } from '../../kubernetes/joining.ts'
 import { refusesKubelet, registerNode, updateNode } from '../../kubernetes/nodes.ts'
 import { object } from '../../config/shape.ts'
 import { TAKES } from '../durations.ts'
+import { fails, showRestarts, untilMended } from '../failing.ts'
 import { pullImage } from '../images.ts'
 import type { Machine } from '../machine.ts'
 
@@ -39,7 +40,7 @@ export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise
       stop.abort()
     }
     machine.onSettings = () => {
-      if (specOf(machine) !== spec) machine.restartKubelet?.()
+      if (specOf(machine) !== spec || fails(machine, 'kubelet')) machine.restartKubelet?.()
       else if (machine.nodeReady) applyToNode(machine)
     }
     try {
@@ -69,6 +70,10 @@ const kubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => 
   }
   machine.service('kubelet', 'Starting', 'Starting service')
   await machine.takes(TAKES.kubelet, signal)
+  if (fails(machine, 'kubelet')) {
+    showRestarts(machine, 'kubelet')
+    await untilMended(machine, 'kubelet', signal)
+  }
   machine.service('kubelet', 'Running', 'Health check successful', true)
   for (;;) {
     await join(machine, signal)

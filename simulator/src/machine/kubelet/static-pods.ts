@@ -1,6 +1,7 @@
 import { STATIC_PODS, type StaticPodName } from '../../config/node-config.ts'
 import { openKubernetes } from '../../kubernetes/serve.ts'
 import { TAKES } from '../durations.ts'
+import { endingOf, fails } from '../failing.ts'
 import { hasImage, pullImage } from '../images.ts'
 import { lookUntil } from './kubelet.ts'
 import type { Machine, StaticPod } from '../machine.ts'
@@ -21,11 +22,15 @@ const runStaticPod = async (
   name: StaticPodName,
   signal: AbortSignal,
 ): Promise<void> => {
-  const settings = (): string => JSON.stringify(machine.config?.node?.cluster.staticPods[name])
-  for (let configVersion = 1; ; configVersion++) {
+  const settings = (): string => settingsOf(machine, name)
+  let configVersion = 0
+  let before = ''
+  for (;;) {
     await machine.until(() => machine.services.isUp('etcd'), signal)
     await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
     const running = settings()
+    if (running !== before) configVersion++
+    before = running
     const { image } = machine.config!.node!.cluster.staticPods[name]
     const pod: StaticPod = {
       name,
@@ -34,6 +39,7 @@ const runStaticPod = async (
       isPullFailing: false,
       isCrashing: false,
       configVersion,
+      settings: running,
       startedAt: machine.world.clock.now(),
     }
     machine.staticPods.set(name, pod)
@@ -42,10 +48,27 @@ const runStaticPod = async (
       await machine.takes(TAKES.apiServer, signal)
       if (await stays(machine, pod, isChanged, signal)) await serve(machine, pod)
     }
-    await machine.until(() => isChanged() && machine.services.isRunning('kubelet'), signal)
+    const ends = endingOf(machine, name)
+    await machine.until(
+      () => (ends() || isChanged()) && machine.services.isRunning('kubelet'),
+      signal,
+    )
     stop(machine, pod)
     await machine.takes(TAKES.stopServices, signal)
   }
+}
+
+const settingsOf = (machine: Machine, name: StaticPodName): string =>
+  JSON.stringify(machine.config?.node?.cluster.staticPods[name])
+
+/**
+ * Version of the settings that the machine's configuration has for a static pod, which the pod's
+ * annotation has once it runs with them.
+ */
+export const wantedVersion = (machine: Machine, name: StaticPodName): number => {
+  const pod = machine.staticPods.get(name)
+  if (!pod) return 1
+  return pod.configVersion + (settingsOf(machine, name) === pod.settings ? 0 : 1)
 }
 
 /**
@@ -88,8 +111,8 @@ const pulled = async (
 }
 
 /**
- * Whether the program keeps running. With the fault `pod-crash` it ends after each start. False if
- * the settings changed first.
+ * Whether the program keeps running. With the faults `pod-crash` and `component-fails` it ends after each
+ * start. False if the settings changed first.
  */
 const stays = async (
   machine: Machine,
@@ -98,6 +121,7 @@ const stays = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const crashes = (): boolean =>
+    fails(machine, pod.name) ||
     machine.disk.state.faults.some(
       (fault) => fault.kind === 'pod-crash' && pod.image.includes(fault.image),
     )
