@@ -143,7 +143,13 @@ export const patchCreate = operation(
     body: NewPatch,
     answer: Patch,
     status: 201,
-    errors: ['name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
+    errors: [
+      'name_taken',
+      'server_unreachable',
+      'operation_running',
+      'config_drifted',
+      'cluster_not_ready',
+    ],
   },
 )
 export const patchUpdate = operation(
@@ -167,6 +173,7 @@ export const patchUpdate = operation(
       'server_unreachable',
       'operation_running',
       'config_drifted',
+      'cluster_not_ready',
     ],
   },
 )
@@ -183,6 +190,7 @@ export const patchRemove = operation(
       'server_unreachable',
       'operation_running',
       'config_drifted',
+      'cluster_not_ready',
     ],
   },
 )

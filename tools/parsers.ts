@@ -236,7 +236,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/config.ts': own('json', 'certificate'),
   'backend/src/db/embedded/binaries.ts': own('json'),
   'backend/src/db/embedded/lock.ts': own('json'),
-  'backend/src/domains/clusters/change/configure/configure.ts': own('json'),
+  'backend/src/domains/clusters/change/configure/before.ts': own('json'),
   'backend/src/domains/clusters/change/kubernetes-upgrade/manifests.ts': own('json'),
   'backend/src/domains/clusters/change/members/patched.ts': own('json'),
   'backend/src/domains/clusters/secrets.ts': own('json'),

@@ -74,7 +74,13 @@ export const serverDriftOverwrite = operation(
       "Overwrites changes made outside of Steelyard to a server's configuration, if the configuration is still the one that `seen` names.",
     body: Chosen,
     answer: Drift,
-    errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
+    errors: [
+      'server_not_in_cluster',
+      'server_unreachable',
+      'operation_running',
+      'stale',
+      'cluster_not_ready',
+    ],
   },
 )
 

@@ -234,6 +234,11 @@ export interface Tables {
     created_at: Date
     held_at: Date | null
   }
+  control_plane_claim: {
+    cluster_id: string
+    node_id: string
+    until: Date
+  }
   data_key: {
     owner: string
     version: number

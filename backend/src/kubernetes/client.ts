@@ -63,6 +63,8 @@ export interface ListOptions<T> {
    * so check the objects too.
    */
   readonly fieldSelector?: string
+  /** Such as `tier=control-plane`. The objects must be checked as well. */
+  readonly labelSelector?: string
 }
 
 export interface KubernetesParts {
@@ -138,7 +140,7 @@ export function kubernetes(
    */
   const list = async <T>(
     path: string,
-    { most, fieldSelector, keep }: ListOptions<T>,
+    { most, fieldSelector, labelSelector, keep }: ListOptions<T>,
     signal: AbortSignal,
   ): Promise<T[] | null> => {
     const kept: T[] = []
@@ -146,6 +148,7 @@ export function kubernetes(
     const query = new URLSearchParams({
       limit: String(pageSize),
       ...(fieldSelector !== undefined && { fieldSelector }),
+      ...(labelSelector !== undefined && { labelSelector }),
     })
     for (let pages = 0; ; pages++) {
       const reply = await any(

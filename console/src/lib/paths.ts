@@ -43,7 +43,7 @@ export const paths = {
   changeCluster: (
     id: string,
     kind: string,
-    chosen: { server?: string; snapshot?: string; force?: string } = {},
+    chosen: { server?: string; snapshot?: string; force?: string; takeBack?: string } = {},
   ) => address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),

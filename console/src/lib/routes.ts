@@ -60,7 +60,7 @@ export const routes = {
   },
   '/infra/clusters/$id/change/$kind': {
     crumb: 'Change',
-    search: texts('server', 'snapshot', 'force'),
+    search: texts('server', 'snapshot', 'force', 'takeBack'),
   },
   '/infra/network': { crumb: 'Network', search: everyText },
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },

@@ -16,6 +16,7 @@ export function Page({
       kind={kind}
       server={search.server}
       snapshot={search.snapshot}
+      takeBack={search.takeBack}
       isForced={search.force === 'true'}
     />
   )

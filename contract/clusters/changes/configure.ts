@@ -19,6 +19,17 @@ export const Configure = z.strictObject({
       .check(z.maxLength(mostPatches, `At most ${mostPatches} patches at once`)),
     [],
   ),
+  /**
+   * Id of an earlier change of patches of this cluster that is taken back: its patches become again
+   * what they were on each server when the change was requested. Then `patches` and `remove` are
+   * empty.
+   */
+  take_back: z.optional(z.uuid()),
+  /**
+   * Names of control planes that are not well and that the change is to mend. They are changed
+   * first, and their problems don't stop the change.
+   */
+  mends: z._default(z.array(nameOf('Server')).check(z.maxLength(50)), []),
   /** The servers in the order of the change. Default: all servers, workers first. */
   node_ids: z.optional(
     z.array(z.uuid()).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),

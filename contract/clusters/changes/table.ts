@@ -28,6 +28,8 @@ export const sharedChangeSteps = {
   uncordon: (s: Named) => `Let ${s.name} run workload again`,
   'node-ready': (s: Named) => `${s.name} is Ready in Kubernetes`,
   'etcd-healthy': () => 'Every member of etcd is healthy',
+  'control-plane': (s: Named) =>
+    `The API server, etcd, the kubelet and the other components of ${s.name} are well`,
 } as const
 
 /**
@@ -211,6 +213,7 @@ export const changeTable = {
       endpoint: (s: Named) => `${s.name} uses the new endpoint`,
       'node-ready': sharedChangeSteps['node-ready'],
       swap: () => 'Kubeconfigs name the new endpoint',
+      'control-plane': sharedChangeSteps['control-plane'],
       forget: (s: Named) => `The certificate of ${s.name} no longer names the old endpoint`,
     },
     audit: 'cluster.endpoint_requested',

@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { ClusterSide } from '../configurations/api.ts'
+import { touching, whyNotRequest } from './control-planes/touching.ts'
 import { forSnapshots } from './change/snapshots/for-snapshots.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { outside } from './outside.ts'
@@ -14,6 +15,9 @@ import { kubernetesOf } from './kubernetes.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
+
+/** Time limit in ms of asking all control planes while a user waits. */
+const askMs = 15_000
 
 export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
   const secrets = clusterSecrets(given)
@@ -33,9 +37,27 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
     forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) =>
       forgetServer(parts, caller, nodeId, options),
   }
+  const placeOf = async (clusterId: string, nodeId: string) => {
+    const state = await store.load(parts.db, clusterId)
+    const m = state?.members.find((one) => one.node_id === nodeId && store.isWanted(one))
+    return state && m && { state, m }
+  }
   const machines: ClusterSide = {
     ...outside(parts),
     talosCredentials: access.talosCredentials,
+    async touching(clusterId, nodeId, send, { signal, mends = [] }) {
+      const found = await placeOf(clusterId, nodeId)
+      return found === undefined
+        ? { sent: await send() }
+        : touching({ parts, state: found.state, signal }, found.m, send, new Set(mends))
+    },
+    async whyNotRequest(clusterId, nodeId) {
+      const found = await placeOf(clusterId, nodeId)
+      const signal = AbortSignal.timeout(askMs)
+      return found === undefined
+        ? null
+        : whyNotRequest({ parts, state: found.state, signal }, found.m)
+    },
   }
   return { secrets, access, machines, forPools: forPools(parts), forSnapshots: forSnapshots(parts) }
 }

@@ -16,6 +16,15 @@ export function remedy(change: Remedy['change'], about: readonly Named[] = []): 
   return { change, node_id: one?.node_id ?? null, name: one?.name ?? null }
 }
 
+/** How many servers are named, each with a change of its own. */
+const mostNamed = 3
+
+/** The change for each of these servers, because it is about one server at a time. */
+export function remedyForEach(change: Remedy['change'], about: readonly Named[]): Remedy[] {
+  const known = about.filter(({ node_id }) => node_id !== null).slice(0, mostNamed)
+  return known.length === 0 ? [remedy(change)] : known.map((one) => remedy(change, [one]))
+}
+
 /**
  * What to do about an etcd that is full (alarm NOSPACE). Only a defragmentation ends that; each
  * member pauses meanwhile, so all others must be healthy. A removal by force works without space:

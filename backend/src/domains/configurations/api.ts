@@ -64,6 +64,9 @@ export interface Blueprint {
   readonly images?: MachineImages | null | undefined
 }
 
+/** The result of sending something, or why nothing was sent. */
+export type Touched<T> = { readonly sent: T } | { readonly forbidden: string }
+
 /** What configurations asks of clusters. */
 export interface ClusterSide {
   /** Null until the cluster has its secrets, and for a server that has left it. */
@@ -93,6 +96,19 @@ export interface ClusterSide {
     clusterId: string,
     wanted: { role: TalosRole; lifetimeMs: number },
   ): Promise<Credentials | null>
+  /**
+   * Sends something to a server. Of the control planes, one at a time is sent something, and only
+   * while all others are well. `mends`: names of control planes that the change is to mend. The
+   * error of `send` is thrown.
+   */
+  touching<T>(
+    clusterId: string,
+    nodeId: string,
+    send: () => Promise<T>,
+    how: { readonly signal: AbortSignal; readonly mends?: readonly string[] },
+  ): Promise<Touched<T>>
+  /** Why a change of this server must not be requested while another control plane is not well. */
+  whyNotRequest(clusterId: string, nodeId: string): Promise<string | null>
 }
 
 /** One layer of a server's configuration that users wrote. Layers merge by weight, age and id. */
@@ -282,12 +298,16 @@ export interface Previewing {
 /**
  * `held`: the machine runs its newest configuration. `sent`: it accepted it now. `restarting`: it
  * will run it after its restart. Otherwise nothing was sent: the machine refuses the configuration,
- * needs a restart that isn't allowed, has drift, or does not answer.
+ * needs a restart that isn't allowed, has drift, or does not answer. `forbidden`: another control
+ * plane is not well.
  */
 export type Delivery =
   | { readonly kind: 'held' | 'restarting' }
   | { readonly kind: 'sent'; readonly reboots: boolean }
-  | { readonly kind: 'refused' | 'needs_reboot' | 'changed' | 'silent'; readonly reason: string }
+  | {
+      readonly kind: 'refused' | 'needs_reboot' | 'changed' | 'silent' | 'forbidden'
+      readonly reason: string
+    }
 
 /** Sends configurations to machines that run. */
 export interface Sending {
@@ -308,13 +328,18 @@ export interface Sending {
   ): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }>
   /**
    * Sends the machine its newest generation, unless it has it. `mayReboot`: the machine was
-   * drained; otherwise Talos must apply the configuration without a restart. `also` runs in the
-   * transaction that records that the machine has it.
+   * drained; otherwise Talos must apply the configuration without a restart. `mends`: names of
+   * control planes that the change is to mend. `also` runs in the transaction that records that the
+   * machine has it.
    */
   deliver(
     job: Job,
     nodeId: string,
-    how: { mayReboot: boolean; also?: (tx: Tx) => Promise<void> },
+    how: {
+      mayReboot: boolean
+      mends?: readonly string[]
+      also?: (tx: Tx) => Promise<void>
+    },
   ): Promise<Delivery>
   /**
    * Null if the machine runs its newest generation and has started, else what it is waiting for.

@@ -1,12 +1,14 @@
 /** The face of patches: the store of the layers that users write for servers. */
 import type { NewPatch } from '#contract/patches.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { LayerSet } from '../configurations/api.ts'
 
 export interface Patches {
   /** Problems of a patch body as sentences; empty if the body can be saved. */
   check(body: string): Promise<string[]>
+  /** The set that takes back the change of the server's patches by `set`. */
+  inverse(on: Db | Tx, nodeId: string, set: LayerSet): Promise<LayerSet>
   /** Whether the set changes the patches of the server. */
   changes(nodeId: string, set: LayerSet): Promise<boolean>
   /**

@@ -3,7 +3,7 @@ import { callerName, system } from '../../http/caller.ts'
 import { ours } from '../../reading/reader.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
-import { changesOf, isChanged } from './sets.ts'
+import { changesOf, inverseOf, isChanged } from './sets.ts'
 import { audited } from './store.ts'
 
 export function saving({
@@ -13,8 +13,10 @@ export function saving({
   record,
   store,
   servers,
-}: PatchParts): Pick<Patches, 'changes' | 'save'> {
+}: PatchParts): Pick<Patches, 'inverse' | 'changes' | 'save'> {
   return {
+    inverse: async (on, nodeId, set) => inverseOf(await store.ofServer(on, nodeId), set),
+
     changes: async (nodeId, set) => isChanged(changesOf(await store.ofServer(db, nodeId), set)),
 
     async save(tx, nodeId, set, by) {

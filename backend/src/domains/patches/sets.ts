@@ -28,6 +28,16 @@ export const changesOf = (stored: readonly PatchRow[], { patches, remove }: Laye
 export const isChanged = (changes: ReturnType<typeof changesOf>): boolean =>
   Object.values(changes).some((list) => list.length > 0)
 
+/** The set that makes the patches of a server what they are now, after `set` has changed them. */
+export const inverseOf = (stored: readonly PatchRow[], { patches, remove }: LayerSet): LayerSet => {
+  const named = new Set([...patches.map((p) => p.name), ...remove])
+  const now = stored.filter((row) => named.has(row.name))
+  return {
+    patches: now.map(({ name, weight, labels, body }) => ({ name, weight, labels, body })),
+    remove: patches.flatMap(({ name }) => (now.some((row) => row.name === name) ? [] : [name])),
+  }
+}
+
 /** The server's patches after the change: stored ones and added ones. */
 export function afterwards(
   stored: readonly PatchRow[],

@@ -248,6 +248,10 @@ export const meanings: Readonly<Record<string, string>> = {
   accept_unchecked: "True: continue even if Steelyard can't reach the new endpoint.",
   drain: 'True: move the workload off each server before its kubelet is updated.',
   add: 'Disks that become workload disks, by id or path.',
+  mends:
+    'Names of control planes that are not well and that this change mends. They are changed first, and their problems do not stop the change.',
+  take_back:
+    'Id of an earlier change of patches of this cluster: its patches become again what they were before it on each server.',
   remove: 'Patches to remove, by name, or disks to remove, by id or path.',
   wipe: 'True: wipe the removed disks.',
   patches: 'Patches that each server gets. A patch of the same name is replaced.',

@@ -43,6 +43,17 @@ export const configureCommand = command({
       value: 'N',
       help: '0 to 999: a patch with a higher weight is merged later and wins (default 500)',
     },
+    'take-back': {
+      kind: 'text',
+      value: 'OPERATION',
+      help: 'Take back an earlier change of patches: they become again what they were before it',
+    },
+    mends: {
+      kind: 'text',
+      value: 'SERVER',
+      many: true,
+      help: 'A control plane that is not well and that this change mends: it is changed first',
+    },
     server: {
       kind: 'text',
       value: 'SERVER',
@@ -53,6 +64,7 @@ export const configureCommand = command({
   },
   examples: [
     'cluster configure web --patch sysctls=sysctls.yaml --dry-run',
+    'cluster configure web --take-back 3f0c7a52-6b1e-4c6e-9f0a-2d8b7c1e5a44 --mends brave-otter-042',
     'cluster configure web --remove sysctls --server brave-otter-042 --yes --wait',
   ],
   async run(context, { operands, options }) {
@@ -75,7 +87,14 @@ export const configureCommand = command({
     return runChange(
       context,
       operands.cluster,
-      { kind: 'configure', patches, remove: options.remove, ...(chosen && { node_ids: chosen }) },
+      {
+        kind: 'configure',
+        patches,
+        remove: options.remove,
+        mends: options.mends,
+        ...(options['take-back'] !== undefined && { take_back: options['take-back'] }),
+        ...(chosen && { node_ids: chosen }),
+      },
       options,
     )
   },

@@ -122,6 +122,16 @@ export const operationActions = (o: Operation, cluster: Cluster | undefined): Ac
         },
       ]
     : []),
+  ...(o.kind === 'clusterConfigure' && cluster !== undefined && hasEnded(o) && hasBegun(o)
+    ? [
+        {
+          label: 'Take back',
+          icon: 'refresh' as const,
+          can: mayChange(o),
+          to: paths.changeCluster(cluster.id, 'configure', { takeBack: o.id }),
+        },
+      ]
+    : []),
   ...only(o.halted === true, {
     label: 'Resume',
     icon: 'refresh',

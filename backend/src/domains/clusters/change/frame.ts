@@ -128,6 +128,18 @@ export interface ChangeKind<C> {
   undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | 'go_on' | null>
   /** How a change with secrets is stored, because arguments of operations never contain secrets. */
   readonly sealed?: Sealed<C>
+  /**
+   * Prefixes of the steps that change a server so that a component of a control plane may not come
+   * back. Each control plane is followed by a step that waits until it is well (`shared/gate.ts`).
+   */
+  readonly touches?: readonly string[]
+  /**
+   * Prefixes of `touches` after which a cancel can't end the wait, because the change then
+   * continues to its end. Default: none.
+   */
+  readonly goesOnAfter?: readonly string[]
+  /** Names of control planes that are not well and that the change is to mend. */
+  mends?(change: C, state: Pick<store.State, 'members'>): readonly string[]
   /** The change only reads from the servers, so users may send them commands while it runs. */
   readonly isReadOnly?: true
   /** Runs in the transaction that ends the operation. */

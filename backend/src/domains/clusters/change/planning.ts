@@ -21,6 +21,7 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
 import { changeKinds } from './kinds.ts'
+import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
 
 /** The queue of changes; its keys are the ids of clusters. */
@@ -112,9 +113,18 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
   try {
     const own = await kindOf(change.kind).plan(view, change)
     const drains = await drainOutlook(view, own.groups)
+    const kind = kindOf(change.kind)
+    const groups = gated(kind, members, own.groups)
+    const mends = kind.mends?.(change, view.state)
     return {
       ...own,
-      checks: [settled, ...own.checks, ...drains.checks],
+      groups,
+      checks: [
+        settled,
+        ...own.checks,
+        ...(await checkControlPlanes(view, groups, mends)),
+        ...drains.checks,
+      ],
       warnings: [...(own.warnings ?? []), ...drains.warnings],
     }
   } catch (error) {

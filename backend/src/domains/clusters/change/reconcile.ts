@@ -18,9 +18,18 @@ import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
 import { beginIn, holdServers } from './changing.ts'
-import { type ChangeTurn, patienceMs, prefixOf, type StepResult, waitedMs, write } from './frame.ts'
+import {
+  type ChangeTurn,
+  patienceMs,
+  prefixOf,
+  type StepAt,
+  type StepResult,
+  waitedMs,
+  write,
+} from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
+import { controlPlaneWell, gated, gateStep } from './shared/gate.ts'
 import { resumeWorkload } from './shared/resume.ts'
 
 type Turn = ChangeTurn<ClusterChange>
@@ -80,9 +89,16 @@ async function end(
   })
 }
 
+/** The step that waits for a control plane. Its key ends with the prefix of the step before it. */
+const gateOf =
+  ({ goesOnAfter = [] }: ReturnType<typeof kindOf>) =>
+  (turn: Turn, at: StepAt): Promise<StepResult> =>
+    controlPlaneWell(turn, at, !goesOnAfter.some((prefix) => at.key.endsWith(`/${prefix}`)))
+
 /** Runs a step. An unreachable machine or API is a reason to wait. */
 async function attempt(turn: Turn, step: Step): Promise<StepResult> {
-  const run = kindOf(turn.change.kind).steps[prefixOf(step.key)]
+  const kind = kindOf(turn.change.kind)
+  const run = prefixOf(step.key) === gateStep ? gateOf(kind) : kind.steps[prefixOf(step.key)]
   if (!run) throw new Error(`The change ${turn.change.kind} has no step ${step.key}`)
   try {
     return await run(turn, { key: step.key, nodeId: step.node_id, step })
@@ -135,7 +151,8 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
       id,
       steps.slice(at).map(({ key }) => ({ key, status: 'skipped' as const, reason: cancelled })),
     )
-    await parts.operations.addSteps(tx, id, stepsOf({ groups: back }))
+    const groups = gated(kindOf(change.kind), turn.state.members, back)
+    await parts.operations.addSteps(tx, id, stepsOf({ groups }))
   })
   return 'again'
 }

@@ -2,6 +2,7 @@
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
 import type { Kubernetes, KubernetesTarget } from '../../../kubernetes/client.ts'
 import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
+import { type UnreadyPod, unreadyPods } from '../control-planes/pods.ts'
 import { isCordoned, isOurCordon } from '../kubernetes.ts'
 import type { MemberRow } from '../store.ts'
 
@@ -61,6 +62,12 @@ export const askNodes = (client: Kubernetes, signal: AbortSignal): Promise<Heard
     async (limit) =>
       (await client.list('/api/v1/nodes', { most: mostNodes, keep: readNode }, limit)) ?? [],
   )
+
+/** Static pods of the control planes that are not ready. */
+export const askControlPlanes = (
+  client: Kubernetes,
+  signal: AbortSignal,
+): Promise<Heard<UnreadyPod[]>> => heard(signal, (limit) => unreadyPods(client, limit))
 
 /** Number of pods by node, without pods that have finished. */
 export const askPods = (

@@ -5,7 +5,14 @@ import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import * as store from '../store.ts'
 import { askEtcd, etcdHealth } from './ask-etcd.ts'
-import { askApiServers, askNodes, askPods, type Heard, nodesHealth } from './ask-kubernetes.ts'
+import {
+  askApiServers,
+  askControlPlanes,
+  askNodes,
+  askPods,
+  type Heard,
+  nodesHealth,
+} from './ask-kubernetes.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 
@@ -27,18 +34,26 @@ export async function clusterHealthNow(
   const facts = await factsOf(parts, parts.db, members)
   const targets = facts.filter((f) => controlPlanes.some((m) => m.node_id === f.id))
   const client = targets.length === 0 ? null : await kubernetesOf(parts, { row, members })
-  const [reports, api, nodes, pods, saved] = await Promise.all([
+  const [reports, api, nodes, pods, unready, saved] = await Promise.all([
     askEtcd(parts, controlPlanes, signal),
     client === null ? [] : askApiServers(client, targets, signal),
     client === null ? notYet : askNodes(client, signal),
     client === null ? notYet : askPods(client, signal),
+    client === null ? notYet : askControlPlanes(client, signal),
     parts.snapshots.last(id),
   ])
   const pairs = parts.versions.pairs()
   const warnings = parts.versions.warnings(row.talos_version, row.kubernetes_version)
   const found = {
     etcd: etcdHealth(reports),
-    kubernetes_api: api,
+    // Kubernetes's own reason says more than that nothing answers.
+    kubernetes_api: api.map((one) => {
+      const pod = unready.value?.find(
+        ({ node, component, isDead }) =>
+          node === one.name && component === 'kube-apiserver' && isDead,
+      )
+      return one.ready || pod === undefined ? one : { ...one, reason: pod.why }
+    }),
     nodes: nodesHealth(
       members.map((m, i) => ({ ...m, talos_version: facts[i]!.talos_version })),
       nodes,
@@ -69,7 +84,12 @@ export async function clusterHealthNow(
   const now = parts.clock.now()
   return {
     at: new Date(now).toISOString(),
-    lines: linesOf(found, { saved: snapshotSaid(saved, now), cordoned, isChanging }),
+    lines: linesOf(found, {
+      saved: snapshotSaid(saved, now),
+      cordoned,
+      isChanging,
+      unready: unready.value ?? [],
+    }),
     ...found,
   }
 }

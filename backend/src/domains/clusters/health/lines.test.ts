@@ -20,12 +20,14 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
   reason: null,
   ...more,
 })
+const idOf = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
 const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
 const quiet = {
   saved: { state: 'ok', message: 'x' } as const,
   cordoned: new Set<string>(),
   isChanging: false,
+  unready: [],
 }
 const whole: Found = {
   snapshot: null,
@@ -270,5 +272,47 @@ test('the line about snapshots says that there are none, that the last one faile
   )
   expect(said(null, { ...schedule, paused: true })).toBe(
     'attention: No snapshot can be restored. The schedule is paused.',
+  )
+})
+
+test('a dead API server is told with its reason, and each server can be replaced by name', () => {
+  const members = [1, 2, 3, 4, 5].map((n) => member(n, { node_id: idOf(n) }))
+  const of = (n: number, reason: string | null) => ({
+    node_id: idOf(n),
+    name: `cp-${n}`,
+    ready: reason === null,
+    reason,
+  })
+  const line = linesOf(
+    {
+      ...whole,
+      etcd: { members, reason: null },
+      kubernetes_api: [
+        of(1, 'kube-apiserver of cp-1 is not ready: CrashLoopBackOff'),
+        of(2, 'connection refused'),
+        of(3, null),
+      ],
+    },
+    quiet,
+  ).find((l) => l.topic === 'kubernetes_api')
+  expect(line).toMatchObject({
+    state: 'problem',
+    message:
+      'The API server of cp-1 and cp-2 is not ready: kube-apiserver of cp-1 is not ready: CrashLoopBackOff.',
+    remedies: [1, 2].map((n) => ({ change: 'replace', node_id: idOf(n), name: `cp-${n}` })),
+  })
+})
+
+test('a dead scheduler is a problem of the Kubernetes API, whose servers answer', () => {
+  const up = { node_id: idOf(1), name: 'cp-1', ready: true, reason: null }
+  const scheduler = {
+    node: 'cp-1',
+    component: 'kube-scheduler',
+    why: 'kube-scheduler of cp-1 is not ready: CrashLoopBackOff: back-off',
+    isDead: true,
+    sinceMs: null,
+  } as const
+  expect(say('kubernetes_api', { kubernetes_api: [up] }, { unready: [scheduler] })).toBe(
+    'problem: kube-scheduler of cp-1 is not ready: CrashLoopBackOff: back-off.',
   )
 })

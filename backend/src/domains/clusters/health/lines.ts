@@ -11,7 +11,8 @@ import type {
   HealthTopic,
 } from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
-import { remedy, settleFull } from '../remedies.ts'
+import { remedy, remedyForEach, settleFull } from '../remedies.ts'
+import type { UnreadyPod } from '../control-planes/pods.ts'
 import { listed, noKnownDrift } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
@@ -44,6 +45,8 @@ interface Around {
   readonly cordoned: ReadonlySet<string>
   /** A change of the cluster runs. */
   readonly isChanging: boolean
+  /** Static pods of the control planes that are not ready. */
+  readonly unready: readonly UnreadyPod[]
 }
 
 export function linesOf(
@@ -64,7 +67,7 @@ export function linesOf(
   return [
     line('etcd', etcd(health.etcd, state)),
     line('database', database(health.etcd)),
-    line('kubernetes_api', api(health.kubernetes_api, state)),
+    line('kubernetes_api', api(health.kubernetes_api, state, around.unready)),
     line('nodes', nodes(health.nodes, state, around)),
     line('configuration', drift(health.drift)),
     line('snapshot', saved),
@@ -99,7 +102,7 @@ function replacing(
 ): readonly Remedy[] {
   const [ill, voters] = [illOf(members), votersOf(members)]
   if (members.length > 0 && ill.length * 2 >= voters.length) return restoring
-  return isFull(members) ? settleFull(ill).remedies : [remedy('replace', down)]
+  return isFull(members) ? settleFull(ill).remedies : remedyForEach('replace', down)
 }
 
 /** What to do about members without which etcd has no majority. */
@@ -264,9 +267,24 @@ export function snapshotSaid(
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
-function api(items: ClusterHealth['kubernetes_api'], state: State): Said {
+/** The state of the API servers, and of the controllers and schedulers beside them. */
+function api(
+  items: ClusterHealth['kubernetes_api'],
+  state: State,
+  unready: readonly UnreadyPod[],
+): Said {
   if (items.length === 0) return { state: 'unknown', message: 'No control plane has joined yet.' }
   const down = items.filter((i) => !i.ready)
+  const beside = unready.filter(({ component }) => component !== 'kube-apiserver')
+  if (down.length === 0 && beside.length > 0)
+    return {
+      state: 'problem',
+      message: `${listed(beside.map(({ why }) => why.replace(/\.$/, '')))}.`,
+      remedies: replacing(
+        state,
+        items.filter(({ name }) => beside.some(({ node }) => node === name)),
+      ),
+    }
   if (down.length === 0)
     return {
       state: 'ok',

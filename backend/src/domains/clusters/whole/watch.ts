@@ -1,6 +1,8 @@
 /** Watches a ready cluster and marks it degraded with the reason. */
 import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
+import type { Kubernetes } from '../../../kubernetes/client.ts'
+import { unreadyPods } from '../control-planes/pods.ts'
 import { kubernetesOf } from '../kubernetes.ts'
 import { removeFromEtcd, removeFromKubernetes } from '../leave/etcd.ts'
 import { listed } from '../sentences.ts'
@@ -72,12 +74,11 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
   const { parts, job, state } = turn
   try {
     const left = await removeGone(turn)
-    const nodes: Nodes = new Map(
-      (await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]),
-    )
+    const api = await kubernetesOf(parts, state)
+    const nodes: Nodes = new Map((await api.nodes(job.signal)).map((n) => [n.name, n]))
     if (left !== null) return { verdict: left, nodes }
     const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
-    if (ill.length === 0) return { verdict: null, nodes }
+    if (ill.length === 0) return { verdict: await deadPods(turn, api), nodes }
     const why = nodes.get(ill[0]!.name)?.reason
     return {
       verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`,
@@ -87,6 +88,19 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
     if (!(error instanceof KubernetesError)) throw error
     return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
   }
+}
+
+/** A component that starts isn't ready for a while, also in a change. */
+const startsForMs = 2 * 60_000
+
+/** Why components of the control planes don't run, or null. */
+async function deadPods({ job, state }: ClusterTurn, api: Kubernetes): Promise<string | null> {
+  const names = new Set(state.members.filter(hasJoined).map((m) => m.name))
+  const dead = (await unreadyPods(api, job.signal)).filter(
+    ({ node, isDead, sinceMs }) =>
+      names.has(node) && (isDead || (sinceMs !== null && job.now() - sinceMs > startsForMs)),
+  )
+  return dead.length === 0 ? null : listed(dead.map(({ why }) => why))
 }
 
 /**

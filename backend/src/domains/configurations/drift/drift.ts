@@ -211,6 +211,20 @@ export function drifts(
     return row.cluster_id
   }
 
+  /**
+   * Throws if the server is a control plane and another one is not well. Called before saving a
+   * change that would be sent to it. @throws Problem cluster_not_ready
+   */
+  const demandWell = async (server: ServerFacts): Promise<void> => {
+    if (server.cluster === null || server.status !== 'ready') return
+    const why = await clusters.whyNotRequest(server.cluster.id, server.id)
+    if (why !== null)
+      throw new Problem(
+        'cluster_not_ready',
+        `${server.name} can be changed when the other control planes are well. ${why}. A change of the patches of the cluster can mend it`,
+      )
+  }
+
   const keepAsPatch = async (
     tx: Tx,
     caller: Caller,
@@ -321,6 +335,7 @@ export function drifts(
     /** @throws Problem stale like `keep` */
     async overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
+      await demandWell(server)
       // Read before the commit: the server may be removed right after it.
       const answer = await shown(nodeId, judged, true)
       await inTransaction(db, async (tx) => {
@@ -337,6 +352,8 @@ export function drifts(
       })
       return answer
     },
+
+    demandWell,
 
     /**
      * Throws if the machine has drifted. Called before saving a change that would be sent to it.

@@ -12,7 +12,10 @@ import type { Verdict } from './previewing.ts'
 export function changing(
   { db, engine, read, servers }: ConfigurationParts,
   { factsOf, baseOf, renderAgain }: Pick<Core, 'factsOf' | 'baseOf' | 'renderAgain'>,
-  { verdict, drift }: { readonly verdict: Verdict; readonly drift: Pick<Drifts, 'demandNone'> },
+  {
+    verdict,
+    drift,
+  }: { readonly verdict: Verdict; readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'> },
 ): Pick<Sending, 'change'> {
   /**
    * The merged configuration must be valid and, on a server in a cluster, pass a dry run.
@@ -39,6 +42,7 @@ export function changing(
       throw new Problem('invalid', `Talos refuses it: ${reason}`, { body: reason })
     if (kind === 'unknown') throw new Problem('server_unreachable', reason)
     await drift.demandNone(server)
+    await drift.demandWell(server)
   }
 
   return {

@@ -15,6 +15,8 @@ import type { Drifts } from '../drift/drift.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
 const applyDeadlineMs = 60_000
+/** Pause before another control plane that is not well is asked again, in ms. */
+const forbiddenMs = 1_000
 
 /**
  * Others have changed the machine's configuration, and no user has decided yet which version to
@@ -66,22 +68,30 @@ export function configuring(
     const hash = createHash('sha256').update(yaml).digest('hex')
     const connection = await servers.connection(server.id)
     try {
-      const { mode, warnings } = await job.effect(`configure/${hash.slice(0, 16)}`, () =>
-        connection.secure(
-          keys,
-          async (client) => {
-            // Checked on the same connection right before sending, because somebody may be using
-            // talosctl.
-            const judged = server.status === 'ready' ? await drifts.look(client, server) : null
-            if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
-              throw new ChangedByOthers()
-            if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
-              throw new OtherImages()
-            return apply(client, yaml, { mode: 'auto' })
-          },
-          { signal: job.signal, deadlineMs: applyDeadlineMs },
-        ),
-      )
+      const send = () =>
+        job.effect(`configure/${hash.slice(0, 16)}`, () =>
+          connection.secure(
+            keys,
+            async (client) => {
+              // Checked on the same connection right before sending, because somebody may be using
+              // talosctl.
+              const judged = server.status === 'ready' ? await drifts.look(client, server) : null
+              if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
+                throw new ChangedByOthers()
+              if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
+                throw new OtherImages()
+              return apply(client, yaml, { mode: 'auto' })
+            },
+            { signal: job.signal, deadlineMs: applyDeadlineMs },
+          ),
+        )
+      const touched =
+        server.status === 'ready'
+          ? await clusters.touching(cluster.id, server.id, send, { signal: job.signal })
+          : { sent: await send() }
+      // The other control planes are asked again, until all of them are well.
+      if ('forbidden' in touched) return { againMs: forbiddenMs }
+      const { mode, warnings } = touched.sent
       await tell('ok', { hash, mode, warnings }, async (tx) => {
         await kept.noteHeld(tx, cluster.id, server.id, generation)
         await servers.noteDrift(tx, server.id, null)

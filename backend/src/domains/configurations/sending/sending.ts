@@ -7,7 +7,6 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
 import { readStage } from '#talos/client/inventory.ts'
-import type { Tx } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/reader.ts'
@@ -103,7 +102,7 @@ export function sending(
     async deliver(
       job: Job,
       nodeId: string,
-      { mayReboot, also }: { mayReboot: boolean; also?: (tx: Tx) => Promise<void> },
+      { mayReboot, mends, also }: Parameters<Sending['deliver']>[2],
     ): Promise<Delivery> {
       const server = await factsOf(db, nodeId)
       const clusterId = server.cluster!.id
@@ -135,14 +134,21 @@ export function sending(
             }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
-            const { mode, warnings: said } = await job.effect(`configure/${nodeId}`, () =>
-              apply(
-                client,
-                yaml,
-                { mode: mayReboot ? 'auto' : 'no-reboot' },
-                { deadlineMs: callDeadlineMs },
-              ),
-            )
+            const send = () =>
+              job.effect(`configure/${nodeId}`, () =>
+                apply(
+                  client,
+                  yaml,
+                  { mode: mayReboot ? 'auto' : 'no-reboot' },
+                  { deadlineMs: callDeadlineMs },
+                ),
+              )
+            const touched = await clusters.touching(clusterId, nodeId, send, {
+              signal: job.signal,
+              ...(mends && { mends }),
+            })
+            if ('forbidden' in touched) return { kind: 'forbidden', reason: touched.forbidden }
+            const { mode, warnings: said } = touched.sent
             await hold(generation, { mode, warnings: said })
             return { kind: 'sent', reboots: mode === 'reboot' }
           },

@@ -10,6 +10,8 @@ export interface ChangeFormProps {
   server: string | undefined
   /** Id of the snapshot that the page was opened for, if any. */
   snapshot: string | undefined
+  /** Id of the earlier change that the page was opened to take back, if any. */
+  takeBack?: string | undefined
   /** Whether the page was opened to remove `server` by force, because it does not answer. */
   isForced: boolean
 }

@@ -1,10 +1,14 @@
 /** A change of patches on a running cluster of three control planes and two workers. */
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
+import { configuringQueue } from '../../../configurations/api.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
@@ -227,5 +231,199 @@ describe('trouble', () => {
     expect(upgradeWorld(world).cordoned(nodes[0]!)).toEqual([])
     for (const { id: server } of nodes) expect((await world.server(server)).operation_id).toBeNull()
     expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
+  })
+})
+
+describe('a component of a control plane does not come back', () => {
+  const [first, second, third] = nodes as [Server, Server, Server]
+  const verbose = 'cluster:\n  apiServer:\n    extraArgs:\n      v: "2"\n'
+  const hasPatch = (node: Server) => configOf(node).includes('v: "2"')
+  const waits = (id: string, node: Server, why: string) =>
+    world.until(
+      () => world.operation(id),
+      ({ steps }) =>
+        steps.some(
+          (s) =>
+            s.key === `control-plane/${node.id}/configure` &&
+            s.status === 'waiting' &&
+            s.reason?.startsWith(why) === true,
+        ),
+    )
+  const isWell = () =>
+    world.until(
+      () => planOf(configureWith([patchNamed('any', sysctl('kernel.panic', '91'))])),
+      (plan) => plan.checks.every((c) => c.ok),
+    )
+
+  // Case 02: configure went on over a dead API server.
+  test('the next control plane is not touched while the API server of the first is dead, and a cancel says why', async () => {
+    await isWell()
+    await addFault(world.machine(first), { kind: 'pod-crash', image: 'kube-apiserver' })
+    const { id } = await world.change(
+      cluster.id,
+      configureWith([patchNamed('audit', verbose)], { node_ids: [first.id, second.id, third.id] }),
+    )
+    const why = `kube-apiserver of ${first.name} is not ready: CrashLoopBackOff: back-off 10s restarting failed container=kube-apiserver`
+    await waits(id, first, why)
+    await waits(id, first, `${why}. Its log ends with: `)
+    expect([first, second, third].map(hasPatch)).toEqual([true, false, false])
+    await admin.call(operationCancel, { params: { id } })
+    expect(await world.ended(id)).toMatchObject({
+      status: 'cancelled',
+      reason: expect.stringContaining(why) as string,
+    })
+    expect([first, second, third].map(hasPatch)).toEqual([true, false, false])
+
+    // The second one is refused by a plan as well, whatever the change.
+    const other = configureWith([patchNamed('audit', verbose)], { node_ids: [second.id] })
+    expect((await planOf(other)).checks.filter((c) => !c.ok).map((c) => c.message)).toEqual([
+      `${why}. Bring ${first.name} back first. If this change mends it, confirm that with its name`,
+    ])
+    // So is a patch of the second one alone.
+    expect(
+      (
+        await admin.call(patchCreate, {
+          params: { id: second.id },
+          body: patchNamed('alone', sysctl('kernel.panic', '93')),
+        })
+      ).problem,
+    ).toMatchObject({
+      code: 'cluster_not_ready',
+      error: `${second.name} can be changed when the other control planes are well. ${why}. A change of the patches of the cluster can mend it`,
+    })
+    await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'degraded' && c.reason === why,
+    )
+    const health = (await admin.call(clusterHealth, { params })).answer!
+    expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({
+      state: 'problem',
+      message: expect.stringContaining('CrashLoopBackOff') as string,
+      remedies: [{ change: 'replace', node_id: first.id, name: first.name }],
+    })
+    await clearFaults(world.machine(first))
+    await isWell()
+  })
+
+  test('of two patches that are saved at once, the second is sent when the first control plane is well', async () => {
+    const text = 'terminated-pod-gc-threshold: "99"'
+    const body = `cluster:\n  controllerManager:\n    extraArgs:\n      ${text}\n`
+    const two = [first, second]
+    for (const node of two)
+      await addFault(world.machine(node), {
+        kind: 'component-fails',
+        component: 'kube-controller-manager',
+        config: text,
+      })
+    const saved = await Promise.all(
+      two.map(({ id }) =>
+        admin.call(patchCreate, { params: { id }, body: patchNamed('threshold', body) }),
+      ),
+    )
+    expect(saved.map(({ problem }) => problem)).toEqual([undefined, undefined])
+    const has = () => two.filter((node) => configOf(node).includes(text))
+    const dead = () =>
+      two.filter(
+        (node) => world.machine(node).staticPods.get('kube-controller-manager')?.isCrashing,
+      )
+    await world.until(
+      () => Promise.resolve(dead()),
+      ({ length }) => length > 0,
+    )
+    // The reconciler has asked the other control planes again, and found the dead one.
+    const waits = has().length === 1 ? two.find((node) => !has().includes(node))! : first
+    await world.toNextRun(configuringQueue, waits.id)
+    await world.toNextRun(configuringQueue, waits.id)
+    expect(has()).toHaveLength(1)
+    expect(dead()).toEqual(has())
+    for (const node of two) await clearFaults(world.machine(node))
+    await world.until(
+      () => Promise.resolve(has()),
+      ({ length }) => length === 2,
+    )
+    await isWell()
+  })
+
+  test('a change is not done while a component of its last control plane is dead', async () => {
+    await addFault(world.machine(third), { kind: 'component-fails', component: 'kube-scheduler' })
+    const { id } = await world.change(
+      cluster.id,
+      configureWith([patchNamed('panic', sysctl('kernel.panic', '92'))], { node_ids: [third.id] }),
+    )
+    await waits(id, third, `kube-scheduler of ${third.name} is not ready: CrashLoopBackOff`)
+    await clearFaults(world.machine(third))
+    expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+  })
+
+  test('three API servers that a change has killed come back by taking it back, confirmed by their names', async () => {
+    const three = [first, second, third]
+    const body = 'cluster:\n  apiServer:\n    extraArgs:\n      audit-log-maxage: "7"\n'
+    const { id } = await world.change(
+      cluster.id,
+      configureWith([patchNamed('retention', body)], { node_ids: three.map((n) => n.id) }),
+    )
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    for (const node of three)
+      await addFault(world.machine(node), {
+        kind: 'component-fails',
+        component: 'kube-apiserver',
+        config: 'audit-log-maxage: "7"',
+      })
+    await world.until(
+      () => Promise.resolve(three.map((node) => world.machine(node).apiServerUp)),
+      (up) => up.every((one) => !one),
+    )
+    const back = { kind: 'configure', take_back: id } as const
+    const refused = await planOf(back)
+    expect(refused.checks.filter((c) => !c.ok).map((c) => c.check)).toEqual(['control-planes'])
+    const mends = three.map((n) => n.name)
+    const plan = await planOf({ ...back, mends })
+    expect(plan.groups.map((g) => g.name)).toEqual(mends)
+    const mending = await world.change(cluster.id, { ...back, mends })
+    expect(await world.ended(mending.id)).toMatchObject({ status: 'done', reason: null })
+    expect(three.map((node) => world.machine(node).apiServerUp)).toEqual([true, true, true])
+    expect(three.map((node) => configOf(node).includes('audit-log-maxage: "7"'))).toEqual([
+      false,
+      false,
+      false,
+    ])
+    for (const node of three) expect(await namesOf(node.id)).not.toContain('retention')
+    for (const node of three) await clearFaults(world.machine(node))
+  })
+
+  test('a rotation of secrets waits in the same way, and a cancel takes it back, first on the server that is not well', async () => {
+    await isWell()
+    const before = [first, second, third].map(configOf)
+    await addFault(world.machine(second), { kind: 'component-fails', component: 'kube-scheduler' })
+    const { id } = await world.change(cluster.id, { kind: 'rotate', what: 'aggregator_ca' })
+    await world.until(
+      () => world.operation(id),
+      ({ steps }) =>
+        steps.some(
+          (s) =>
+            s.key === `control-plane/${second.id}/switch` &&
+            s.reason?.startsWith(`kube-scheduler of ${second.name} is not ready`) === true,
+        ),
+    )
+    expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
+      false,
+      false,
+      true,
+    ])
+    await admin.call(operationCancel, { params: { id } })
+    await world.until(
+      () => world.operation(id),
+      ({ steps }) =>
+        steps.some(
+          (s) => s.key === `control-plane/${second.id}/withdraw` && s.status === 'waiting',
+        ),
+    )
+    await clearFaults(world.machine(second))
+    expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+    expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 })

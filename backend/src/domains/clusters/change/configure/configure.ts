@@ -2,7 +2,6 @@
  * Changes patches on running servers, one server at a time. Talos's own dry run says which servers
  * restart.
  */
-import * as z from 'zod/mini'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
@@ -10,31 +9,31 @@ import type { LayerSet, Rehearsal } from '../../../configurations/api.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { openChange, sealWithBefore, setsOf } from './before.ts'
 import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
 
 type Change = ChangeOf<'configure'>
-const setOf = ({ patches, remove }: Change): LayerSet => ({ patches, remove })
-
-const Stored = z.object({ sealed: z.string() })
-const place = (clusterId: string) => ({ table: 'operation', column: 'arguments', owner: clusterId })
-
 /** How many dry runs are requested at once. */
 const atOnce = 4
 
 /** The named servers in the given order; by default all of them. */
 function chosenOf(
   { state }: Pick<ChangeView, 'state'>,
-  { node_ids }: Change,
+  { node_ids, mends }: Change,
 ): { chosen: MemberRow[]; strange: number } {
+  const illFirst = (members: readonly MemberRow[]): MemberRow[] =>
+    members.toSorted((a, b) => Number(mends.includes(b.name)) - Number(mends.includes(a.name)))
   const here = workersFirst(state.members)
-  if (node_ids === undefined) return { chosen: here, strange: 0 }
+  if (node_ids === undefined) return { chosen: illFirst(here), strange: 0 }
   const chosen = [...new Set(node_ids)].flatMap((id) => here.find((m) => m.node_id === id) ?? [])
-  return { chosen, strange: new Set(node_ids).size - chosen.length }
+  return { chosen: illFirst(chosen), strange: new Set(node_ids).size - chosen.length }
 }
 
 /** Why the change itself is invalid, or null. */
-function problemOf({ patches, remove }: Change): string | null {
+function problemOf({ patches, remove, take_back }: Change): string | null {
   const names = [...patches.map((p) => p.name), ...remove]
+  if (take_back !== undefined)
+    return names.length === 0 ? null : 'A change that takes another back has no patches of its own'
   if (names.length === 0) return 'Name a patch to add, to change or to remove'
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return `The patch ${twice} is named twice`
@@ -52,7 +51,7 @@ type Asked = { readonly m: MemberRow } & (
 async function rehearse(
   { parts, signal }: ChangeView,
   members: readonly MemberRow[],
-  set: LayerSet,
+  setOf: (nodeId: string) => LayerSet,
 ): Promise<Asked[]> {
   const waiting = [...members]
   const asked = new Map<string, Asked>()
@@ -60,7 +59,7 @@ async function rehearse(
     for (let m = waiting.shift(); m; m = waiting.shift()) {
       signal.throwIfAborted()
       try {
-        const rehearsal = await parts.configurations.rehearse(m.node_id, set)
+        const rehearsal = await parts.configurations.rehearse(m.node_id, setOf(m.node_id))
         const { kind, reason } = rehearsal.verdict
         asked.set(
           m.node_id,
@@ -84,7 +83,8 @@ async function rehearse(
 export const configure: ChangeKind<Change> = {
   async plan(view, change) {
     const { chosen, strange } = chosenOf(view, change)
-    const set = setOf(change)
+    const { parts, state } = view
+    const setOf = await setsOf(parts, parts.db, state.row.id, change)
     const problem = problemOf(change)
     const reachable = checkReachable(chosen, view.facts)
     const first = [
@@ -101,8 +101,9 @@ export const configure: ChangeKind<Change> = {
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const changing: MemberRow[] = []
-    for (const m of chosen) if (await view.parts.patches.changes(m.node_id, set)) changing.push(m)
-    const asked = await rehearse(view, changing, set)
+    for (const m of chosen)
+      if (await parts.patches.changes(m.node_id, setOf(m.node_id))) changing.push(m)
+    const asked = await rehearse(view, changing, setOf)
     const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
     const reports = await etcdReports(view)
@@ -124,13 +125,14 @@ export const configure: ChangeKind<Change> = {
             ? "Talos accepts the configurations (each server's own dry run)"
             : refused.slice(0, 3).join('. '),
         ),
-        isControlPlane ? checkEtcd(reports) : checkAlarms(reports),
+        // A change that mends keeps the quorum of etcd, which the check of all changes asks.
+        isControlPlane && change.mends.length === 0 ? checkEtcd(reports) : checkAlarms(reports),
       ],
       warnings: [
         ...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message))),
       ],
       groups: tried.map(({ m, rehearsal }) =>
-        serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no'),
+        serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no', change.mends),
       ),
       differences: tried.map(({ m, rehearsal }) => ({
         node_id: m.node_id,
@@ -142,23 +144,14 @@ export const configure: ChangeKind<Change> = {
 
   // Patches may contain passwords and keys.
   sealed: {
-    async close({ vault }, tx, clusterId, change) {
-      const bytes = Buffer.from(JSON.stringify(change))
-      return {
-        kind: change.kind,
-        sealed: Buffer.from(await vault.seal(tx, { ...place(clusterId), bytes })).toString(
-          'base64',
-        ),
-      }
-    },
-    async open({ vault }, on, clusterId, stored) {
-      const { sealed } = z.parse(Stored, stored)
-      return JSON.parse(
-        (
-          await vault.open(on, { ...place(clusterId), sealed: Buffer.from(sealed, 'base64') })
-        ).toString('utf8'),
-      ) as Change
-    },
+    close: sealWithBefore,
+    open: openChange,
   },
-  steps: sendingSteps<Change>({ set: setOf }),
+  touches: ['configure'],
+  mends: ({ mends }) => mends,
+  steps: sendingSteps<Change>({
+    set: async ({ parts, state, change }, nodeId) =>
+      (await setsOf(parts, parts.db, state.row.id, change))(nodeId),
+    mends: ({ mends }) => mends,
+  }),
 }

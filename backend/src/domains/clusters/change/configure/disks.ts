@@ -169,6 +169,7 @@ export const disks: ChangeKind<Change> = {
     })
   },
 
+  touches: ['wipe'],
   steps: {
     async wipe(turn, { nodeId }): Promise<StepResult> {
       const m = memberOf(turn, nodeId!)

@@ -291,6 +291,7 @@ export const endpoint: ChangeKind<Change> = {
       })
   },
 
+  touches: ['names', 'endpoint', 'forget'],
   steps: {
     names: (turn, { nodeId }: StepAt) =>
       sendToControlPlane(turn, nodeId!, (tx) =>

@@ -53,13 +53,18 @@ export function checkReachable(
   )
 }
 
-/** The steps of one server. */
+/**
+ * The steps of one server. `mends`: names of control planes that the change is to mend. The change
+ * then doesn't wait for all members of etcd, and a server that is not well isn't drained: its pods
+ * might never end.
+ */
 export function serverGroup(
   m: Pick<MemberRow, 'node_id' | 'name' | 'role'>,
   reboots: PlannedGroup['reboots'],
+  mends: readonly string[] = [],
 ): PlannedGroup {
-  const isControlPlane = m.role === 'control_plane'
-  const drains = reboots !== 'no'
+  const isControlPlane = m.role === 'control_plane' && mends.length === 0
+  const drains = reboots !== 'no' && !mends.includes(m.name)
   const prefixes = [
     ...(isControlPlane ? (['etcd-healthy'] as const) : []),
     'try' as const,
@@ -79,7 +84,9 @@ export function serverGroup(
 
 interface Sending<C> {
   /** What changes in the server's patches. */
-  readonly set?: (change: C) => LayerSet
+  readonly set?: (turn: ChangeTurn<C>, nodeId: string) => Promise<LayerSet>
+  /** Names of control planes that the change is to mend. */
+  readonly mends?: (change: C) => readonly string[]
   /** Runs in the transaction that prepares the configuration, before it is rendered. */
   readonly before?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
 }
@@ -98,18 +105,25 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
       return { waiting: `${name} is restarting` }
     case 'silent':
       return { waiting: sent.reason }
+    case 'forbidden':
+      return { waiting: sent.reason, againMs: 1_000, isSafe: true }
     default:
       return { failed: sent.reason }
   }
 }
 
 /** The steps of `serverGroup` for a kind that changes configurations. */
-export function sendingSteps<C>({ set, before }: Sending<C>) {
-  const prepare = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
-    write(turn, async (tx) => {
+export function sendingSteps<C>({ set, mends = () => [], before }: Sending<C>) {
+  const mayReboot = (turn: ChangeTurn<C>, nodeId: string): boolean =>
+    drains(turn, nodeId) || mends(turn.change).includes(memberOf(turn, nodeId).name)
+
+  const prepare = async (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> => {
+    const patches = await set?.(turn, nodeId)
+    return write(turn, async (tx) => {
       await before?.(tx, turn, nodeId)
-      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId, set?.(turn.change))
+      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId, patches)
     })
+  }
   /** Makes the previous patches the wanted ones again after a refusal. */
   const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
     write(turn, (tx) => turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId))
@@ -126,7 +140,7 @@ export function sendingSteps<C>({ set, before }: Sending<C>) {
       await prepare(turn, nodeId!)
       const tried = await turn.parts.configurations.tryNewest(nodeId!, turn.job.signal)
       if (tried.kind === 'silent') return { waiting: tried.reason, isSafe: true }
-      if (tried.kind === 'ready' && tried.reboots && !drains(turn, nodeId!)) {
+      if (tried.kind === 'ready' && tried.reboots && !mayReboot(turn, nodeId!)) {
         await takeBack(turn, nodeId!)
         return {
           failed: `${name} would have to restart, which the plan did not say: make a new plan`,
@@ -142,14 +156,16 @@ export function sendingSteps<C>({ set, before }: Sending<C>) {
     async configure(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
       const { configurations, patches } = turn.parts
       await prepare(turn, nodeId!)
-      const changed = set?.(turn.change)
+      const changed = await set?.(turn, nodeId!)
       const sent = await configurations.deliver(turn.job, nodeId!, {
-        mayReboot: drains(turn, nodeId!),
+        mayReboot: mayReboot(turn, nodeId!),
+        mends: mends(turn.change),
         ...(changed && {
           also: (tx) => patches.save(tx, nodeId!, changed, turn.operation.created_by),
         }),
       })
       if (sent.kind === 'silent') return { waiting: sent.reason }
+      if (sent.kind === 'forbidden') return notHeld(sent, memberOf(turn, nodeId!).name)!
       if (sent.kind === 'refused' || sent.kind === 'changed' || sent.kind === 'needs_reboot') {
         await takeBack(turn, nodeId!)
         return { failed: sent.reason }

@@ -23,6 +23,7 @@ import {
   waitedMs,
   write,
 } from '../frame.ts'
+import { type NotReady, whyNotReady } from '../../control-planes/judge.ts'
 import { notHeld } from '../configure/servers.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
@@ -152,24 +153,6 @@ const staticPodPath = (pod: StaticPod, node: string) =>
 const list = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? (value as unknown[]).filter(isRecord) : []
 
-/** `isDead`: the component has ended or can't start, so a cancel needn't wait for it. */
-type NotReady = { readonly why: string; readonly isDead: boolean }
-
-/**
- * Reasons of the kubelet for a container that only a change can bring to life (Kubernetes
- * `pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go`).
- */
-const deadReasons = new Set([
-  'CrashLoopBackOff',
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'ErrImageNeverPull',
-  'InvalidImageName',
-  'CreateContainerConfigError',
-  'CreateContainerError',
-  'RunContainerError',
-])
-
 /** Why the pod doesn't run the image yet, or null. */
 function whyNot(found: unknown, what: string, image: string): NotReady | null {
   const { spec, status } = isRecord(found) ? found : {}
@@ -178,22 +161,6 @@ function whyNot(found: unknown, what: string, image: string): NotReady | null {
   if (container['image'] !== image)
     return { why: `${what} still runs ${printable(String(container['image']))}`, isDead: false }
   return whyNotReady(status, what)
-}
-
-/** Why the pod with this status is not ready, or null. */
-function whyNotReady(status: unknown, what: string): NotReady | null {
-  const ready = list(isRecord(status) ? status['conditions'] : undefined).find(
-    (c) => c['type'] === 'Ready',
-  )
-  if (ready?.['status'] === 'True') return null
-  const [running] = list(isRecord(status) ? status['containerStatuses'] : undefined)
-  const waiting = isRecord(running?.['state']) ? running['state']['waiting'] : undefined
-  const why = isRecord(waiting)
-    ? [waiting['reason'], waiting['message']].filter((text) => typeof text === 'string').join(': ')
-    : ''
-  const isDead =
-    isRecord(waiting) && typeof waiting['reason'] === 'string' && deadReasons.has(waiting['reason'])
-  return { why: `${what} is not ready${why ? `: ${printable(why)}` : ''}`, isDead }
 }
 
 /**

@@ -72,10 +72,11 @@ test('the plan updates the control planes program by program, then the kubelets,
   const prefixes = plan.groups.map((g) => g.steps.map((s) => s.key.split('/')[0]).join('+'))
   expect([...new Set(prefixes)]).toEqual([
     'images',
-    'etcd-healthy+kube-apiserver',
-    'kube-controller-manager',
-    'kube-scheduler',
-    'kube-proxy',
+    'etcd-healthy+kube-apiserver+control-plane',
+    'kube-controller-manager+control-plane',
+    'kube-scheduler+control-plane',
+    'kube-proxy+control-plane',
+    'kubelet+node-ready+control-plane',
     'kubelet+node-ready',
     'manifests+rollout',
   ])

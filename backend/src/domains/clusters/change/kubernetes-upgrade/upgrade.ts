@@ -246,6 +246,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     }
   },
 
+  touches: [...pods, 'kube-proxy', 'kubelet'],
   steps: {
     images: pullImages,
     'etcd-healthy': etcdHealthy,

@@ -6,9 +6,10 @@ import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Form } from '#talos/secrets/rotation.ts'
 import { sentBy } from '../../../../reading/reader.ts'
+import { touching } from '../../control-planes/touching.ts'
 import { readFound } from '#talos/client/found.ts'
 import type * as store from '../../store.ts'
-import { type ChangeTurn, keyOf, type StepResult, talos, write } from '../frame.ts'
+import { type ChangeTurn, keyOf, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { formsOf, type ServerStep } from './stages.ts'
 import type { OpenRotation } from '../../secrets.ts'
 
@@ -66,17 +67,20 @@ export async function give(
     generation = await write(turn, (tx) => kept.store(tx, clusterId, nodeId, wanted))
   }
   try {
-    await turn.job.effect(keyOf(`rotate-${step}`, nodeId), () =>
-      talos(
-        turn,
-        nodeId,
-        (client) =>
-          parts.configurations.apply(client, wanted, {
-            mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot',
-          }),
-        applyDeadlineMs,
+    const touched = await touching(viewOf(turn), m, () =>
+      turn.job.effect(keyOf(`rotate-${step}`, nodeId), () =>
+        talos(
+          turn,
+          nodeId,
+          (client) =>
+            parts.configurations.apply(client, wanted, {
+              mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot',
+            }),
+          applyDeadlineMs,
+        ),
       ),
     )
+    if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
   } catch (error) {
     if (error instanceof TalosError && error.kind === 'invalid_argument')
       return { failed: `${name} refused its new secrets: ${error.message}` }

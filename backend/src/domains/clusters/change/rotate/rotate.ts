@@ -25,6 +25,7 @@ import {
 } from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
+import { gateStep } from '../shared/gate.ts'
 import { give } from './give.ts'
 import { concerned, groupsBack, isRotatable, planRotation, serversOf } from './plan.ts'
 import type { ServerStep } from './stages.ts'
@@ -227,8 +228,21 @@ async function finish(turn: Turn, { what }: OpenRotation, how: 'new' | 'old'): P
   parts.secrets.drop(id)
 }
 
+/**
+ * The server at whose control plane the cancel has ended a wait comes first: while it is not well,
+ * no other control plane may be changed.
+ */
+function illFirst({ operation }: Turn, servers: readonly store.MemberRow[]): store.MemberRow[] {
+  const left = operation.steps.findLast(
+    (s) => prefixOf(s.key) === gateStep && s.status === 'skipped',
+  )?.node_id
+  return servers.toSorted((a, b) => Number(b.node_id === left) - Number(a.node_id === left))
+}
+
 export const rotate: ChangeKind<Change> = {
   plan: (view, { what }) => planRotation(view, what),
+  touches: ['accept', 'switch', 'drop', 'switch-back', 'withdraw'],
+  goesOnAfter: ['drop'],
   steps: {
     'new-secrets': makeSecrets,
     accept: onServer('accept'),
@@ -253,6 +267,6 @@ export const rotate: ChangeKind<Change> = {
     await write(turn, (tx) =>
       turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'returning' }),
     )
-    return groupsBack(rotation.what, serversOf(turn.state))
+    return groupsBack(rotation.what, illFirst(turn, serversOf(turn.state)))
   },
 }

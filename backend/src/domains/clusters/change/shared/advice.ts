@@ -19,6 +19,18 @@ const adviceFor: Readonly<Record<string, string>> = {
   'etcd-back': 'Bring these members back, then retry',
 }
 
+const takingBack: Partial<Record<ChangeKindName, string>> = {
+  configure: 'Take the change back, or solve this problem and retry',
+  endpoint: 'Change the endpoint back, or solve this problem and retry',
+  extensions: 'Roll Talos back on this server, or solve this problem and retry',
+  rotate:
+    'Solve this problem, then retry. A cancel of the retry takes the rotation back, as long as no server refuses the old authority',
+  upgradeTalos: 'Roll Talos back on this server, or solve this problem and retry',
+}
+
+/** How a change that left a control plane ill is taken back. */
+export const takeBack = (kind: ChangeKindName): string => takingBack[kind] ?? settle
+
 /** The changes after which a server can be rolled back to its former Talos. */
 const replacesTalos: ReadonlySet<ChangeKindName> = new Set(['upgradeTalos', 'extensions'])
 

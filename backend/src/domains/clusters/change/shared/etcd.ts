@@ -7,9 +7,8 @@ import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
-import { remedy, settleFull } from '../../remedies.ts'
+import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
 import { joined } from '../../sentences.ts'
-import type { MemberRow } from '../../store.ts'
 import {
   type ChangeTurn,
   type ChangeView,
@@ -146,7 +145,7 @@ export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
   const down = reports.filter((r) => r.sizeBytes === null)
   if (reports.some((r) => r.alarm === 'NOSPACE')) return settleFull(down).remedies
   // Without a majority no member can be removed.
-  return down.length === 0 || !hasMajority(reports) ? [] : [remedy('replace', down)]
+  return down.length === 0 || !hasMajority(reports) ? [] : remedyForEach('replace', down)
 }
 
 const problemsOf = (reports: readonly MemberReport[]): string =>
@@ -198,21 +197,6 @@ const isLeader = (
   { node_id }: { readonly node_id: string },
   reports: readonly MemberReport[],
 ): boolean => reports.some((r) => r.node_id === node_id && r.isLeader)
-
-/**
- * Why a server must not restart now, asked of etcd right before: without it, the other members must
- * keep the majority. Null if it may.
- */
-export async function whyNotRestart(
-  turn: ChangeTurn,
-  { node_id, name, role }: Pick<MemberRow, 'node_id' | 'name' | 'role'>,
-): Promise<string | null> {
-  if (role !== 'control_plane') return null
-  const ill = problemsOf((await etcdReports(viewOf(turn))).filter((r) => r.node_id !== node_id))
-  return ill === ''
-    ? null
-    : `${name} restarts as soon as the other members of etcd are healthy. ${ill}`
-}
 
 /** Step `etcd-healthy`: waits until every member is healthy. */
 export async function etcdHealthy(turn: ChangeTurn): Promise<StepResult> {

@@ -129,6 +129,7 @@ export const extensions: ChangeKind<Change> = {
       ],
     }
   },
+  touches: ['upgrade'],
   steps: {
     image: (turn) =>
       decideTargets(turn, async (now) => {

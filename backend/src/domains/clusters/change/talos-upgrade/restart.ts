@@ -5,6 +5,7 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
+import { touching } from '../../control-planes/touching.ts'
 import { lastLines } from '../../member/failure-log.ts'
 import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
@@ -18,7 +19,6 @@ import {
   viewOf,
   write,
 } from '../frame.ts'
-import { whyNotRestart } from '../shared/etcd.ts'
 import { lastWords, lookAt, type Running, runs, writesAhead } from './look.ts'
 import * as store from './store.ts'
 import { showProgress } from './progress.ts'
@@ -162,18 +162,16 @@ async function send(
   if (prepared) return prepared
   // The plan, or the server before, may be days old: a maintenance window or a drain can lie in
   // between.
-  const why = await whyNotRestart(turn, memberOf(turn, row.node_id))
-  if (why !== null) return { waiting: why }
-  await write(turn, (tx) =>
-    store.update(tx, row, {
-      boot_id: seen.bootId,
-      round,
-      intent_at: new Date(job.now()),
-      sent_at: null,
-    }),
-  )
   let tries = 0
-  try {
+  const sendOnce = async (): Promise<void> => {
+    await write(turn, (tx) =>
+      store.update(tx, row, {
+        boot_id: seen.bootId,
+        round,
+        intent_at: new Date(job.now()),
+        sent_at: null,
+      }),
+    )
     await job.effect(
       `restart-talos/${operation.id}/${row.node_id}/${round}`,
       async ({ attempt }) => {
@@ -181,6 +179,10 @@ async function send(
         await talos(turn, row.node_id, (client) => command.send(client, row, seen))
       },
     )
+  }
+  try {
+    const touched = await touching(viewOf(turn), memberOf(turn, row.node_id), sendOnce)
+    if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
   } catch (error) {
     if (!isRefusal(error) || job.signal.aborted) throw error
     const reason = `${name} refused: ${error.message}`

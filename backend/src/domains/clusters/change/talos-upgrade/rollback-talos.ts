@@ -100,6 +100,9 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
       ],
     }
   },
+  touches: ['upgrade'],
+  mends: ({ node_id }, { members }) =>
+    members.flatMap((m) => (m.node_id === node_id ? [m.name] : [])),
   steps: {
     image: (turn) =>
       decideTargets(

@@ -89,6 +89,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
       ],
     }
   },
+  touches: ['upgrade'],
   steps: {
     image: (turn) =>
       decideTargets(turn, async (now) => ({ ...now, version: versionIn(turn.change) })),

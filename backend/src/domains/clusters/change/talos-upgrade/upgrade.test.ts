@@ -67,6 +67,7 @@ describe('a cluster of three control planes and two workers', async () => {
       'etcd-healthy',
       'node-ready',
       'follow',
+      'control-plane',
       'uncordon',
     ])
   })
@@ -92,7 +93,7 @@ describe('a cluster of three control planes and two workers', async () => {
         `upgrade/${first!.id}`,
         (s) =>
           s.reason?.startsWith(
-            `${first!.name} restarts as soon as the other members of etcd are healthy. ${last!.name}: `,
+            `${first!.name} is changed as soon as the other control planes are well. ${last!.name} does not answer: `,
           ) === true,
       )
       expect(upgrades([first!, last!])).toEqual([1, 0])

@@ -17,14 +17,20 @@ interface Typed {
   body: string
   /** Names of patches to remove. */
   remove: string
+  /** Names of control planes that the change is to mend. */
+  mends: string
   servers: readonly string[]
 }
 const { Text, Area } = fieldsFor<Typed>()
 
-/** Adds, replaces or removes a patch on servers of a running cluster. */
-export default function Configure({ cluster, server }: ChangeFormProps) {
+/**
+ * Adds, replaces or removes a patch on servers of a running cluster, or takes back an earlier
+ * change.
+ */
+export default function Configure({ cluster, server, takeBack }: ChangeFormProps) {
   const all = cluster.servers.map((s) => s.node_id)
-  const read = ({ name, weight, body, remove, servers }: Typed) => {
+  const read = ({ name, weight, body, remove, mends, servers }: Typed) => {
+    const isBack = takeBack !== undefined
     const hasPatch = name !== '' || body.trim() !== ''
     return readBy(
       ConfigureSchema,
@@ -32,10 +38,13 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
         kind: 'configure',
         patches: hasPatch ? [{ name, weight: Number(weight), body }] : [],
         remove: listOf(remove),
+        mends: listOf(mends),
+        ...(isBack && { take_back: takeBack }),
         ...namedServers(cluster, servers),
       },
       {
         ...(!hasPatch &&
+          !isBack &&
           remove === '' && { body: 'Enter a patch, or the name of a patch to remove' }),
         ...(hasPatch && name === '' && { name: 'Enter a name' }),
         ...(hasPatch && body.trim() === '' && { body: 'Enter a patch' }),
@@ -53,6 +62,7 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
         weight: String(patchLimits.weight.default),
         body: '',
         remove: '',
+        mends: '',
         servers: server === undefined ? all : [server],
       }}
       read={read}
@@ -62,6 +72,8 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
               patch: (change.patches ?? []).map((p) => `${p.name}=patch.yaml`),
               weight: change.patches?.[0]?.weight,
               remove: change.remove ?? [],
+              'take-back': change.take_back,
+              mends: change.mends ?? [],
               server: (change.node_ids ?? []).map(
                 (id) => cluster.servers.find((s) => s.node_id === id)?.name ?? id,
               ),
@@ -73,28 +85,44 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
         const { servers, body } = form.values
         return (
           <>
-            <div className={css['fields']}>
-              <Text name="name" label="Name of the patch" autoCapitalize="none" />
-              <Text
-                name="weight"
-                label="Weight"
-                note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`}
-                inputMode="numeric"
-              />
-            </div>
-            <div className={css['editor']}>
-              <CodeEditor
-                label="Patch, YAML"
-                value={body}
-                onValue={(to) => form.set({ body: to })}
-              />
-            </div>
-            <Problem text={form.errorOf('body')} />
+            {takeBack === undefined ? (
+              <>
+                <div className={css['fields']}>
+                  <Text name="name" label="Name of the patch" autoCapitalize="none" />
+                  <Text
+                    name="weight"
+                    label="Weight"
+                    note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`}
+                    inputMode="numeric"
+                  />
+                </div>
+                <div className={css['editor']}>
+                  <CodeEditor
+                    label="Patch, YAML"
+                    value={body}
+                    onValue={(to) => form.set({ body: to })}
+                  />
+                </div>
+                <Problem text={form.errorOf('body')} />
+                <Area
+                  name="remove"
+                  label="Patches to remove"
+                  optional
+                  hint="Names, one per line"
+                  rows={2}
+                  mono
+                />
+              </>
+            ) : (
+              <p className="fs13 t2">
+                The patches of each server become again what they were before that change.
+              </p>
+            )}
             <Area
-              name="remove"
-              label="Patches to remove"
+              name="mends"
+              label="Control planes to mend"
               optional
-              hint="Names, one per line"
+              hint="Names, one per line: control planes that are not well and that this change mends. They are changed first"
               rows={2}
               mono
             />

@@ -15,7 +15,22 @@ describe('Change patches', () => {
       kind: 'configure',
       patches: [],
       remove: ['sysctls'],
+      mends: [],
       node_ids: [ids.cp1, ids.cp2],
+    })
+  })
+
+  test('takes back an earlier change, and mends the named control planes', async () => {
+    const takeBack = '3f0c7a52-6b1e-4c6e-9f0a-2d8b7c1e5a44'
+    await show('configure', undefined, { takeBack })
+    await userEvent.type(await screen.findByLabelText(/^Control planes to mend/), 'cp-1')
+    expect(screen.queryByLabelText('Name of the patch')).toBeNull()
+    expect(await plannedChange()).toEqual({
+      kind: 'configure',
+      patches: [],
+      remove: [],
+      mends: ['cp-1'],
+      take_back: takeBack,
     })
   })
 

@@ -85,7 +85,7 @@ vi.mock('../../../../lib/router.ts', () => ({ navigate: async () => undefined })
 export async function show(
   kind: ShownKind,
   server?: string,
-  given: { snapshot?: string; isForced?: boolean } = {},
+  given: { snapshot?: string; isForced?: boolean; takeBack?: string } = {},
 ): Promise<void> {
   const { kindOf } = await import('../change-kinds.ts')
   const { changeForms } = await import('../change-forms.ts')

@@ -1,0 +1,147 @@
+/**
+ * Every kind of change against every component that doesn't come back on the first control plane
+ * that it changes: no second control plane is touched.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
+import { hasEnded } from '#contract/operations.ts'
+import { patchCreate } from '#contract/patches.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../../testing/world.ts'
+import { upgradeWorld } from '../talos-upgrade/testing.ts'
+
+const components = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'etcd',
+  'kubelet',
+] as const
+type Component = (typeof components)[number]
+
+const world = await clusterWorld({ servers: 24, seed: 'gate', talos: 'v1.13.8' })
+const { ready, plan } = upgradeWorld(world)
+const sysctl = (value: number) => ({
+  name: 'panic',
+  weight: 500,
+  labels: {},
+  body: `machine:\n  sysctls:\n    kernel.panic: "${value}"\n`,
+})
+
+/** The changes of one cluster, in which each differs from the one before. */
+const kinds: Record<string, (round: number) => ClusterChangeInput> = {
+  configure: (round) => ({ kind: 'configure', patches: [sysctl(100 + round)] }),
+  endpoint: (round) => ({
+    kind: 'endpoint',
+    endpoint: `127.20.255.${70 + (round % 2)}`,
+    virtual_ip: true,
+  }),
+  extensions: (round) => ({ kind: 'extensions', kernel_args: [`panic=${10 + round}`] }),
+  upgradeTalos: (round) => ({
+    kind: 'upgradeTalos',
+    version: round % 2 === 0 ? 'v1.13.9' : 'v1.13.8',
+  }),
+  rotate: () => ({ kind: 'rotate', what: 'aggregator_ca' }),
+}
+
+/** The change waits, no other control plane has changed, and the change goes on afterwards. */
+const stopped = { wasOver: false, isUntouched: true, end: 'done' }
+
+const stateOf = (node: Server) => {
+  const { config, counters } = world.machine(node).disk.state
+  return { config, boots: counters.boots }
+}
+
+/**
+ * `nodes`: three control planes and a worker. Fails the component on the first control plane of the plan, and
+ * tells whether the others stay as they are until it is back.
+ */
+async function breakFirst(
+  clusterId: string,
+  nodes: readonly Server[],
+  change: ClusterChangeInput,
+  component: Component,
+): Promise<{ wasOver: boolean; isUntouched: boolean; end: string }> {
+  const planned = await world.until(
+    () => plan(clusterId, change),
+    ({ checks }) => checks.every((c) => c.ok),
+  )
+  const firstId = planned.groups.find((g) =>
+    g.steps.some(({ key }) => key.startsWith('control-plane/')),
+  )!.node_id
+  const first = nodes.find((n) => n.id === firstId)!
+  const others = nodes.slice(0, 3).filter((n) => n !== first)
+  await addFault(world.machine(first), { kind: 'component-fails', component })
+  const before = others.map(stateOf)
+  const { id } = await world.change(clusterId, change)
+  const waits = await world.until(
+    () => world.operation(id),
+    (o) =>
+      hasEnded(o) ||
+      o.steps.some(
+        ({ status, reason }) =>
+          status === 'waiting' &&
+          reason?.includes(first.name) === true &&
+          reason.toLowerCase().includes(component),
+      ),
+  )
+  const isUntouched = isDeepStrictEqual(others.map(stateOf), before)
+  await clearFaults(world.machine(first))
+  return { wasOver: hasEnded(waits), isUntouched, end: (await world.ended(id)).status }
+}
+
+describe('changes of one cluster', async () => {
+  const { nodes, cluster } = await ready(4)
+  for (const [kind, changeOf] of Object.entries(kinds))
+    for (const [round, component] of components.entries())
+      test(`${kind}: ${component}`, { timeout: 600_000 }, async () => {
+        expect(await breakFirst(cluster.id, nodes, changeOf(round), component)).toEqual(stopped)
+      })
+
+  test.each(components)(
+    'a patch of one control plane: %s',
+    { timeout: 600_000 },
+    async (component) => {
+      const [first, second] = nodes as [Server, Server]
+      const machine = world.machine(first)
+      await addFault(machine, { kind: 'component-fails', component })
+      const before = stateOf(second)
+      const patch = { ...sysctl(1), name: `one-${component}` }
+      const saved = await world.admin.call(patchCreate, { params: { id: first.id }, body: patch })
+      expect(saved.problem).toBeUndefined()
+      // What was saved before the component has ended is not sent.
+      let tries = 0
+      const again = () => {
+        const name = `${patch.name}-${++tries}`
+        return world.admin.call(patchCreate, {
+          params: { id: second.id },
+          body: { ...patch, name },
+        })
+      }
+      const refused = await world.until(
+        again,
+        ({ problem }) => problem?.code === 'cluster_not_ready',
+      )
+      expect(refused.problem!.error).toContain(first.name)
+      expect(stateOf(second)).toEqual(before)
+      await clearFaults(machine)
+      await world.until(
+        () => plan(cluster.id, kinds['configure']!(50)),
+        ({ checks }) => checks.every((c) => c.ok),
+      )
+    },
+  )
+})
+
+describe('an upgrade of Kubernetes', () => {
+  test.each(components)('%s', { timeout: 900_000 }, async (component) => {
+    const { nodes, cluster } = await ready(4, {
+      talos_version: 'v1.13.8',
+      kubernetes_version: '1.35.4',
+    })
+    const change = { kind: 'upgradeKubernetes', version: '1.36.3' } as const
+    expect(await breakFirst(cluster.id, nodes, change, component)).toEqual(stopped)
+  })
+})

@@ -1,0 +1,232 @@
+/** Reads how the control planes of a cluster are: from their machines, and from Kubernetes. */
+import { Problem } from '#contract/errors.ts'
+import { messageOf, type TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { resources } from '#talos/client/resources.ts'
+import {
+  isRecord,
+  KubernetesError,
+  type KubernetesNode,
+  within,
+} from '../../../kubernetes/answers.ts'
+import type { Kubernetes } from '../../../kubernetes/client.ts'
+import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
+import { type CoreParts, factsOf } from '../parts.ts'
+import type { MemberRow, State } from '../store.ts'
+import {
+  type ControlPlaneState,
+  illnessesIn,
+  type PodSeen,
+  type ServiceSeen,
+  type Sighting,
+  type StaticPodName,
+  staticPodNames,
+} from './judge.ts'
+
+/** Time limit of the calls to one machine, in ms. */
+const deadlineMs = 10_000
+/** Time limit of all calls to Kubernetes, in ms: API servers that hang are asked in turn. */
+const kubernetesMs = 10_000
+/** More pods than one node runs in the namespace of the control plane. */
+const mostPods = 2_000
+
+export interface ClusterView {
+  readonly parts: CoreParts
+  readonly state: Pick<State, 'row' | 'members'>
+  readonly signal: AbortSignal
+}
+
+/** Resolves to null with the reason if the machine can't answer. Other errors are thrown. */
+const orWhy = async <T>(asked: Promise<T>): Promise<{ value: T | null; why: string | null }> => {
+  try {
+    return { value: await asked, why: null }
+  } catch (error) {
+    if (!(error instanceof TalosError) || error.kind === 'cancelled') throw error
+    return { value: null, why: error.message }
+  }
+}
+
+type OfMachine = Pick<Sighting, 'services' | 'etcd' | 'etcdFailed' | 'changedAtMs'> & {
+  readonly pods: Readonly<Record<StaticPodName, Omit<PodSeen, 'mirror'>>>
+}
+
+async function readMachine(client: TalosClient, name: string): Promise<OfMachine> {
+  const services = await client.services()
+  const of = (id: string): ServiceSeen | undefined => {
+    const found = services.find((s) => s.id === id)
+    return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
+  }
+  const [etcdService, kubeletService] = [of('etcd'), of('kubelet')]
+  const [etcd, statuses, config, apiServer, controllerManager, scheduler] = await Promise.all([
+    etcdService?.state === 'Running'
+      ? orWhy(client.etcdStatus())
+      : Promise.resolve({ value: null, why: null }),
+    client.list(resources.staticPod),
+    client.get(resources.machineConfig, 'v1alpha1'),
+    client.get(resources.apiServerConfig, 'kube-apiserver'),
+    client.get(resources.controllerManagerConfig, 'kube-controller-manager'),
+    client.get(resources.schedulerConfig, 'kube-scheduler'),
+  ])
+  const wanted = {
+    'kube-apiserver': apiServer,
+    'kube-controller-manager': controllerManager,
+    'kube-scheduler': scheduler,
+  }
+  const kubeletAt = services.find((s) => s.id === 'kubelet')?.startedAt
+  const times = [config?.updatedAt, kubeletAt].flatMap((at) => at?.getTime() ?? [])
+  const pods = staticPodNames.map((pod) => {
+    const settings = wanted[pod]
+    const isDisabled =
+      settings !== undefined && 'enabled' in settings.spec && !settings.spec.enabled
+    const there = statuses.items.find((item) => item.id === `kube-system/${pod}-${name}`)
+    return [
+      pod,
+      { isDisabled, wanted: settings?.version ?? null, there: there?.spec.podStatus },
+    ] as const
+  })
+  return {
+    services: {
+      ...(etcdService && { etcd: etcdService }),
+      ...(kubeletService && { kubelet: kubeletService }),
+    },
+    etcd: etcd.value,
+    etcdFailed: etcd.why,
+    changedAtMs: times.length === 0 ? null : Math.max(...times),
+    pods: Object.fromEntries(pods) as OfMachine['pods'],
+  }
+}
+
+/** The static pod of a mirror pod, or undefined. */
+const mirrorOf = (object: unknown, node: string): [StaticPodName, unknown] | undefined => {
+  const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
+  const pod = staticPodNames.find((name) => metadata['name'] === `${name}-${node}`)
+  return pod && [pod, object]
+}
+
+/** Time of a MicroTime in ms; null if it is none. */
+const timeOf = (value: unknown): number | null => {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : at
+}
+
+async function readKubernetes(
+  api: Kubernetes,
+  target: { name: string; address: string },
+  nodes: Promise<readonly KubernetesNode[]>,
+  signal: AbortSignal,
+) {
+  const { name } = target
+  const unready = api.readyz(target, signal).then(
+    () => null,
+    (error: unknown) => {
+      if (!(error instanceof KubernetesError)) throw error
+      return error.message
+    },
+  )
+  const nothing = { mirrors: new Map<StaticPodName, unknown>(), node: null, reportedAtMs: null }
+  try {
+    const [found, mirrors, lease] = await within(signal, kubernetesMs, (limit) =>
+      Promise.all([
+        nodes,
+        api.list(
+          '/api/v1/namespaces/kube-system/pods',
+          {
+            most: mostPods,
+            fieldSelector: `spec.nodeName=${name}`,
+            keep: (object) => mirrorOf(object, name),
+          },
+          limit,
+        ),
+        api.get(
+          `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(name)}`,
+          limit,
+        ),
+      ]),
+    )
+    const spec = isRecord(lease) && isRecord(lease['spec']) ? lease['spec'] : {}
+    return {
+      mirrors: new Map(mirrors ?? []),
+      node: found.find((node) => node.name === name) ?? null,
+      reportedAtMs: timeOf(spec['renewTime']),
+      kubernetesFailed: null,
+      unready: await unready,
+    }
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return { ...nothing, kubernetesFailed: error.message, unready: await unready }
+  }
+}
+
+const noPod: Omit<PodSeen, 'mirror'> = { isDisabled: false, wanted: null, there: undefined }
+const ofSilent: OfMachine = {
+  services: {},
+  etcd: null,
+  etcdFailed: null,
+  changedAtMs: null,
+  pods: Object.fromEntries(staticPodNames.map((pod) => [pod, noPod])) as OfMachine['pods'],
+}
+
+async function sightingOf(
+  { parts, state, signal }: ClusterView,
+  m: MemberRow,
+  ofKubernetes: ReturnType<typeof readKubernetes>,
+): Promise<Sighting> {
+  let silent: string | null = null
+  let machine = ofSilent
+  try {
+    const connection = await parts.servers.connection(m.node_id)
+    const keys = (await parts.secrets.talosAdmin(state.row.id))!
+    machine = await connection.secure(keys, (client) => readMachine(client, m.name), {
+      signal,
+      deadlineMs,
+    })
+  } catch (error) {
+    if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    silent = error.message
+  }
+  const { mirrors, ...kubernetes } = await ofKubernetes
+  return {
+    name: m.name,
+    silent,
+    ...machine,
+    ...kubernetes,
+    pods: Object.fromEntries(
+      staticPodNames.map((pod) => [
+        pod,
+        { ...machine.pods[pod], mirror: mirrors.get(pod) ?? null },
+      ]),
+    ) as Sighting['pods'],
+  }
+}
+
+/**
+ * Asks control planes at once how they are. `isAsked`: which ones; by default all of them.
+ * @throws Error only for bugs, and if aborted
+ */
+export async function controlPlanesNow(
+  view: ClusterView,
+  isAsked: (nodeId: string) => boolean = () => true,
+): Promise<ControlPlaneState[]> {
+  const { parts, state, signal } = view
+  const members = controlPlanesOf(state.members).filter((m) => isAsked(m.node_id))
+  if (members.length === 0) return []
+  const facts = await factsOf(parts, parts.db, members)
+  const api = await kubernetesOf(parts, state)
+  const nodes = within(signal, kubernetesMs, (limit) => api.nodes(limit))
+  // Each reader of the nodes handles the failure.
+  nodes.catch(() => undefined)
+  const sightings = await Promise.all(
+    members.map((m, i) =>
+      sightingOf(
+        view,
+        m,
+        readKubernetes(api, { name: m.name, address: facts[i]!.address }, nodes, signal),
+      ),
+    ),
+  )
+  return members.map(({ node_id, name }, i) => ({
+    node_id,
+    name,
+    illnesses: illnessesIn(sightings[i]!, sightings),
+  }))
+}
