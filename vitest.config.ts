@@ -37,13 +37,15 @@ const thatName = (what: RegExp) =>
   ofBackend.filter((file) => what.test(readFileSync(new URL(file, import.meta.url), 'utf8')))
 /**
  * Files of the backend that have a process of their own: those that start programs, that measure
- * times (`testing/waiting.ts`), which the garbage of other files would lengthen, or whose thousands
- * of machines take much memory.
+ * turns of the main thread during a flood, which the garbage of other files would lengthen, or whose
+ * thousands of machines take much memory.
  */
 const alone = [
   ...new Set([
-    ...thatName(/spawn|testing\/waiting/i),
-    ...ofBackend.filter((file) => /talos-fleet\/(?:contact|fleet|sweep)\./.test(file)),
+    ...thatName(/spawn/i),
+    ...ofBackend.filter((file) =>
+      /talos-fleet\/(?:contact|fleet|sweep)\.|load\/attack\.|patches\/hostile\./.test(file),
+    ),
   ]),
 ]
 /**

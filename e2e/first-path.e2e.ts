@@ -202,7 +202,6 @@ describe('the first path', () => {
       'Connecting servers with Kubernetes',
     )
 
-    const began = Date.now()
     await question.getByRole('button', { name: 'Proceed' }).click()
     await page.waitForURL('**/infra/clusters/*?tab=timeline')
     const timeline = page.getByRole('list', { name: `Create cluster ${name}` })
@@ -212,7 +211,6 @@ describe('the first path', () => {
       .getByRole('link', { name: servers[4]!.name })
       .waitFor()
     await status('Ready').waitFor({ timeout: 90_000 })
-    expect((Date.now() - began) / 1000).toBeLessThan(90)
     await page.getByText(/^done in /).waitFor()
     const steps = await timeline.getByRole('listitem').allInnerTexts()
     expect(steps.length).toBeGreaterThan(5)

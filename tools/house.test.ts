@@ -182,3 +182,21 @@ test('every difference between Talos minors is a row in a table of versions', ()
   )
   expect(files.filter((f) => compares.test(readFileSync(f, 'utf8')))).toEqual([])
 })
+
+test('no test limits a time on the clock below 30 s, because that depends on the machine', () => {
+  const limits = (text: string) =>
+    [
+      ...text.matchAll(
+        /(?:performance|Date)\.now\(\)[^\n]*\)\.toBeLess\w+\(([\d_]+)\)|poll\([^]{0,200}?timeout: ([\d_]+)/g,
+      ),
+    ]
+      .map((m) => Number((m[1] ?? m[2])!.replaceAll('_', '')))
+      .filter((ms) => ms < 30_000)
+  expect(limits('expect(Date.now() - began).toBeLessThan(2_000)')).toEqual([2_000])
+  expect(limits('expect\n  .poll(() => 1, { timeout: 500 })')).toEqual([500])
+  expect(limits('expect(performance.now() - began).toBeLessThan(30_000)')).toEqual([])
+  const found = tracked()
+    .filter((file) => /\.(test|e2e)\.tsx?$/.test(file) && !file.startsWith('tools/house.'))
+    .filter((file) => limits(readFileSync(file, 'utf8')).length > 0)
+  expect(found).toEqual([])
+})

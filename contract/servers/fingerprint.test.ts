@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { compareFingerprint, lastFingerprint } from './fingerprint.ts'
+import { processorMs } from '../../tools/testing/processor-time.ts'
 
 const [first, second, third] = ['A', 'b', '9'].map((c) => `${c.repeat(42)}+=`) as [
   string,
@@ -31,8 +32,7 @@ test('the result of comparing fingerprints is shown as a sentence', () => {
   expect(compareFingerprint(first, null)).toMatchObject({ verdict: 'none' })
 })
 
-test('parsing a pasted log takes linear time', () => {
-  const begun = performance.now()
-  lastFingerprint('A'.repeat(5_000_000))
-  expect(performance.now() - begun).toBeLessThan(2_000)
+test('parsing a pasted log takes linear time', async () => {
+  const log = 'A'.repeat(5_000_000)
+  expect(await processorMs(() => lastFingerprint(log))).toBeLessThan(2_000)
 })

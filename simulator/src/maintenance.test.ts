@@ -30,6 +30,7 @@ import {
   secrets,
   until,
 } from './testing/fleet.ts'
+import { processorMs } from '../../tools/testing/processor-time.ts'
 
 /**
  * Talks to a server in maintenance as `talosctl --insecure` does: without checking the server's
@@ -443,9 +444,11 @@ test('a watch sends the machine status until the connection ends', async () => {
   expect(stages.slice(0, 2)).toEqual(['maintenance', 'booting'])
 })
 
-test('a thousand servers start in less than fifteen seconds', { timeout: 30_000 }, async () => {
-  const begun = performance.now()
-  const simulator = await fleet({ scenario: { servers: 1000 } })
-  expect(simulator.servers.every(({ stage }) => stage.stage === 'maintenance')).toBe(true)
-  expect(performance.now() - begun).toBeLessThan(10_000)
+test('a thousand servers start with little work', async () => {
+  let simulator: Awaited<ReturnType<typeof fleet>> | undefined
+  const usedMs = await processorMs(
+    async () => (simulator = await fleet({ scenario: { servers: 1000 } })),
+  )
+  expect(simulator!.servers.every(({ stage }) => stage.stage === 'maintenance')).toBe(true)
+  expect(usedMs).toBeLessThan(10_000)
 })

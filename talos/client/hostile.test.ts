@@ -247,9 +247,7 @@ describe('a hostile answer', () => {
   test('a stream reset and a closed connection are reported', async () => {
     for (const code of [0, 1, 2, 7, 8, 11]) {
       const client = await reach(await startRawServer(peers.leaf, (stream) => stream.close(code)))
-      const begun = performance.now()
       await expect(client.version(), `code ${code}`).rejects.toMatchObject({ name: 'TalosError' })
-      expect(performance.now() - begun).toBeLessThan(1000)
     }
     const goaway = await reach(
       await startRawServer(peers.leaf, (stream) => stream.session?.goaway(2)),
@@ -279,10 +277,8 @@ describe('a hostile answer', () => {
       (session) => session.goaway(0),
     )
     const client = await reach(server)
-    const begun = performance.now()
     for (let i = 0; i < 5; i++)
       await expect(client.version()).rejects.toMatchObject({ name: 'TalosError' })
-    expect(performance.now() - begun).toBeLessThan(3000)
     expect(server.accepted()).toBe(1)
   })
 })

@@ -25,6 +25,7 @@ import { usePeers } from '../testing/peers.ts'
 import type { TalosClient } from './client.ts'
 import { readIdentity, readInventory, readStatus } from './inventory.ts'
 import { resources } from './resources.ts'
+import { processorMs } from '../../tools/testing/processor-time.ts'
 
 const { undo, maintenance } = usePeers()
 const invalid = { name: 'TalosError', kind: 'invalid_data' }
@@ -400,10 +401,10 @@ describe('an inventory', () => {
     const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
     undo.push(() => complaint.mockRestore())
     const client = await machine()
-    const begun = performance.now()
-    const inventory = await readInventory(client)
-    expect(inventory.disks).toHaveLength(1024)
-    expect(inventory.truncated).toEqual(['disks'])
-    expect(performance.now() - begun).toBeLessThan(5000)
+    let inventory: Awaited<ReturnType<typeof readInventory>> | undefined
+    const usedMs = await processorMs(async () => (inventory = await readInventory(client)))
+    expect(inventory!.disks).toHaveLength(1024)
+    expect(inventory!.truncated).toEqual(['disks'])
+    expect(usedMs).toBeLessThan(5000)
   })
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TalosEvent } from './events.ts'
 import { troubleIn } from './trouble.ts'
+import { processorMs } from '../../tools/testing/processor-time.ts'
 
 const kernel = (said: string, facility = 'user') =>
   `${facility}: warning: [2026-11-20T21:57:48.573137Z]: ${said}`
@@ -226,9 +227,7 @@ test('if the log contains no reason, the reason comes from events', () => {
   ).toBe('config not found')
 })
 
-test('reading a hostile log takes linear time', () => {
+test('reading a hostile log takes linear time', async () => {
   const hostile = `level=info msg="fetch failed" error=${' a=b'.repeat(20_000)}\n${'user: '.repeat(20_000)}\n[talos] task ${'x-'.repeat(20_000)}`
-  const begun = performance.now()
-  troubleIn(hostile)
-  expect(performance.now() - begun).toBeLessThan(2_000)
+  expect(await processorMs(() => troubleIn(hostile))).toBeLessThan(2_000)
 })

@@ -6,6 +6,7 @@ import { installationGet } from '#contract/users.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
 import { minors } from '#talos/versions.ts'
 import { startBackend } from '../testing/backend.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 const backend = await startBackend()
 
@@ -155,9 +156,10 @@ test('the API documentation is one page without scripts', async () => {
   expect(page.headers['content-security-policy']).toContain(`'nonce-${nonce}'`)
   // The page is built once, so repeated requests don't occupy the process.
   expect(first.body).not.toContain(nonce)
-  const began = performance.now()
-  for (let asked = 0; asked < 50; asked++) await backend.app.inject({ url: '/docs/api' })
-  expect(performance.now() - began).toBeLessThan(2_500)
+  const usedMs = await processorMs(async () => {
+    for (let asked = 0; asked < 50; asked++) await backend.app.inject({ url: '/docs/api' })
+  })
+  expect(usedMs).toBeLessThan(2_500)
 })
 test('the console can load its settings before sign-in', async () => {
   const none = {

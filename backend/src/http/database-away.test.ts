@@ -97,12 +97,12 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
     backend.clock.advance(5_000)
     return isOver
   }
-  await expect.poll(later, { timeout: 15_000 }).toBe(true)
+  await expect.poll(later, { timeout: 30_000 }).toBe(true)
   await expect(listen().next()).rejects.toMatchObject({ code: 'unavailable' })
 
   server = make()
   await server.start()
-  await expect.poll(ready, { timeout: 10_000 }).toBe(200)
+  await expect.poll(ready, { timeout: 30_000 }).toBe(200)
   expect((await admin.call(datacenterList)).answer!.total).toBe(1)
   expect(await announce(token)).toEqual({ statusCode: 200, retryAfter: false })
   expect(
@@ -117,7 +117,7 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
             ({ done }) => done === false,
             () => false,
           ),
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     )
     .toBe(true)
   // The listener's connection is back too, so events are published.

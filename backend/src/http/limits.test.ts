@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { testClock } from '../testing/clock.ts'
 import { bucket } from './limits.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 test('each source may send a burst of requests, and after that only as many per second as its rate allows', () => {
   const clock = testClock()
@@ -26,13 +27,14 @@ test('setting the clock back a day does not delay anybody by a day', () => {
   expect(pace.take('a')).toBe(0)
 })
 
-test('each new source in a flood costs constant time, and recent sources are still remembered', () => {
+test('each new source in a flood costs constant time, and recent sources are still remembered', async () => {
   const pace = bucket({ perSecond: 0.5, burst: 1, clock: testClock() })
-  const began = performance.now()
   let refused = 0
-  for (let n = 0; n < 200_000; n++) if (pace.take(`source ${n}`) > 0) refused++
+  const usedMs = await processorMs(() => {
+    for (let n = 0; n < 200_000; n++) if (pace.take(`source ${n}`) > 0) refused++
+  })
   expect(refused).toBe(0)
-  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(usedMs).toBeLessThan(5_000)
   expect(pace.take('source 199999')).toBeGreaterThan(0)
   expect(pace.take('source 190000')).toBeGreaterThan(0)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { processorMs } from '../testing/waiting.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 import { hasTag, isVersion, versionsOf } from './tags.ts'
 
 test.each<[header: string | undefined, versions: number[] | undefined]>([
@@ -37,7 +37,7 @@ test('a matching tag in If-None-Match, weak or strong, means that the client has
     expect(hasTag(header, '"3"')).toBe(false)
 })
 
-test('a hostile header is parsed in linear time', () => {
+test('a hostile header is parsed in linear time', async () => {
   const tabs = '\t'.repeat(15_000)
   const headers = [
     `${tabs}x`,
@@ -48,5 +48,5 @@ test('a hostile header is parsed in linear time', () => {
     ','.repeat(16_000),
     '"a" '.repeat(4_000),
   ]
-  expect(processorMs(() => headers.map((header) => hasTag(header, '"3"')))).toBeLessThan(50)
+  expect(await processorMs(() => headers.map((header) => hasTag(header, '"3"')))).toBeLessThan(50)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { longestDocument, readYaml, splitDocuments } from './yaml.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 const values = (text: string) =>
   [...splitDocuments(text)].map(({ text: one, before }) => {
@@ -58,13 +59,14 @@ test('aliases that multiply a text, and a text that contains itself, are refused
   expect(problem('a: &a [*a]\n').join()).toMatch(/anchor|alias/i)
 })
 
-test('a document that is too long or nested too deeply is refused, and many keys take linear time', () => {
+test('a document that is too long or nested too deeply is refused, and many keys take linear time', async () => {
   expect(problem(`a: ${'x'.repeat(longestDocument)}`)).toEqual([
     '1: A document has at most 256 KiB',
   ])
   expect(problem(`a: ${'['.repeat(100_000)}`).join()).not.toBe('')
   const keys = Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n')
-  const began = performance.now()
-  expect(Object.keys(values(keys)[0] as object)).toHaveLength(20_000)
-  expect(performance.now() - began).toBeLessThan(5_000)
+  let read: object = {}
+  const usedMs = await processorMs(() => (read = values(keys)[0] as object))
+  expect(Object.keys(read)).toHaveLength(20_000)
+  expect(usedMs).toBeLessThan(5_000)
 })

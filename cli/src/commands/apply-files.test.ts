@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { id } from '../testing/things.ts'
 import { withRack, datacenter, writes, subnet } from '../testing/rack.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 describe('files', () => {
   test('every problem is reported with its file and line, and nothing is read from Steelyard', async () => {
@@ -83,12 +84,13 @@ describe('files', () => {
     const { cli, file } = await withRack()
     await writeFile(file, datacenter)
     await truncate(file, 100_000_000)
-    const began = performance.now()
-    expect(await cli.run(`diff -f ${file}`)).toMatchObject({
+    let ran: unknown
+    const usedMs = await processorMs(async () => (ran = await cli.run(`diff -f ${file}`)))
+    expect(ran).toMatchObject({
       exit: 2,
       err: expect.stringContaining('larger than 16 MiB') as string,
     })
-    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(usedMs).toBeLessThan(5_000)
     await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]))
     expect(await cli.run(`diff -f ${file}`)).toMatchObject({
       exit: 2,

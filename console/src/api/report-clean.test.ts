@@ -1,5 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest'
 import { bareMessage, barePath, cleanEnvelope, type Envelope } from './report-clean.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 beforeAll(() => void vi.stubGlobal('location', { origin: 'https://steelyard.example' }))
 
@@ -32,9 +33,8 @@ test('user input is removed from the message of an error report', () => {
   for (const [given, bare] of messages) expect(bareMessage(given)).toBe(bare)
 })
 
-test('hostile messages are processed in linear time', () => {
-  const began = performance.now()
-  for (const hostile of [
+test('hostile messages are processed in linear time', async () => {
+  const messages = [
     'a',
     '@',
     ':',
@@ -49,9 +49,9 @@ test('hostile messages are processed in linear time', () => {
     '://',
     '`',
     'token:',
-  ].map((text) => text.repeat(100_000)))
-    bareMessage(hostile)
-  expect(performance.now() - began).toBeLessThan(1_000)
+  ].map((text) => text.repeat(100_000))
+  const usedMs = await processorMs(() => messages.map((hostile) => bareMessage(hostile)))
+  expect(usedMs).toBeLessThan(1_000)
 })
 
 test('a path contains no object id and no query', () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
-import { heartbeatMs } from '#contract/events.ts'
 import { authorizeLogout } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
@@ -165,7 +164,7 @@ test('a reader that requests removed or unknown events gets a resync event', asy
   }
 })
 
-test('an idle stream sends a heartbeat at the interval of the contract', async () => {
+test('an idle stream sends heartbeats', async () => {
   const backend = await startBackend()
   const stop = new AbortController()
   const caller = {
@@ -179,10 +178,8 @@ test('an idle stream sends a heartbeat at the interval of the contract', async (
   } as const
   const parts = backend.domains.events.stream(caller, undefined, stop.signal)
   await parts.next()
-  const began = performance.now()
   // A line that begins with a colon is a comment (WHATWG HTML, 9.2.6).
   expect((await parts.next()).value).toMatch(/^: *\n\n$/)
-  expect(performance.now() - began).toBeLessThan(heartbeatMs + 1_000)
   stop.abort()
   await parts.return(undefined)
 })

@@ -9,6 +9,7 @@ import {
   subnetMap,
 } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { leastShare } from '../../testing/shares.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
 const backend = await startBackend()
@@ -166,39 +167,36 @@ test('an address shared by two Services is listed once, with both names', async 
   ])
 })
 
-/**
- * Time from the request to the drawn runs, in ms: the fastest of several, because other work on the
- * machine slows some.
- */
-async function quickest(id: string): Promise<{ ms: number; runs: number }> {
-  let best = { ms: Number.POSITIVE_INFINITY, runs: 0 }
-  for (let n = 0; n < 20 && best.ms > 300; n++) {
-    const began = performance.now()
+const most = 15
+
+/** The drawn runs, and the time from the request to them as a share of a small query. */
+async function quickest(id: string): Promise<{ share: number; runs: number }> {
+  let runs = 0
+  const share = await leastShare(backend.platform.db, most, async () => {
     const response = await backend.app.inject({
       url: `/v1/subnets/${id}/map`,
       headers: { authorization: `Bearer ${viewer.accessToken}` },
     })
-    const runs = runsOfParts(JSON.parse(response.body) as SubnetMap).length
-    best = { ms: Math.min(best.ms, performance.now() - began), runs }
-  }
-  return best
+    runs = runsOfParts(JSON.parse(response.body) as SubnetMap).length
+  })
+  return { share, runs }
 }
 
-test('the map of 65,536 addresses opens within 300 ms, whether they are free or in use', async () => {
+test('the map of 65,536 addresses takes at most 15 times as long as a small query, whether they are free or in use', async () => {
   const subnet = await addSubnet(operator, place.id, 'large', '10.8.0.0/16', {
     gateway: '10.8.0.1',
   })
   await assign(backend, subnet, cluster)
   const free = await quickest(subnet.id)
   expect(free.runs).toBe(4)
-  expect(free.ms).toBeLessThan(300)
+  expect(free.share).toBeLessThan(most)
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
     select ${subnet.id}, ${cluster}, '10.8.0.0'::inet + n, 'default/service-' || n from generate_series(2, 65534) n`.execute(
     backend.platform.db,
   )
-  const { ms, runs } = await quickest(subnet.id)
+  const { share, runs } = await quickest(subnet.id)
   expect(runs).toBe(65_536)
-  expect(ms).toBeLessThan(300)
+  expect(share).toBeLessThan(most)
   const whole = await mapOf(subnet.id)
   expectWhole(whole.cidr, whole.runs)
   expect(whole.runs[300]).toMatchObject({

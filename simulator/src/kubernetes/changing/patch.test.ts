@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../refusal.ts'
 import { patched } from './patch.ts'
+import { processorMs } from '../../../../tools/testing/processor-time.ts'
 
 const STRATEGIC = 'application/strategic-merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
@@ -86,15 +87,21 @@ test('a JSON patch applies completely or not at all', () => {
   ).not.toHaveProperty('polluted')
 })
 
-test('patches that would grow an object without bounds are refused', () => {
+test('patches that would grow an object without bounds are refused', async () => {
   const doubling = Array.from({ length: 100 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
   expect(() => patched({ a: 'x'.repeat(100) }, JSON_PATCH, doubling, true)).toThrow('too large')
   const many = Array.from({ length: 10_001 }, () => ({ op: 'add', path: '/a', value: 1 }))
   expect(() => patched({}, JSON_PATCH, many, true)).toThrow('10000')
   const items = Array.from({ length: 20_000 }, (_, i) => ({ name: `c${i}`, image: 'x' }))
-  const started = performance.now()
-  expect(
-    patched({ spec: { containers: items } }, STRATEGIC, { spec: { containers: items } }, false),
-  ).toEqual({ spec: { containers: items } })
-  expect(performance.now() - started).toBeLessThan(5_000)
+  let grown: unknown
+  const usedMs = await processorMs(() => {
+    grown = patched(
+      { spec: { containers: items } },
+      STRATEGIC,
+      { spec: { containers: items } },
+      false,
+    )
+  })
+  expect(grown).toEqual({ spec: { containers: items } })
+  expect(usedMs).toBeLessThan(5_000)
 })
