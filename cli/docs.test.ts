@@ -94,7 +94,7 @@ test('docs/operations.md has every setting of the program, and its default', () 
   // Reads config.ts as text, because the CLI may not import modules of the backend.
   const declared = [
     ...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(
-      /^ {2}([A-Z_]+): (?:'([^']*)'|undefined),$/gm,
+      /^ {2}([A-Z_]+):\s+(?:'([^']*)'|undefined),$/gm,
     ),
   ]
   const documented = [

@@ -11,7 +11,7 @@ function tokensOf(selector: string): Record<string, Colour> {
   const start = css.indexOf('{', css.indexOf(`${selector} {`))
   const body = css.slice(start, css.indexOf('}', start))
   return Object.fromEntries(
-    [...body.matchAll(/--([\w-]+):\s*oklch\(([\d.]+) ([\d.]+) ([\d.]+)\)/g)].map((m) => [
+    [...body.matchAll(/--([\w-]+):\s*oklch\(\s*([\d.]+) ([\d.]+) ([\d.]+)\s*\)/g)].map((m) => [
       m[1],
       [Number(m[2]), Number(m[3]), Number(m[4])],
     ]),
