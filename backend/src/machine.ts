@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** Facts about the machine and this process. Only `main.ts` reads them, from `process`. */
 export interface Machine {
   readonly pid: number
@@ -16,12 +18,26 @@ export interface Machine {
   readonly atExit: (act: () => void) => () => void
 }
 
-/** Whether a process with this id exists, including processes of other accounts. */
+/**
+ * Whether the process has ended, but its parent has not collected its exit status yet: state Z in
+ * the field after the name, which may contain any character (proc(5)). False on systems without
+ * /proc.
+ */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat[stat.lastIndexOf(')') + 2] === 'Z'
+  } catch {
+    return false
+  }
+}
+
+/** Whether a process with this id runs, including processes of other accounts. */
 export function isAlive(machine: Machine, pid: number | undefined): boolean {
   if (pid === undefined) return false
   try {
     machine.kill(pid, 0)
-    return true
+    return !isZombie(pid)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }

@@ -127,12 +127,12 @@ test('the work of a killed process continues at once after its restart', async (
   await first.wake('a')
   await waitFor(() => begun === 1)
   await first.die()
-  // The lease doesn't expire, so only the process that owned the object can free it.
-  await sql`update wake_up set beat_at = now() + interval '1 hour'`.execute(first.db)
   const fences: number[] = []
   const again = engineProcess(connection, async (job) => void fences.push(job.fence.number), {
     owner: 'the same',
   })
+  // The lease doesn't expire, so only the process that owned the object can free it.
+  await sql`update wake_up set beat_at = now() + interval '1 hour'`.execute(again.db)
   await again.start()
   await waitFor(() => fences.length === 1)
   expect(fences).toEqual([2])

@@ -39,11 +39,18 @@ const count = async (city: string) =>
   (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
 test('fifty identical calls with one key create one object and get the same response', async () => {
-  const all = await Promise.all(
-    Array.from({ length: 50 }, () =>
-      admin.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'once' }),
-    ),
-  )
+  // A call that waits too long for the first, on a busy machine, is asked again, as the client does.
+  const create = async (): Promise<
+    Awaited<ReturnType<typeof admin.call<typeof datacenterCreate>>>
+  > => {
+    const one = await admin.call(
+      datacenterCreate,
+      { body: place('AAA') },
+      { idempotencyKey: 'once' },
+    )
+    return one.problem?.code === 'idempotency_running' ? create() : one
+  }
+  const all = await Promise.all(Array.from({ length: 50 }, create))
   expect(all.map((a) => a.status)).toEqual(Array.from({ length: 50 }, () => 201))
   expect(new Set(all.map((a) => a.text)).size).toBe(1)
   expect(new Set(all.map((a) => a.headers['etag']))).toEqual(new Set(['"1"']))

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -188,6 +190,22 @@ test('the lock of a dead process can be acquired, even if its process id belongs
   writeFileSync(file, 'half a li')
   expect(take()).toBe(false)
 })
+
+test.runIf(existsSync('/proc/self/stat'))(
+  'a process that was killed loses its lock before its parent has collected its exit status',
+  async () => {
+    // The shell starts a process and becomes `sleep`, which collects no exit status.
+    const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'])
+    const pid = Number((await once(parent.stdout, 'data')).toString())
+    const folder = temporaryFolder('lock')
+    lockFolder(folder, { ...testMachine, pid })
+    expect(() => lockFolder(folder, testMachine)).toThrow(FolderInUse)
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(() => isAlive(testMachine, pid), { timeout: 30_000 }).toBe(false)
+    lockFolder(folder, testMachine)()
+    parent.kill('SIGKILL')
+  },
+)
 
 test('without root, the database runs under the same account as Steelyard', async () => {
   expect(await databaseAccount({ ...testMachine, uid: 1000 }, silent)).toBeUndefined()
