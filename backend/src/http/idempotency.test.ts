@@ -306,7 +306,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
 test('two thousand writes of preferences with keys store no responses', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { db } = backend.platform
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 20; round++) {
     const keys = Array.from({ length: 100 }, (_, i) => `preferences-${round}-${i}`)
     const all = await Promise.all(
       keys.map((idempotencyKey) =>
@@ -322,7 +322,7 @@ test('two thousand writes of preferences with keys store no responses', async ()
       .where('person_id', '=', viewer.userId)
       .execute(),
   ).toEqual([])
-}, 60_000)
+}, 120_000)
 
 test('at most one MiB of responses is stored per user: the oldest are dropped; running calls and other users’ responses stay', async () => {
   const { db } = backend.platform
