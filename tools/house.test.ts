@@ -157,6 +157,12 @@ test('in the backend, only main.ts and the commands use the global process objec
   expect(found).toEqual([])
 })
 
+test('the face of a domain is declared, not inferred', () => {
+  const faces = sourceFiles().filter((f) => /^backend\/src\/domains\/[^/]+\/api\.ts$/.test(f))
+  expect(faces.length).toBeGreaterThan(15)
+  expect(faces.filter((f) => readFileSync(f, 'utf8').includes('ReturnType<'))).toEqual([])
+})
+
 test('no two migrations share a number', () => {
   const numbers = tracked()
     .filter((f) => f.startsWith('backend/src/db/migrations/'))

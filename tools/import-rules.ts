@@ -101,13 +101,24 @@ export const ruleSet: IFlattenedRuleSet = {
       { path: '^node_modules/kysely/', dependencyTypesNot: ['type-only'] },
     ),
     forbid(
-      'own-store',
-      "a domain calls another domain's use-cases, never its store; types of its rows are no calls",
+      'own-face',
+      'a domain is imported by its api.ts only, types included (domains/README.md)',
       { path: '^backend/src/domains/([^/]+)/', pathNot: test },
       {
-        path: '^backend/src/domains/.*/store[^/]*\\.ts$',
-        pathNot: '^backend/src/domains/$1/',
-        dependencyTypesNot: ['type-only'],
+        path: '^backend/src/domains/[^/]+/',
+        pathNot: String.raw`^backend/src/domains/($1/|[^/]+/api\.ts$)`,
+      },
+    ),
+    forbid(
+      'own-face-below',
+      'the folders on which domains are built import nothing of a domain but its api.ts',
+      {
+        path: '^backend/src/(backup|db|engine|http|kubernetes|talos-fleet|vault)/',
+        pathNot: test,
+      },
+      {
+        path: '^backend/src/domains/',
+        pathNot: String.raw`^backend/src/domains/[^/]+/api\.ts$`,
       },
     ),
     forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),

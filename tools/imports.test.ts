@@ -25,8 +25,13 @@ test('each rule finds an import that breaks the rule', async () => {
     'simulator/src/start.ts': "export const start = 1\nexport { gone } from './gone.ts'",
     'backend/src/domains/audit/audit.ts':
       "import { sql } from 'kysely'\nimport * as store from '../users/store.ts'\nexport { sql, store }",
+    'backend/src/domains/audit/entry.ts':
+      "import type { User } from '../users/users.ts'\nimport type { Users } from '../users/api.ts'\nexport type Entry = [User, Users]",
+    'backend/src/http/session.ts':
+      "import type { User } from '../domains/users/users.ts'\nimport type { Users } from '../domains/users/api.ts'\nexport type Session = [User, Users]",
+    'backend/src/domains/users/api.ts': 'export interface Users {}',
     'backend/src/domains/users/users.ts':
-      "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }",
+      "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }\nexport interface User {}",
     'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
     'node_modules/kysely/package.json': '{ "name": "kysely", "main": "index.js" }',
     'node_modules/kysely/index.js': 'exports.sql = 1',
@@ -46,7 +51,9 @@ test('each rule finds an import that breaks the rule', async () => {
     'layer-ui: console/src/ui/Button.tsx',
     'no-test-in-source: backend/src/app.ts',
     'one-feature: console/src/features/a/x.ts',
-    'own-store: backend/src/domains/audit/audit.ts',
+    'own-face-below: backend/src/http/session.ts',
+    'own-face: backend/src/domains/audit/audit.ts',
+    'own-face: backend/src/domains/audit/entry.ts',
     'plain-ui: console/src/ui/Button.tsx',
     'resolved: simulator/src/start.ts',
     'sql-in-stores: backend/src/domains/audit/audit.ts',

@@ -2,7 +2,6 @@
  * Use cases of capacity commitments. Each change is one transaction with rows, audit entry and
  * event.
  */
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
   canChangeCcTerms,
@@ -27,28 +26,19 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
+import type { Domain } from '../../platform.ts'
 import type { Audit } from '../audit/api.ts'
-import { type CcParts, ccQueue, moving } from './moving.ts'
+import { type CcParts, moving } from './moving.ts'
 import { keeping } from './keeping.ts'
 import { audited, present } from './present.ts'
 import * as store from './store.ts'
 
-export type Ccs = ReturnType<typeof ccs>
-
 const noun = 'commitment'
 const mostEvents = 200
 
-export function ccRoutes(app: FastifyInstance, domain: Ccs): void {
-  const on = serve(app)
-  on(ccList, ({ query }) => domain.list(query))
-  on(ccCounts, ({ query }) => domain.counts(query))
-  // The response contains the state of the server, which changes without the commitment's version.
-  serve(app, { isVolatile: true })(ccGet, ({ params }) => domain.get(params.id))
-  on(ccCreate, ({ caller, body }) => domain.create(caller, body))
-  on(ccUpdate, ({ caller, params, body, ifMatch }) =>
-    domain.update(caller, params.id, body, ifMatch),
-  )
-  on(ccEvents, ({ params }) => domain.events(params.id))
+interface CommitmentDomain extends Domain {
+  /** Wakes the commitments that need a look; called once a minute, and by tests. */
+  readonly look: () => Promise<void>
 }
 
 /** @param problems sentences by field */
@@ -79,7 +69,7 @@ const columnsOf = ({
 const isSame = (a: unknown, b: unknown): boolean =>
   a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b
 
-export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) {
+export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }): CommitmentDomain {
   const { db, clock, record, engine, servers, audit } = parts
   const { move, follow } = moving(parts)
   const now = () => new Date(clock.now())
@@ -101,9 +91,10 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
       throw new Problem('invalid', sentence, { offer_id: sentence })
   }
 
-  return {
-    ...keeping(parts),
+  const { look, reconciler, start, stop } = keeping(parts)
+  engine.register(reconciler)
 
+  const calls = {
     async list(query: Input<typeof ccList>['query']): Promise<Page<CapacityCommitment>> {
       const { rows, total } = await store.page(db, query)
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -218,12 +209,26 @@ export function ccs(parts: CcParts & { readonly audit: Pick<Audit, 'events'> }) 
         }
         return present(await move(tx, caller, row, { to: status, at: now(), reason }))
       }),
+  }
 
-    /** Called in the transaction that removes a server: its commitments end after the commit. */
-    async serverRemoved(tx: Tx, serverId: string): Promise<void> {
-      const open = await store.openOf(tx, serverId)
-      if (open) await engine.wake(tx, ccQueue, open.id)
+  return {
+    name: 'commitments',
+    routes(app) {
+      const on = serve(app)
+      on(ccList, ({ query }) => calls.list(query))
+      on(ccCounts, ({ query }) => calls.counts(query))
+      // The response contains the state of the server, which changes without the commitment's
+      // version.
+      serve(app, { isVolatile: true })(ccGet, ({ params }) => calls.get(params.id))
+      on(ccCreate, ({ caller, body }) => calls.create(caller, body))
+      on(ccUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(ccEvents, ({ params }) => calls.events(params.id))
     },
+    start,
+    stop,
+    look,
   }
 }
 

@@ -7,10 +7,11 @@
 import { inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Reconciler } from '../../engine/engine.ts'
-import type { CommittableServer } from '../servers/for-commitments.ts'
+import type { CommittableServer } from '../servers/api.ts'
 import { dueMove, nextMoveAt } from './decide.ts'
-import { type CcParts, ccQueue, moving } from './moving.ts'
+import { type CcParts, moving } from './moving.ts'
 import { audited } from './present.ts'
+import { ccQueue } from './removed.ts'
 import * as store from './store.ts'
 
 /**

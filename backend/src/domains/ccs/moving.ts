@@ -7,17 +7,15 @@ import type { CcStatus } from '#contract/marketplace/ccs.ts'
 import type { Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { forCommitments } from '../servers/for-commitments.ts'
+import type { Servers } from '../servers/api.ts'
 import { type Move, nextMoveAt } from './decide.ts'
 import { audited } from './present.ts'
+import { ccQueue } from './removed.ts'
 import * as store from './store.ts'
 
 export interface CcParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'engine' | 'log'> {
-  readonly servers: Pick<ReturnType<typeof forCommitments>, 'lockForCommitment' | 'noteCommitment'>
+  readonly servers: Pick<Servers, 'lockForCommitment' | 'noteCommitment'>
 }
-
-/** Queue of the reconciler. Its keys are the ids of commitments. */
-export const ccQueue = 'commitment'
 
 const actions: Readonly<Record<CcStatus, AuditAction>> = {
   not_committed: 'cc.created',

@@ -32,34 +32,26 @@ import {
   clusterImportPreview,
   clusterKeyReplace,
   clusterSecretsImport,
-  lockedOutSentences,
 } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasPatches, patchCreate } from '#contract/patches.ts'
-import type { Attention, Overview } from '#contract/overview.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import { type Caller, demandScope, type UserCaller } from '../../http/caller.ts'
+import { inTransaction } from '../../db/db.ts'
+import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import { sweepQueue } from '../configurations/api.ts'
+import type { Domain } from '../../platform.ts'
 import {
   clusterQueue,
   type ClusterParts,
   controlPlaneAddresses,
   demandCluster,
-  memberKey,
   memberQueue,
-  updateCluster,
 } from './parts.ts'
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
 import { changeQueue, planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
-import {
-  certificateAttention,
-  certificateQueue,
-  certificateWatch,
-} from './change/rotate/certificate-watch.ts'
+import { certificateWatch } from './change/rotate/certificate-watch.ts'
 import { certificatesOf } from './change/rotate/certificates.ts'
 import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
@@ -78,12 +70,72 @@ import { replaceKey } from './takeover/key-replace.ts'
 import { importSecrets } from './takeover/secrets-import.ts'
 import { previewTakeover, takeOver } from './takeover/takeover.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
-import { tellTroubles, troublesOf } from './whole/troubles.ts'
+import { tellTroubles } from './whole/troubles.ts'
+import { wakeCluster } from './whole/wake.ts'
 
 /** Lifetime of downloaded credentials, in ms. */
 const downloadLifetimeMs = 24 * 3_600_000
 
-export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
+const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
+
+/**
+ * Creates a file with credentials if the cluster's state allows it, and records the download in the
+ * audit log.
+ */
+async function download(
+  { db, record }: ClusterParts,
+  caller: UserCaller,
+  id: string,
+  what: 'kubeconfig' | 'talosconfig',
+  mint: (row: store.ListedCluster) => Promise<string>,
+) {
+  const row = await demandCluster(db, id)
+  const verdict =
+    what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
+  if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
+  const text = await mint(row)
+  await inTransaction(db, (tx) =>
+    record(tx, caller, {
+      action: `cluster.${what}_downloaded`,
+      target: { kind: 'cluster', id, name: row.name },
+      after: { as: isAdmin(caller) ? 'admin' : 'operator', lifetime_hours: 24 },
+    }),
+  )
+  return { name: `${row.name}-${what}.yaml`, text }
+}
+
+const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
+  download(parts, caller, id, 'kubeconfig', async (row) => {
+    const user = isAdmin(caller) ? 'admin' : 'operator'
+    // The user's name appears in the cluster's own audit log. A common name has at most 64
+    // characters (RFC 5280, ub-common-name).
+    const commonName = caller.email.length <= 64 ? caller.email : caller.userId
+    const organizations = [user === 'admin' ? 'system:masters' : operatorGroup]
+    const credentials = await parts.secrets.mintKubernetes(
+      id,
+      { commonName, organizations },
+      downloadLifetimeMs,
+    )
+    return kubeconfig({ ...credentials!, cluster: row.name, server: row.endpoint, user })
+  })
+
+const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
+  download(parts, caller, id, 'talosconfig', async (row) => {
+    const credentials = await parts.secrets.mintTalos(
+      id,
+      [isAdmin(caller) ? 'os:admin' : 'os:operator'],
+      downloadLifetimeMs,
+    )
+    // The file lists no nodes, just as a talosconfig that Talos generates. If it listed them,
+    // `talosctl reset` without `--nodes` would reset the whole cluster.
+    return talosconfig({
+      ...credentials!,
+      context: row.name,
+      endpoints: await controlPlaneAddresses(parts, id),
+    })
+  })
+
+function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const on = serve(app)
   const heavy = serve(app, { heavy: true })
   on(clusterList, async ({ query }) => {
@@ -161,121 +213,9 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   )
 }
 
-const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
-
-/**
- * Creates a file with credentials if the cluster's state allows it, and records the download in the
- * audit log.
- */
-async function download(
-  { db, record }: ClusterParts,
-  caller: UserCaller,
-  id: string,
-  what: 'kubeconfig' | 'talosconfig',
-  mint: (row: store.ListedCluster) => Promise<string>,
-) {
-  const row = await demandCluster(db, id)
-  const verdict =
-    what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
-  if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
-  const text = await mint(row)
-  await inTransaction(db, (tx) =>
-    record(tx, caller, {
-      action: `cluster.${what}_downloaded`,
-      target: { kind: 'cluster', id, name: row.name },
-      after: { as: isAdmin(caller) ? 'admin' : 'operator', lifetime_hours: 24 },
-    }),
-  )
-  return { name: `${row.name}-${what}.yaml`, text }
-}
-
-const downloadKubeconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
-  download(parts, caller, id, 'kubeconfig', async (row) => {
-    const user = isAdmin(caller) ? 'admin' : 'operator'
-    // The user's name appears in the cluster's own audit log. A common name has at most 64
-    // characters (RFC 5280, ub-common-name).
-    const commonName = caller.email.length <= 64 ? caller.email : caller.userId
-    const organizations = [user === 'admin' ? 'system:masters' : operatorGroup]
-    const credentials = await parts.secrets.mintKubernetes(
-      id,
-      { commonName, organizations },
-      downloadLifetimeMs,
-    )
-    return kubeconfig({ ...credentials!, cluster: row.name, server: row.endpoint, user })
-  })
-
-const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string) =>
-  download(parts, caller, id, 'talosconfig', async (row) => {
-    const credentials = await parts.secrets.mintTalos(
-      id,
-      [isAdmin(caller) ? 'os:admin' : 'os:operator'],
-      downloadLifetimeMs,
-    )
-    // The file lists no nodes, just as a talosconfig that Talos generates. If it listed them,
-    // `talosctl reset` without `--nodes` would reset the whole cluster.
-    return talosconfig({
-      ...credentials!,
-      context: row.name,
-      endpoints: await controlPlaneAddresses(parts, id),
-    })
-  })
-
-/** For the overview: number of clusters by status, and clusters with problems. */
-async function clusterSummary({
-  db,
-  engine,
-  snapshots,
-}: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
-  const [counts, ailing, troubles, ending] = await Promise.all([
-    store.countByStatus(db),
-    store.ailing(db),
-    troublesOf(db, { engine, snapshots }),
-    certificateAttention(db),
-  ])
-  const troubled = await store.named(
-    db,
-    [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),
-  )
-  return {
-    counts: {
-      total: counts.reduce((sum, c) => sum + c.n, 0),
-      by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])),
-    },
-    ailing: [
-      ...ailing.map(({ id, name, status, reason, locked_out, locked_out_since }): Attention =>
-        status === 'failed' || locked_out === null
-          ? {
-              kind: status === 'failed' ? 'cluster_failed' : 'cluster_degraded',
-              id,
-              name,
-              since: null,
-              reason,
-            }
-          : {
-              kind: 'cluster_locked_out',
-              id,
-              name,
-              since: locked_out_since?.toISOString() ?? null,
-              reason: lockedOutSentences[locked_out],
-            },
-      ),
-      ...troubled.map(({ id, name }): Attention => ({
-        kind: 'cluster_troubled',
-        id,
-        name,
-        since: null,
-        reason: troubles.get(id)![0]!.message,
-      })),
-      ...ending,
-    ],
-  }
-}
-
-export type Clusters = ReturnType<typeof clusters>
-
-/** Registers the reconcilers and returns the interface for other domains. */
-export function clusters(parts: ClusterParts) {
-  const { db, clock, engine } = parts
+/** The calls on clusters, and their reconcilers. */
+export function clusterCalls(parts: ClusterParts): Domain {
+  const { db, engine } = parts
   guardRetries(parts)
   guardChangeRetries(parts)
   tellTroubles(parts)
@@ -285,35 +225,13 @@ export function clusters(parts: ClusterParts) {
   engine.register(certificateWatch(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
   parts.operations.worksPerServer(changeQueue, memberQueue)
-
-  const wake = async (tx: Tx, id: string): Promise<void> => {
-    await engine.wake(tx, clusterQueue, id)
-    await engine.wake(tx, sweepQueue, id)
-    await engine.wake(tx, changeQueue, id)
-    await engine.wake(tx, certificateQueue, id)
-    for (const m of await store.unsettled(tx, id))
-      await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
-  }
-
   return {
-    summary: () => clusterSummary(parts),
-    /** Number of clusters by datacenter id. */
-    countByDatacenter: async (on: Db | Tx) =>
-      new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
-    /**
-     * Resumes a cluster that was held after a restore. The time on hold doesn't count towards time
-     * limits.
-     */
-    async goOn(tx: Tx, caller: Caller, id: string): Promise<void> {
-      for (const m of await store.unsettled(tx, id))
-        await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })
-      await updateCluster(parts, tx, caller, id, { reason: null })
-      await wake(tx, id)
-    },
-    /** Called at start: schedules every cluster, because scheduled runs may have been lost. */
-    resume: (): Promise<void> =>
+    name: 'clusters',
+    routes: (app) => clusterRoutes(app, parts),
+    // Schedules every cluster, because scheduled runs may have been lost.
+    start: () =>
       inTransaction(db, async (tx) => {
-        for (const id of await store.livingIds(tx)) await wake(tx, id)
+        for (const id of await store.livingIds(tx)) await wakeCluster(engine, tx, id)
       }),
   }
 }

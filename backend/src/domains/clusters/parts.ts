@@ -10,23 +10,21 @@ import type { Platform } from '../../platform.ts'
 import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/api.ts'
 import type { Configurations } from '../configurations/api.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Installers } from '../images/installers.ts'
-import type { Versions } from '../images/versions.ts'
-import type { Offers } from '../offers/offers.ts'
-import type { Operations } from '../operations/operations.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { Installers, OfferedVersions } from '../images/api.ts'
+import type { Offers } from '../offers/api.ts'
+import type { Operations } from '../operations/api.ts'
 import type { Patches } from '../patches/api.ts'
-import type { ForClusters } from '../servers/for-clusters.ts'
-import type { ServerFacts } from '../servers/present.ts'
-import type { Snapshots } from '../snapshots/snapshots.ts'
-import type { Subnets } from '../subnets/subnets.ts'
+import type { ServerFacts, Servers } from '../servers/api.ts'
+import type { Snapshots } from '../snapshots/api.ts'
+import type { Subnets } from '../subnets/api.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
 /** Dependencies of the functions in `core.ts`. */
 export interface CoreParts extends Platform {
   readonly operations: Operations
-  readonly servers: ForClusters
+  readonly servers: Servers
   readonly dial: Pick<DialPolicy, 'check'>
   readonly secrets: ClusterSecrets
 }
@@ -38,13 +36,13 @@ export interface ClusterParts extends CoreParts {
   readonly configurations: Configurations
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
-  readonly snapshots: Pick<Snapshots, 'last' | 'problems' | 'forChanges'>
+  readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>
   /**
    * Called in the transaction that removes a cluster, so that other domains can free their objects.
    */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
-  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
+  readonly versions: OfferedVersions
   readonly installers: Installers
 }
 

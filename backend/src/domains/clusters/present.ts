@@ -1,14 +1,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { OfferState } from '../offers/api.ts'
 import type { ListedCluster } from './store.ts'
 
-/** The offer that sells a cluster. */
-export interface OfferState {
-  readonly offerId: string | null
-  /** Since when Steelyard looks for the offer, or null if it doesn't. */
-  readonly lookingSince: Date | null
-  /** Whether the offer's access address is the address of the cluster. */
-  readonly isAddressSet: boolean
-}
 const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: false }
 
 const hasAnswered = ({

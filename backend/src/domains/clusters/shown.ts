@@ -10,14 +10,14 @@ import type * as store from './store.ts'
 import { troublesOf } from './whole/troubles.ts'
 
 export async function shown(
-  { engine, subnets, offers, snapshots }: ClusterParts,
+  { engine, subnets, offers }: ClusterParts,
   on: Db | Tx,
   rows: readonly store.ListedCluster[],
 ): Promise<Cluster[]> {
   const ids = rows.map((r) => r.id)
   const names = await subnets.namesByCluster(on, ids)
   const states = await offers.statesOf(on, ids)
-  const troubles = await troublesOf(on, { engine, snapshots })
+  const troubles = await troublesOf(on, { engine })
   return rows.map((row) =>
     present(row, states.get(row.id), names.get(row.id), troubles.get(row.id)?.slice()),
   )

@@ -309,6 +309,13 @@ export type Delivery =
       readonly reason: string
     }
 
+/** What a machine said to a configuration. */
+export interface Applied {
+  readonly mode: ApplyMode
+  readonly warnings: string[]
+  readonly details: string
+}
+
 /** Sends configurations to machines that run. */
 export interface Sending {
   /**
@@ -320,7 +327,7 @@ export interface Sending {
     yaml: string,
     how: { readonly mode: ApplyMode; readonly dryRun?: boolean },
     limits?: { readonly deadlineMs?: number },
-  ): ReturnType<TalosClient['applyConfiguration']>
+  ): Promise<Applied>
   /** Requests a dry run of the newest generation from the machine. Changes nothing. */
   tryNewest(
     nodeId: string,

@@ -2,17 +2,17 @@
  * The bytes of clusters' machines: composed of layers, stored in generations, sent, and compared
  * with what others have changed. Knows no rule of clusters: a cluster gives it a blueprint.
  */
-import type { FastifyInstance } from 'fastify'
 import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
 import { apply } from '../../talos-fleet/apply.ts'
 import { type Configurations, configuringQueue, sweepQueue } from './api.ts'
 import { composing as makeComposing } from './composing/composing.ts'
 import { withPlaceholders } from './composing/layers.ts'
 import { demandValid, layersOf } from './composing/render.ts'
-import { type Drifts, drifts } from './drift/drift.ts'
+import { drifts } from './drift/drift.ts'
 import { sweeping } from './drift/sweep.ts'
 import { keptConfigs } from './kept.ts'
 import type { ConfigurationParts, Core } from './parts.ts'
@@ -22,30 +22,12 @@ import { previewing } from './sending/previewing.ts'
 import { sending } from './sending/sending.ts'
 import { configurationStore } from './store.ts'
 
-/** The use cases of the API. */
-interface Shown {
-  readonly drift: Pick<Drifts, 'get' | 'keep' | 'overwrite'>
-  /** The merged configuration of a server with masked secrets. */
-  readonly config: (caller: Caller, nodeId: string) => Promise<{ name: string; yaml: string }>
-}
-
-export function configurationRoutes(app: FastifyInstance, { drift, config }: Shown): void {
-  const on = serve(app)
-  on(serverDrift, ({ params }) => drift.get(params.id))
-  on(serverDriftKeep, ({ caller, params, body }) => drift.keep(caller, params.id, body.seen))
-  on(serverDriftOverwrite, ({ caller, params, body }) =>
-    drift.overwrite(caller, params.id, body.seen),
-  )
-  on(serverConfig, async ({ caller, params, saveAs }) => {
-    const { name, yaml } = await config(caller, params.id)
-    saveAs(name)
-    return yaml
-  })
-}
+/** The merged configuration of a server with masked secrets. */
+type Config = (caller: Caller, nodeId: string) => Promise<{ name: string; yaml: string }>
 
 /** With placeholders if the server is in no cluster. */
 const showing =
-  ({ db, read, layers }: ConfigurationParts, { kept, factsOf, baseOf }: Core): Shown['config'] =>
+  ({ db, read, layers }: ConfigurationParts, { kept, factsOf, baseOf }: Core): Config =>
   async (caller, nodeId) => {
     const server = await factsOf(db, nodeId)
     const name = `${server.name}.yaml`
@@ -63,8 +45,7 @@ const showing =
     return { name, yaml: withPlaceholders(await mask(yaml)) }
   }
 
-/** Registers the reconcilers and returns the face for other domains, and what the routes call. */
-export function configurations(parts: ConfigurationParts): Configurations & Shown {
+export function configurations(parts: ConfigurationParts): Configurations & Domain {
   const store = configurationStore(parts)
   const kept = keptConfigs(parts, store, parts.clusters)
   const { factsOf, baseOf, ...composing } = makeComposing(parts, store, kept)
@@ -77,14 +58,27 @@ export function configurations(parts: ConfigurationParts): Configurations & Show
     concurrency: 8,
   })
   parts.engine.register({ queue: sweepQueue, reconcile: sweeping(parts, drift), concurrency: 4 })
+  const config = showing(parts, core)
   return {
+    name: 'configurations',
+    routes(app) {
+      const on = serve(app)
+      on(serverDrift, ({ params }) => drift.get(params.id))
+      on(serverDriftKeep, ({ caller, params, body }) => drift.keep(caller, params.id, body.seen))
+      on(serverDriftOverwrite, ({ caller, params, body }) =>
+        drift.overwrite(caller, params.id, body.seen),
+      )
+      on(serverConfig, async ({ caller, params, saveAs }) => {
+        const { name, yaml } = await config(caller, params.id)
+        saveAs(name)
+        return yaml
+      })
+    },
     kept,
     ...composing,
     ...shown,
     apply,
     ...sending(parts, core, drift),
     ...changing(parts, core, { verdict, drift }),
-    drift,
-    config: showing(parts, core),
   }
 }

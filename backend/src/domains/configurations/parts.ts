@@ -1,6 +1,6 @@
 /** Dependencies of configurations, and what their parts share. */
 import type { Platform } from '../../platform.ts'
-import type { Servers } from '../servers/servers.ts'
+import type { Servers } from '../servers/api.ts'
 import type { ClusterSide, Composing, Kept, LayerStore } from './api.ts'
 import type { ComposingCore } from './composing/composing.ts'
 

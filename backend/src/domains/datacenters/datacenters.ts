@@ -1,5 +1,4 @@
 /** Use cases of datacenters. Each change is one transaction with rows, audit entry and event. */
-import type { FastifyInstance } from 'fastify'
 import {
   canRemoveDatacenter,
   type Datacenter,
@@ -17,40 +16,47 @@ import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import type { Platform } from '../../platform.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
+import type { Servers } from '../servers/api.ts'
+import type { Subnets } from '../subnets/api.ts'
+import type { Datacenters } from './api.ts'
 import * as store from './store.ts'
 
-export type Datacenters = ReturnType<typeof datacenters>
-
-export function datacenterRoutes(app: FastifyInstance, datacenters: Datacenters): void {
-  const on = serve(app)
-  on(datacenterList, ({ query }) => datacenters.list(query))
-  on(datacenterGet, ({ params }) => datacenters.get(params.id))
-  on(datacenterCreate, ({ caller, body }) => datacenters.create(caller, body))
-  on(datacenterUpdate, ({ caller, params, body, ifMatch }) =>
-    datacenters.update(caller, params.id, body, ifMatch),
-  )
-  on(datacenterRemove, ({ caller, params, ifMatch }) =>
-    datacenters.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
-}
-
 /** The contents of a datacenter. Each domain counts its own objects. */
-export interface Content {
+interface Content {
   readonly servers: number
   readonly clusters: number
   readonly subnets: number
   readonly compute_units: { readonly total: number; readonly free: number }
 }
-export const nothing: Content = {
+const nothing: Content = {
   servers: 0,
   clusters: 0,
   subnets: 0,
   compute_units: { total: 0, free: 0 },
+}
+
+/** What is in each datacenter, by its id. */
+async function contentsOf({
+  db,
+  servers,
+  clusters,
+  subnets,
+}: CallParts): Promise<ReadonlyMap<string, Content>> {
+  const { capacity } = await servers.summary()
+  const contents = new Map<string, Content>()
+  const add = (id: string, content: Partial<Content>) =>
+    contents.set(id, { ...(contents.get(id) ?? nothing), ...content })
+  for (const [id, count] of await clusters.countByDatacenter(db)) add(id, { clusters: count })
+  for (const [id, count] of await subnets.countByDatacenter(db)) add(id, { subnets: count })
+  for (const { datacenter_id: id, servers: count, compute_units } of capacity)
+    if (id !== null) add(id, { servers: count, compute_units })
+  return contents
 }
 
 /** Converts a row to the contract's datacenter. */
@@ -96,16 +102,20 @@ const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
 })
 const sentence = 'Enter both latitude and longitude, or neither'
 
-/**
- * @param parts `contents`: counts of objects by datacenter id, from the domains that own the
- * objects
- */
-export function datacenters({
-  db,
-  clock,
-  record,
-  contents,
-}: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
+export const datacenters = ({ db }: Pick<Platform, 'db'>): Datacenters => ({
+  find: async (on, id) => (await store.hold(on, id)) ?? null,
+  names: () => store.all(db),
+})
+
+interface CallParts extends Platform {
+  readonly servers: Pick<Servers, 'summary'>
+  readonly clusters: Pick<Clusters, 'countByDatacenter'>
+  readonly subnets: Pick<Subnets, 'countByDatacenter'>
+}
+
+/** The calls on datacenters, which show what is in each. */
+export function datacenterCalls(parts: CallParts): Domain {
+  const { db, clock, record } = parts
   const now = () => new Date(clock.now())
   const taken = (error: unknown, code: string): unknown =>
     violatedConstraint(error) === 'datacenter_code'
@@ -137,9 +147,9 @@ export function datacenters({
     return found
   }
 
-  return {
+  const calls = {
     async list(query: Input<typeof datacenterList>['query']): Promise<Page<Datacenter>> {
-      const [rows, inside] = await Promise.all([store.all(db), contents()])
+      const [rows, inside] = await Promise.all([store.all(db), contentsOf(parts)])
       const all = rows.map((r) => present(r, inside.get(r.id) ?? nothing))
       return memoryPage(datacenterList.list, all, readers, query)
     },
@@ -148,7 +158,7 @@ export function datacenters({
     get: async (id: string): Promise<Datacenter> =>
       present(
         existing(await store.get(db, id), 'datacenter'),
-        (await contents()).get(id) ?? nothing,
+        (await contentsOf(parts)).get(id) ?? nothing,
       ),
 
     /** @throws Problem conflict if the code is taken */
@@ -188,7 +198,7 @@ export function datacenters({
       change: DatacenterChange,
       ifMatch?: Versions,
     ): Promise<Datacenter> {
-      const inside = (await contents()).get(id) ?? nothing
+      const inside = (await contentsOf(parts)).get(id) ?? nothing
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
@@ -248,14 +258,21 @@ export function datacenters({
         })
       })
     },
+  }
 
-    /**
-     * For other domains: the datacenter, locked against removal until the transaction ends. Null if
-     * it doesn't exist.
-     */
-    find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> =>
-      (await store.hold(on, id)) ?? null,
-
-    names: () => store.all(db),
+  return {
+    name: 'datacenters',
+    routes(app) {
+      const on = serve(app)
+      on(datacenterList, ({ query }) => calls.list(query))
+      on(datacenterGet, ({ params }) => calls.get(params.id))
+      on(datacenterCreate, ({ caller, body }) => calls.create(caller, body))
+      on(datacenterUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(datacenterRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+    },
   }
 }

@@ -7,9 +7,8 @@ import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { DatacenterRow } from '../datacenters/store.ts'
-import type { Joining, TokenForImage } from '../joining/tokens.ts'
+import type { DatacenterName, Datacenters } from '../datacenters/api.ts'
+import type { Joining, TokenForImage } from '../joining/api.ts'
 import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
 import { commandLineOf, kernelArgsOf } from './present.ts'
@@ -103,7 +102,7 @@ export async function placed(
   on: Db | Tx,
   { datacenters, joining }: { datacenters: Datacenters; joining: Joining },
   input: Pick<NewImage, 'token_id' | 'datacenter_id'>,
-): Promise<{ token: TokenForImage | null; datacenter: DatacenterRow | null }> {
+): Promise<{ token: TokenForImage | null; datacenter: DatacenterName | null }> {
   const [token, wanted] = [
     input.token_id && (await joining.tokenFor(on, input.token_id)),
     input.datacenter_id && (await datacenters.find(on, input.datacenter_id)),

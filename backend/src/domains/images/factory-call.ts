@@ -10,7 +10,7 @@ import { text as printable } from '#talos/client/text.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
 import { type Reader, sentBy } from '../../reading/reader.ts'
-import { withoutTokens } from '../joining/without-tokens.ts'
+import { withoutTokens } from '../joining/api.ts'
 
 /**
  * `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory

@@ -4,34 +4,27 @@
  * factory has returned the same id; until then it is stored with the reason why the registration
  * failed.
  */
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
   type Extension,
   extensionList,
   type Image,
-  imageCreate,
-  imageFactoryGet,
-  imageGet,
-  imageList,
-  imageRegister,
-  imageRemove,
+  type imageFactoryGet,
+  type imageList,
   type NewImage,
 } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { versionList } from '#contract/versions.ts'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import { sentBy } from '../../reading/reader.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Joining, TokenForImage } from '../joining/tokens.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { Joining, TokenForImage } from '../joining/api.ts'
 import {
   asProblem,
   checkLength,
@@ -45,7 +38,6 @@ import { FactoryError } from './factory-call.ts'
 import { type Factory, isPrerelease, ownVersions } from './factory.ts'
 import { audited, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
-import type { Versions as TalosVersions } from './versions.ts'
 
 const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
   sort: { name: (e) => e.name },
@@ -53,26 +45,6 @@ const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
   search: (e, wanted) =>
     e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted),
   ties: [],
-}
-
-export function imageRoutes(
-  app: FastifyInstance,
-  domain: ReturnType<typeof images>,
-  versions: TalosVersions,
-): void {
-  const on = serve(app)
-  on(versionList, ({ query }) => versions.list(query))
-  on(imageFactoryGet, () => domain.factory())
-  on(extensionList, ({ query }) => domain.extensions(query))
-  on(imageList, ({ caller, query }) => domain.list(caller, query))
-  // The response depends on the join token and the settings, which change without a new version of
-  // the image.
-  serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => domain.get(caller, params.id))
-  on(imageCreate, ({ caller, body }) => domain.create(caller, body))
-  on(imageRegister, ({ caller, params }) => domain.register(caller, params.id))
-  on(imageRemove, ({ caller, params, ifMatch }) =>
-    domain.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
 }
 
 /** Callers who may create join tokens may see the token of an image. */

@@ -5,7 +5,8 @@ import { silent } from '../../log.ts'
 import { reader } from '../../reading/reader.ts'
 import { testClock } from '../../testing/clock.ts'
 import { factory } from './factory.ts'
-import { chosenIn, installers, withChosen } from './installers.ts'
+import { chosenIn, withChosen } from './chosen.ts'
+import { installers } from './installers.ts'
 
 const server = await startFactory()
 afterAll(() => server.stop())

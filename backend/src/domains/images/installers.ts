@@ -13,20 +13,10 @@ import {
   schematicText,
 } from '#talos/schematic/schematic.ts'
 import { type Reader, sentBy } from '../../reading/reader.ts'
+import type { Installers } from './api.ts'
 import { asProblem, notBuilt, offered } from './checks.ts'
 import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
-
-export type Installers = ReturnType<typeof installers>
-
-/**
- * The parts of a schematic that users choose. The others belong to the machine: its overlay, its
- * keys, and the argument with which it announces itself.
- */
-export interface Chosen {
-  readonly extensions: readonly string[]
-  readonly kernel_args: readonly string[]
-}
 
 const texts = z.optional(z.array(z.string()))
 /**
@@ -55,28 +45,13 @@ const Stored = z.strictObject({
   }),
 })
 
-/**
- * The argument with which a server announces itself. It contains a join token, so it is never
- * shown.
- */
-const isOfSteelyard = (arg: string): boolean => arg.startsWith('talos.config=')
-
-export const chosenIn = ({ officialExtensions = [], extraKernelArgs = [] }: Schematic): Chosen => ({
-  extensions: officialExtensions,
-  kernel_args: extraKernelArgs.filter((arg) => !isOfSteelyard(arg)),
-})
-
-/** The schematic with other extensions and kernel arguments. */
-export const withChosen = (
-  schematic: Schematic,
-  { extensions, kernel_args }: Chosen,
-): Schematic => ({
-  ...schematic,
-  officialExtensions: [...new Set(extensions)].toSorted(),
-  extraKernelArgs: [...kernel_args, ...(schematic.extraKernelArgs ?? []).filter(isOfSteelyard)],
-})
-
-export function installers({ factory, read: readText }: { factory: Factory; read: Reader }) {
+export function installers({
+  factory,
+  read: readText,
+}: {
+  factory: Factory
+  read: Reader
+}): Installers {
   /**
    * @throws Problem factory_unreachable; factory_refused, also for a schematic with settings that
    * Steelyard doesn't know and would lose
@@ -118,12 +93,6 @@ export function installers({ factory, read: readText }: { factory: Factory; read
   return {
     schematic,
 
-    /**
-     * Throws if the factory has no installer of this version with this schematic, or does not
-     * answer. The installer itself isn't requested, because the factory builds an installer on its
-     * first request, which takes minutes.
-     * @throws Problem factory_unreachable, factory_refused
-     */
     async demand(version: string, id: string): Promise<void> {
       const { items, reason } = await factory.versions(true).catch((error: unknown) => {
         throw asProblem(error)
@@ -134,11 +103,6 @@ export function installers({ factory, read: readText }: { factory: Factory; read
       await demandOffered(version, officialExtensions)
     },
 
-    /**
-     * Throws if the factory does not build this version with the schematic's extensions, or if the
-     * kernel command line would be too long.
-     * @throws Problem factory_unreachable, factory_refused, invalid
-     */
     async demandBuildable(
       version: string,
       { officialExtensions = [], extraKernelArgs = [] }: Schematic,
@@ -156,10 +120,6 @@ export function installers({ factory, read: readText }: { factory: Factory; read
       await demandOffered(version, officialExtensions)
     },
 
-    /**
-     * Registers a schematic and returns its id at the factory. Safe to repeat. @throws Problem
-     * factory_unreachable, factory_refused
-     */
     async register(wanted: Schematic): Promise<string> {
       const ours = { text: schematicText(wanted), id: schematicId(wanted) }
       const answered = await factory.register(ours.text).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import { schematicText } from '#talos/schematic/schematic.ts'
 import type { Config } from '../../config.ts'
 import { onlyHere } from '../../network.ts'
-import type { TokenForImage } from '../joining/tokens.ts'
+import type { TokenForImage } from '../joining/api.ts'
 import type { ImageRow } from './store.ts'
 
 /**

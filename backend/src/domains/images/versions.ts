@@ -12,11 +12,11 @@ import {
   kubernetesVersions,
   minors,
   newestMinor,
-  type SupportedPair,
   supportedMinor,
   talosSupportEnds,
 } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
+import type { OfferedVersions } from './api.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 
@@ -26,12 +26,16 @@ import { compareVersions, type Factory, isPrerelease, ownVersions } from './fact
  */
 const patienceMs = 2_000
 
-export type Versions = ReturnType<typeof versions>
+export interface TalosVersions extends OfferedVersions {
+  readonly list: (query: Input<typeof versionList>['query']) => Promise<Answer<typeof versionList>>
+  /** Fetches the factory's list in advance. Never throws. */
+  readonly refresh: () => Promise<void>
+}
 
 const minorText = (version: string): string =>
   version.replace(/^v/, '').split('.').slice(0, 2).join('.')
 
-export function versions({ factory, clock }: { factory: Factory; clock: Clock }) {
+export function versions({ factory, clock }: { factory: Factory; clock: Clock }): TalosVersions {
   let last: readonly string[] | null = null
 
   const ask = async (): Promise<{ items: readonly string[] | null; reason: string | null }> => {
@@ -125,9 +129,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
   }
 
   return {
-    async list({
-      prereleases,
-    }: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>> {
+    async list({ prereleases }) {
       const { items, reason } = await ask()
       const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
       return {
@@ -137,24 +139,19 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
         notices: notices(items),
       }
     },
-    /**
-     * Version pairs for a new cluster, newest first, from the factory's last answer. Makes no call.
-     */
-    pairs: (): SupportedPair[] => {
+    pairs: () => {
       const stable = supportedOf(last).filter((v) => !isPrerelease(v))
       const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
       return newest
         .toReversed()
         .map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
     },
-    /** Why these versions can't be used together, or undefined. Makes no call. */
-    problem: (talos: string, kubernetes: string): string | undefined =>
+    problem: (talos, kubernetes) =>
       kubernetesProblem(talos, kubernetes) ??
       (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos)
         ? `The image factory does not build Talos ${talos}`
         : undefined),
-    /** A sentence for each of these versions that is out of support. */
-    warnings: (talos: string, kubernetes: string): string[] => {
+    warnings: (talos, kubernetes) => {
       const said = (what: string, { ends, ended }: Support) =>
         ended
           ? [
@@ -168,7 +165,6 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
             ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
           ]
     },
-    /** Fetches the factory's list in advance. Never throws. */
-    refresh: async (): Promise<void> => void (await ask().catch(() => undefined)),
+    refresh: async () => void (await ask().catch(() => undefined)),
   }
 }

@@ -12,7 +12,7 @@ import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../e
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
-import type { Registering } from '../servers/register/register.ts'
+import type { Registering } from '../servers/api.ts'
 import * as store from './store.ts'
 
 /**

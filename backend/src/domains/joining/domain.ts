@@ -2,8 +2,9 @@
 import type { Domain, Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { apiPort } from '#talos/client/connect.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Registering } from '../servers/register/register.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { Registering } from '../servers/api.ts'
+import type { Joining } from './api.ts'
 import { arriving } from './arriving.ts'
 import { joinRoute } from './join-route.ts'
 import { refusals } from './refusals.ts'
@@ -20,21 +21,29 @@ const refusedKeptMs = 30 * dayMs
  */
 const arrivalsKeptMs = 90 * dayMs
 
-export function joinDomain(
-  platform: Platform,
-  { servers, datacenters, fleet }: { servers: Registering; datacenters: Datacenters; fleet: Fleet },
-) {
+interface JoiningParts extends Platform {
+  readonly servers: Registering
+  readonly datacenters: Pick<Datacenters, 'find'>
+  readonly fleet: Fleet
+}
+
+export function joining({
+  servers,
+  datacenters,
+  fleet,
+  ...platform
+}: JoiningParts): Joining & Domain {
   const { db, clock, engine } = platform
-  const joining = joinTokens({ ...platform, key: joinKey(platform), datacenters })
+  const tokens = joinTokens({ ...platform, key: joinKey(platform), datacenters })
   engine.register({
     queue: store.joinQueue,
     reconcile: arriving({ ...platform, fleet, servers }),
     concurrency: store.shards,
   })
-  const domain: Domain = {
+  return {
     name: 'joining',
     routes: (app) => {
-      joinTokenRoutes(app, joining)
+      joinTokenRoutes(app, tokens)
       joinRoute(app, {
         ...platform,
         refusals: refusals(platform),
@@ -46,6 +55,6 @@ export function joinDomain(
         refusedBefore: new Date(clock.now() - refusedKeptMs),
         tokensBefore: new Date(clock.now() - arrivalsKeptMs),
       }),
+    tokenFor: (on, tokenId) => tokens.tokenFor(on, tokenId),
   }
-  return { joining, domain }
 }

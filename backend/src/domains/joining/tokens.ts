@@ -26,7 +26,8 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { TokenForImage } from './api.ts'
 import * as store from './store.ts'
 import { hashOf, textOf } from './token-text.ts'
 
@@ -42,10 +43,6 @@ export function joinTokenRoutes(app: FastifyInstance, tokens: Tokens): void {
 }
 
 export type Tokens = ReturnType<typeof joinTokens>
-/** The joining domain's interface for other domains. */
-export type Joining = Pick<Tokens, 'tokenFor'>
-/** A join token for use in images. */
-export type TokenForImage = NonNullable<Awaited<ReturnType<Tokens['tokenFor']>>>
 
 /** Sort key of tokens without an expiry: they come last. */
 const never = '9999'
@@ -214,11 +211,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
       return { items: rows.map(presentArrival), page: query.page, per_page: query.per_page, total }
     },
 
-    /**
-     * For images: a token of any status, or null if there is none. `text` must never be written to
-     * the database, the log, the audit log or an event.
-     */
-    async tokenFor(on: Db | Tx, tokenId: string) {
+    async tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null> {
       const row = await store.token(on, tokenId)
       return row
         ? {

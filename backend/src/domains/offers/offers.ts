@@ -3,7 +3,6 @@
  * taken in one order: cluster, offer.
  */
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import {
   canBecomeOffer,
@@ -28,44 +27,18 @@ import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { isChecksummed } from '../../chain-address.ts'
 import type { Config } from '../../config.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import type { OfferState } from '../clusters/present.ts'
+import type { Domain } from '../../platform.ts'
+import type { Offers } from './api.ts'
 import { detection, wakeDetection } from './detect.ts'
 import { detach, inventory, nowOf, type OfferParts, targetOf } from './parts.ts'
 import { present } from './present.ts'
 import { proofs } from './proof.ts'
 import * as store from './store.ts'
-
-export type Offers = ReturnType<typeof offers>
-
-/** @param config the settings of the tool that the dialog with the clusters' keys names */
-export function offerRoutes(
-  app: FastifyInstance,
-  offers: Offers,
-  { offerTool, version }: { offerTool: Config['offerTool']; version: string },
-): void {
-  const on = serve(app)
-  // The time of the last proof changes without the version.
-  const onVolatile = serve(app, { isVolatile: true })
-  on(offerList, ({ query }) => offers.list(query))
-  onVolatile(offerGet, ({ params }) => offers.get(params.id))
-  on(offerCreate, ({ caller, body }) => offers.create(caller, body))
-  on(offerUpdate, ({ caller, params, body, ifMatch }) =>
-    offers.update(caller, params.id, body, ifMatch),
-  )
-  on(offerDifference, ({ params }) => offers.difference(params.id))
-  on(offerRecompute, ({ caller, params, ifMatch }) => offers.recompute(caller, params.id, ifMatch))
-  on(offerAccessAddressSet, ({ caller, params, body, ifMatch }) =>
-    offers.setAccessAddress(caller, params.id, body.address, ifMatch),
-  )
-  on(offerChallenge, ({ params, ip }) => offers.challenge(params.id, ip))
-  on(offerProve, ({ caller, params, body, ip }) => offers.prove(caller, params.id, body, ip))
-  on(offerToolGet, async () => toolOf(offerTool, version))
-}
 
 /** The commands of the tool, without those parts that differ between clusters. */
 function toolOf(
@@ -89,7 +62,7 @@ const priceColumns = (price: Price | null) => ({
   price_basis: price?.basis ?? null,
 })
 
-export function offers(parts: OfferParts) {
+export function offers(parts: OfferParts): Offers & Domain {
   const { db, clusters, record, engine } = parts
 
   const changed = async (
@@ -132,7 +105,10 @@ export function offers(parts: OfferParts) {
       : error
   }
 
-  return {
+  engine.register(detection(parts))
+  const proving = proofs(parts)
+
+  const calls = {
     async list(query: Input<typeof offerList>['query']): Promise<Page<Offer>> {
       const { rows, total } = await store.page(db, query)
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -289,28 +265,41 @@ export function offers(parts: OfferParts) {
         throw taken(error)
       }
     },
+  }
 
-    ...proofs(parts),
-
-    /**
-     * For the clusters domain: called in the transaction that creates a cluster. Begins to look for
-     * the cluster's offer.
-     */
-    async lookFor(tx: Tx, clusterId: string): Promise<OfferState> {
+  return {
+    name: 'offers',
+    routes(app) {
+      const on = serve(app)
+      // The time of the last proof changes without the version.
+      const onVolatile = serve(app, { isVolatile: true })
+      on(offerList, ({ query }) => calls.list(query))
+      onVolatile(offerGet, ({ params }) => calls.get(params.id))
+      on(offerCreate, ({ caller, body }) => calls.create(caller, body))
+      on(offerUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(offerDifference, ({ params }) => calls.difference(params.id))
+      on(offerRecompute, ({ caller, params, ifMatch }) =>
+        calls.recompute(caller, params.id, ifMatch),
+      )
+      on(offerAccessAddressSet, ({ caller, params, body, ifMatch }) =>
+        calls.setAccessAddress(caller, params.id, body.address, ifMatch),
+      )
+      on(offerChallenge, ({ params, ip }) => proving.challenge(params.id, ip))
+      on(offerProve, ({ caller, params, body, ip }) => proving.prove(caller, params.id, body, ip))
+      on(offerToolGet, async () => toolOf(parts.config.offerTool, parts.version))
+    },
+    // Wakes the search, because its wake-up may have been lost.
+    start: () => inTransaction(db, (tx) => wakeDetection(engine, tx)),
+    removeOld: proving.removeOld,
+    async lookFor(tx, clusterId) {
       const since = nowOf(parts)
       await store.openSearch(tx, clusterId, since)
       await wakeDetection(engine, tx)
       return { offerId: null, lookingSince: since, isAddressSet: false }
     },
-
-    /**
-     * For the clusters domain: the offer of each of these clusters, and since when Steelyard looks
-     * for it.
-     */
-    async statesOf(
-      on: Db | Tx,
-      clusterIds: readonly string[],
-    ): Promise<ReadonlyMap<string, OfferState>> {
+    async statesOf(on, clusterIds) {
       if (clusterIds.length === 0) return new Map()
       const rows = await store.statesOf(on, clusterIds)
       return new Map(
@@ -320,20 +309,9 @@ export function offers(parts: OfferParts) {
         ]),
       )
     },
-
-    /**
-     * Called in the transaction that removes a cluster. The offer may belong to another cluster of
-     * the same servers, which exists already.
-     */
-    async clusterRemoved(tx: Tx, caller: Caller, clusterId: string): Promise<void> {
+    async clusterRemoved(tx, caller, clusterId) {
       await detach(parts, tx, caller, clusterId)
       await wakeDetection(engine, tx)
     },
-
-    /** To be registered with the engine. */
-    reconciler: detection(parts),
-
-    /** At start: wakes the search, because its wake-up may have been lost. */
-    resume: (): Promise<void> => inTransaction(db, (tx) => wakeDetection(engine, tx)),
   }
 }

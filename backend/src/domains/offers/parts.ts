@@ -3,13 +3,13 @@ import { resourcesOf } from '#contract/marketplace/offers.ts'
 import type { Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { ForPools, PoolCluster } from '../clusters/core.ts'
-import type { ForClusters } from '../servers/for-clusters.ts'
+import type { ClusterFacts, Clusters } from '../clusters/api.ts'
+import type { Servers } from '../servers/api.ts'
 import * as store from './store.ts'
 
 export interface OfferParts extends Platform {
-  readonly clusters: Pick<ForPools, 'find' | 'lock' | 'touch'>
-  readonly servers: Pick<ForClusters, 'forPlan'>
+  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch'>
+  readonly servers: Pick<Servers, 'forPlan'>
   /** 32 secret bytes of this installation. */
   readonly installationKey: () => Promise<Uint8Array>
 }
@@ -27,7 +27,7 @@ export const targetOf = ({ id, cluster_name }: Pick<store.OfferRow, 'id' | 'clus
 export async function inventory(
   { servers }: Pick<OfferParts, 'servers'>,
   on: Tx | OfferParts['db'],
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
 ) {
   const ids = cluster.nodes.map((node) => node.id)
   return {
@@ -44,7 +44,7 @@ export async function inventory(
 export async function attach(
   parts: OfferParts,
   tx: Tx,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   offerId: string,
 ): Promise<void> {
   const before = await store.lock(tx, offerId)

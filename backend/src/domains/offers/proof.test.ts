@@ -241,9 +241,9 @@ test('used nonces are removed after they would have ended', async () => {
   await prove(backend, offer.id, cluster.key)
   const count = async () =>
     (await backend.platform.db.selectFrom('offer_proof').select('nonce').execute()).length
-  await backend.domains.offers.removeOld()
+  await backend.domains.offers.removeOld!()
   expect(await count()).toBeGreaterThan(0)
   backend.clock.advance(challengeLifetimeMs + 1)
-  await backend.domains.offers.removeOld()
+  await backend.domains.offers.removeOld!()
   expect(await count()).toBe(0)
 })

@@ -70,7 +70,7 @@ test('the manifest of the documentation makes the offer in use, with the key tha
   const filled = parse(
     manifest.replace('https://steelyard.example.com', url).replace(/0x[0-9a-f]{64}/, offer.id),
   ) as object
-  const kubernetes = await backend.domains.clusterCore.forPools.api(cluster.id)
+  const kubernetes = await backend.domains.clusters.api(cluster.id)
   const { signal } = new AbortController()
   const configMap = {
     apiVersion: 'v1',

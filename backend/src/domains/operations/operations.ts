@@ -2,7 +2,6 @@
  * Operations: work that outlives a request. Other domains create, advance and end them in their own
  * transactions; users watch, cancel and retry.
  */
-import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import type { Input } from '#contract/operation.ts'
 import {
@@ -22,34 +21,34 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
+import type { Operations } from './api.ts'
 import { maySee, type OperationParts, unknownOperation, type View, viewing } from './present.ts'
 import { requests } from './requests.ts'
 import * as store from './store.ts'
 import { writing } from './writing.ts'
 
-export type Operations = ReturnType<typeof operations>
-
-export function operationRoutes(app: FastifyInstance, operations: Operations): void {
-  const on = serve(app)
-  on(operationList, ({ caller, query }) => operations.list(signedIn(caller), query))
-  on(operationGet, ({ caller, params }) => operations.get(signedIn(caller), params.id))
-  on(operationCancel, ({ caller, params }) => operations.cancel(signedIn(caller), params.id))
-  on(operationRetry, ({ caller, params, body }) =>
-    operations.retry(signedIn(caller), params.id, body.confirmed_disks),
-  )
-  on(operationRetryDisks, ({ caller, params }) =>
-    operations.retryDisks(signedIn(caller), params.id),
-  )
-}
-
-export function operations(parts: OperationParts) {
+export function operations(parts: OperationParts): Operations & Domain {
   const view = viewing(parts)
   const writes = writing(parts, view)
   parts.engine.carriedBy({ carried: view.carried, halted: (...args) => writes.halted(...args) })
+  const reads = reading(parts, view)
+  const asked = requests(parts, view)
   return {
-    ...reading(parts, view),
+    name: 'operations',
+    routes(app) {
+      const on = serve(app)
+      on(operationList, ({ caller, query }) => reads.list(signedIn(caller), query))
+      on(operationGet, ({ caller, params }) => reads.get(signedIn(caller), params.id))
+      on(operationCancel, ({ caller, params }) => asked.cancel(signedIn(caller), params.id))
+      on(operationRetry, ({ caller, params, body }) =>
+        asked.retry(signedIn(caller), params.id, body.confirmed_disks),
+      )
+      on(operationRetryDisks, ({ caller, params }) => asked.retryDisks(signedIn(caller), params.id))
+    },
+    ...reads,
     ...writes,
-    ...requests(parts, view),
+    ...asked,
     worksPerServer: view.worksPerServer,
   }
 }

@@ -12,58 +12,15 @@ import {
 } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
-import {
-  canWipe,
-  type ChosenDisks,
-  type ConfirmedDisk,
-  type Disk,
-  type DiskFacts,
-  disksToConfirm,
-} from '#contract/servers/disks.ts'
+import { canWipe, type ConfirmedDisk, disksToConfirm } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type HoldOwner, holdOf } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
+import type { RetryGuard, Wipes } from './api.ts'
+import { demandFree, shownDisk } from './checks.ts'
 import { maySee, type OperationParts, unknownOperation, type View } from './present.ts'
 import * as store from './store.ts'
-import { demandFree } from './writing.ts'
-
-/** Disks that a retry would wipe although their current content isn't confirmed. */
-export interface Wipes {
-  readonly chosen: readonly ChosenDisks[]
-  /** Records the confirmations in the transaction of the retry. */
-  agree(tx: Tx): Promise<void>
-}
-interface RetryGuard {
-  /**
-   * Whether a retry is possible. Called before the operation's row is locked, because the
-   * operation's target must always be locked first.
-   */
-  may(tx: Tx, operation: { readonly id: string; readonly key: string }): Promise<Verdict>
-  /**
-   * The disks that a retry would wipe. Called outside of a transaction, because the guard may
-   * contact machines.
-   */
-  wipes?(operation: { readonly id: string; readonly key: string }): Promise<Wipes>
-}
-
-/** The identifying fields of a disk. */
-export const shownDisk = ({
-  id,
-  size,
-  type,
-  model,
-  serial,
-  wwid,
-  transport,
-  readonly,
-  content,
-}: DiskFacts): Disk =>
-  Object.fromEntries(
-    Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
-      ([, value]) => value !== null && value !== undefined && value !== '',
-    ),
-  ) as Disk
 
 const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict =>
   permits(caller.scopes, `${operationTable[kind].scope}:write`)

@@ -1,66 +1,17 @@
 /** Creates and updates operations, in the transactions of the domains that own them. */
-import { Problem } from '#contract/errors.ts'
 import {
-  type ArgumentsOf,
   hasEnded,
-  type KindWithArguments,
   type Operation,
   type OperationKind,
-  type OperationStatus,
   operationTable,
-  type Step,
 } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
-import { heldSentence, holdOf } from '../../engine/holds.ts'
 import { type Caller, callerName, system } from '../../http/caller.ts'
-import type { Change } from '../../record.ts'
+import type { NewOperation, NewStep, OfKind, StatusChange, StepChange } from './api.ts'
+import { demandFree } from './checks.ts'
 import type { OperationParts, View } from './present.ts'
 import * as store from './store.ts'
-
-export interface NewStep {
-  readonly key: string
-  readonly title: string
-  readonly node_id?: string | null
-  /** Progress copied from an earlier operation. */
-  readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
-}
-
-interface NewOperation {
-  readonly kind: OperationKind
-  /** The target's kind follows from the operation's kind (`operationTable`). */
-  readonly target: { readonly id: string | null; readonly name: string }
-  readonly steps: readonly NewStep[]
-  /**
-   * Queue of the reconciler that carries out the operation. A creation, cancel or retry wakes the
-   * reconciler. `queueKey`: by default the target's id.
-   */
-  readonly queue: string
-  readonly queueKey?: string
-  /** Details of the audit entry; null if the use-case writes the entry itself. */
-  readonly audit?: Pick<Change, 'before' | 'after'> | null
-  readonly arguments?: unknown
-  /**
-   * Earliest start of a scheduled operation, and whether it runs only in its cluster's maintenance
-   * window. Its reconciler applies both.
-   */
-  readonly startsAt?: Date | null
-  readonly inWindow?: boolean
-}
-type OfKind<K extends OperationKind> = { readonly kind: K } & (K extends KindWithArguments
-  ? { readonly arguments: ArgumentsOf<K> }
-  : unknown)
-
-/**
- * Change of a step. Times and the attempt follow from the status. `node_id` is set when the server
- * of a step becomes known.
- */
-type StepChange = Partial<Pick<Step, 'status' | 'node_id' | 'reason' | 'title'>>
-
-/** @throws Problem operation_running for a held object */
-export async function demandFree(tx: Tx, key: string, name: string): Promise<void> {
-  if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
-}
 
 export function writing(
   { clock, record }: OperationParts,
@@ -265,15 +216,7 @@ export function writing(
     async set(
       tx: Tx,
       id: string,
-      {
-        status,
-        reason = null,
-        forGood = false,
-      }: {
-        status: Exclude<OperationStatus, 'pending' | 'cancelling'>
-        reason?: string | null
-        forGood?: boolean
-      },
+      { status, reason = null, forGood = false }: StatusChange,
     ): Promise<void> {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return

@@ -2,16 +2,16 @@
  * The figures of the overview page, collected from the other domains. Parts that the caller may not
  * read are empty.
  */
-import type { FastifyInstance } from 'fastify'
 import { type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import type { Clusters } from '../clusters/clusters.ts'
-import type { Datacenters } from '../datacenters/datacenters.ts'
-import type { Operations } from '../operations/operations.ts'
-import type { Servers } from '../servers/servers.ts'
-import type { Subnets } from '../subnets/subnets.ts'
+import type { Domain } from '../../platform.ts'
+import type { Clusters, ClustersSummary } from '../clusters/api.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { Operations } from '../operations/api.ts'
+import type { Servers, ServersSummary } from '../servers/api.ts'
+import type { Subnets } from '../subnets/api.ts'
 
 interface OverviewParts {
   readonly config: Pick<Config, 'dialNetworks'>
@@ -24,7 +24,7 @@ interface OverviewParts {
 
 const shown = 10
 const shownSubnets = 5
-const noServers: Awaited<ReturnType<Servers['summary']>> = {
+const noServers: ServersSummary = {
   servers: {
     total: 0,
     maintenance: 0,
@@ -37,7 +37,7 @@ const noServers: Awaited<ReturnType<Servers['summary']>> = {
   ailing: [],
   capacity: [],
 }
-const noClusters: Awaited<ReturnType<Clusters['summary']>> = {
+const noClusters: ClustersSummary = {
   counts: { total: 0, by_status: {} },
   ailing: [],
 }
@@ -51,38 +51,47 @@ const noCapacity = {
   unknown_servers: 0,
 }
 
-export function overviewRoutes(
-  app: FastifyInstance,
-  { config, datacenters, operations, servers, clusters, subnets }: OverviewParts,
-): void {
-  serve(app)(overviewGet, async (call): Promise<Overview> => {
-    const caller = signedIn(call.caller)
-    const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
-    const [places, inventory, { counts, ailing }, fullest, running, failures] = await Promise.all([
-      may('datacenters:read') ? datacenters.names() : [],
-      may('servers:read') ? servers.summary() : noServers,
-      may('clusters:read') ? clusters.summary() : noClusters,
-      may('network:read') ? subnets.fullest(shownSubnets) : [],
-      operations.recent('running', caller.scopes, shown),
-      operations.recent('failed', caller.scopes, shown),
-    ])
-    const byPlace = new Map(
-      inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]),
-    )
-    const row = (datacenter: Overview['capacity'][number]['datacenter']) => ({
-      datacenter,
-      ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity),
+export const overview = ({
+  config,
+  datacenters,
+  operations,
+  servers,
+  clusters,
+  subnets,
+}: OverviewParts): Domain => ({
+  name: 'overview',
+  routes(app) {
+    serve(app)(overviewGet, async (call): Promise<Overview> => {
+      const caller = signedIn(call.caller)
+      const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
+      const [places, inventory, { counts, ailing }, fullest, running, failures] = await Promise.all(
+        [
+          may('datacenters:read') ? datacenters.names() : [],
+          may('servers:read') ? servers.summary() : noServers,
+          may('clusters:read') ? clusters.summary() : noClusters,
+          may('network:read') ? subnets.fullest(shownSubnets) : [],
+          operations.recent('running', caller.scopes, shown),
+          operations.recent('failed', caller.scopes, shown),
+        ],
+      )
+      const byPlace = new Map(
+        inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]),
+      )
+      const row = (datacenter: Overview['capacity'][number]['datacenter']) => ({
+        datacenter,
+        ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity),
+      })
+      const attention = [...ailing, ...inventory.ailing]
+      return {
+        attention: { total: attention.length, items: attention.slice(0, shown) },
+        servers: inventory.servers,
+        clusters: counts,
+        capacity: [...places.map(row), ...(byPlace.has(null) ? [row(null)] : [])],
+        subnets: fullest,
+        running,
+        failures,
+        dials_nowhere: config.dialNetworks.length === 0,
+      }
     })
-    const attention = [...ailing, ...inventory.ailing]
-    return {
-      attention: { total: attention.length, items: attention.slice(0, shown) },
-      servers: inventory.servers,
-      clusters: counts,
-      capacity: [...places.map(row), ...(byPlace.has(null) ? [row(null)] : [])],
-      subnets: fullest,
-      running,
-      failures,
-      dials_nowhere: config.dialNetworks.length === 0,
-    }
-  })
-}
+  },
+})

@@ -3,7 +3,7 @@ import { patchLimits } from '#contract/patches.ts'
 import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
-import type { Servers } from '../servers/servers.ts'
+import type { Servers } from '../servers/api.ts'
 import { afterwards, changesOf, isChanged } from './sets.ts'
 import { audited, type PatchStore } from './store.ts'
 

@@ -8,7 +8,7 @@ import { violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Configurations } from '../configurations/api.ts'
-import type { Servers } from '../servers/servers.ts'
+import type { Servers } from '../servers/api.ts'
 import type { PatchRow, PatchStore } from './store.ts'
 
 export interface PatchParts extends Platform {

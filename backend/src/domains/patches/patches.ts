@@ -1,5 +1,4 @@
 /** Patches of servers' configurations: API calls, and the store of layers for configurations. */
-import type { FastifyInstance } from 'fastify'
 import {
   patchCreate,
   patchGet,
@@ -10,33 +9,35 @@ import {
   patchUpdate,
 } from '#contract/patches.ts'
 import { serve } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
-import { type Reading, reading } from './reading.ts'
+import { reading } from './reading.ts'
 import { saving } from './saving.ts'
-import { type Writing, writing } from './writing.ts'
+import { writing } from './writing.ts'
 
-type UseCases = Patches & Reading & Writing
-
-export function patchRoutes(app: FastifyInstance, patches: Reading & Writing): void {
-  const on = serve(app)
-  on(patchSchema, () => Promise.resolve(patches.schema()))
-  on(patchList, ({ caller, params }) => patches.list(caller, params.id))
-  on(patchGet, ({ caller, params }) => patches.get(caller, params.id, params.patchId))
-  on(patchCreate, ({ caller, params, body }) => patches.create(caller, params.id, body))
-  on(patchUpdate, ({ caller, params, body, ifMatch }) =>
-    patches.update(caller, params.id, params.patchId, body, ifMatch),
-  )
-  on(patchRemove, ({ caller, params, ifMatch }) =>
-    patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined),
-  )
-  serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) =>
-    patches.preview({ caller, signal }, params.id, body),
-  )
+export function patches(parts: PatchParts): Patches & Domain {
+  const calls = { ...reading(parts), ...writing(parts) }
+  return {
+    name: 'patches',
+    routes(app) {
+      const on = serve(app)
+      on(patchSchema, () => Promise.resolve(calls.schema()))
+      on(patchList, ({ caller, params }) => calls.list(caller, params.id))
+      on(patchGet, ({ caller, params }) => calls.get(caller, params.id, params.patchId))
+      on(patchCreate, ({ caller, params, body }) => calls.create(caller, params.id, body))
+      on(patchUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, params.patchId, body, ifMatch),
+      )
+      on(patchRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined),
+      )
+      serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) =>
+        calls.preview({ caller, signal }, params.id, body),
+      )
+    },
+    check: (body) => calls.check(body),
+    createIn: (...args) => calls.createIn(...args),
+    ...saving(parts),
+  }
 }
-
-export const patches = (parts: PatchParts): UseCases => ({
-  ...reading(parts),
-  ...writing(parts),
-  ...saving(parts),
-})

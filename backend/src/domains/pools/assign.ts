@@ -12,7 +12,7 @@ import {
 } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import type { PoolCluster } from '../clusters/core.ts'
+import type { ClusterFacts } from '../clusters/api.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
@@ -31,7 +31,7 @@ export const unknownCluster = () => new Problem('not_found', 'There is no such c
 export async function refusal(
   on: Db | Tx,
   subnet: Subnet,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   field: string,
   now: number,
 ): Promise<Problem | null> {
@@ -107,7 +107,7 @@ export async function takenBy(
 }
 
 /** @throws Problem cluster_not_ready */
-export function checkReady(cluster: PoolCluster): void {
+export function checkReady(cluster: ClusterFacts): void {
   if (cluster.leaving) throw new Problem('cluster_not_ready', `${cluster.name} is being deleted`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
     throw new Problem(
@@ -128,7 +128,7 @@ export async function writeAssignments(
   parts: PoolParts,
   tx: Tx,
   caller: Caller,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
 ) {
   const now = new Date(parts.clock.now())

@@ -2,7 +2,6 @@
  * Changes of a cluster's subnets. Each is one transaction with rows, audit entry, events and an
  * operation, which the reconciler carries out.
  */
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
@@ -16,26 +15,15 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { PoolCluster } from '../clusters/core.ts'
+import type { Domain } from '../../platform.ts'
+import type { ClusterFacts } from '../clusters/api.ts'
+import { poolQueue, type Pools } from './api.ts'
 import { type Changed, checkReady, takenBy, unknownCluster, writeAssignments } from './assign.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'
 import { comingSteps, goingSteps } from './steps.ts'
-import { poolQueue, type PoolParts } from './state.ts'
+import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
-
-export type Pools = ReturnType<typeof pools>
-
-export function poolRoutes(app: FastifyInstance, pools: Pools): void {
-  const on = serve(app)
-  on(clusterSubnets, ({ params }) => pools.list(params.id))
-  on(clusterSubnetsPreview, ({ params, body, signal }) =>
-    pools.preview(params.id, body.subnet_ids, signal),
-  )
-  on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) =>
-    pools.assign(caller, params.id, body, ifMatch),
-  )
-}
 
 /** Wakes the clusters of changed subnets when the transaction commits. */
 export async function wakePools(
@@ -48,7 +36,7 @@ export async function wakePools(
     await engine.wake(tx, poolQueue, clusterId)
 }
 
-export function pools(parts: PoolParts) {
+export function pools(parts: PoolParts): Pools & Domain {
   const { db, clock, record, engine, operations, clusters, subnets } = parts
 
   const openOperation = async (
@@ -60,7 +48,7 @@ export function pools(parts: PoolParts) {
   }
 
   /** @throws Problem operation_running if another operation runs on the cluster */
-  const checkAlone = async (tx: Tx, cluster: PoolCluster): Promise<void> => {
+  const checkAlone = async (tx: Tx, cluster: ClusterFacts): Promise<void> => {
     const other = (await operations.open(tx, 'cluster', cluster.id)).find(
       (o) => o.kind !== 'clusterSubnetsAssign',
     )
@@ -71,7 +59,7 @@ export function pools(parts: PoolParts) {
   const begin = async (
     tx: Tx,
     caller: Caller,
-    cluster: PoolCluster,
+    cluster: ClusterFacts,
     changed: Changed,
     force: boolean,
   ): Promise<Operation> => {
@@ -106,7 +94,9 @@ export function pools(parts: PoolParts) {
     return (await operations.read(tx, operation.id))!
   }
 
-  return {
+  engine.register(poolReconciler(parts))
+
+  const calls = {
     /** @throws Problem not_found */
     async list(clusterId: string): Promise<Answer<typeof clusterSubnets>> {
       const cluster = await clusters.find(db, clusterId)
@@ -161,9 +151,26 @@ export function pools(parts: PoolParts) {
         )
       }
     },
+  }
 
-    /** Frees the subnets of a removed cluster. */
-    async release(tx: Tx, clusterId: string): Promise<void> {
+  return {
+    name: 'pools',
+    routes(app) {
+      const on = serve(app)
+      on(clusterSubnets, ({ params }) => calls.list(params.id))
+      on(clusterSubnetsPreview, ({ params, body, signal }) =>
+        calls.preview(params.id, body.subnet_ids, signal),
+      )
+      on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) =>
+        calls.assign(caller, params.id, body, ifMatch),
+      )
+    },
+    // Wakes clusters whose wake-ups were lost.
+    start: () =>
+      inTransaction(db, async (tx) => {
+        for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
+      }),
+    async release(tx, clusterId) {
       const pool = await store.removePool(tx, clusterId)
       const freed = await store.releaseAll(tx, clusterId)
       const operation = await openOperation(tx, pool)
@@ -179,16 +186,6 @@ export function pools(parts: PoolParts) {
           after: { cluster: null, why: 'The cluster was removed' },
         })
       await subnets.tellChanged(tx, system, freed)
-    },
-
-    /** To be registered with the engine. */
-    reconciler: poolReconciler(parts),
-
-    /** At start: wakes clusters whose wake-ups were lost. */
-    async resume(): Promise<void> {
-      await inTransaction(db, async (tx) => {
-        for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
-      })
     },
   }
 }

@@ -7,7 +7,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import { subnetWarnings } from '#contract/network/subnet-rules.ts'
 import type { clusterSubnets, PoolChange, Subnet } from '#contract/network/subnets.ts'
-import type { PoolCluster } from '../clusters/core.ts'
+import type { ClusterFacts } from '../clusters/api.ts'
 import { KubernetesError, within } from '../../kubernetes/answers.ts'
 import { refusal, unknownCluster } from './assign.ts'
 import { discover, type LoadBalancer, servicesOf, usesIn } from './look.ts'
@@ -28,7 +28,7 @@ const isPool = (s: Subnet) => s.purpose === 'workload'
 const known = (pool: store.PoolRow | undefined): PoolApi | null =>
   pool?.provider ? usualApi[pool.provider] : null
 
-async function held(parts: PoolParts, cluster: PoolCluster) {
+async function held(parts: PoolParts, cluster: ClusterFacts) {
   const draining = new Set(
     (await store.assignments(parts.db, cluster.id))
       .filter((r) => r.state === 'draining')
@@ -40,7 +40,7 @@ async function held(parts: PoolParts, cluster: PoolCluster) {
 
 export async function shownPools(
   parts: PoolParts,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
 ): Promise<Answer<typeof clusterSubnets>> {
   const { items, pools } = await held(parts, cluster)
   const pool = await store.pool(parts.db, cluster.id)
@@ -57,7 +57,7 @@ export async function shownPools(
  */
 async function ask(
   parts: PoolParts,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   signal: AbortSignal,
 ): Promise<{
   api: PoolApi | null
@@ -133,7 +133,7 @@ export async function preview(
 
 async function losing(
   parts: PoolParts,
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   going: readonly Subnet[],
   services: readonly LoadBalancer[] | null,
 ): Promise<PoolChange['losing']> {
@@ -155,7 +155,7 @@ async function losing(
 
 function warnings(
   wanted: readonly Subnet[],
-  cluster: PoolCluster,
+  cluster: ClusterFacts,
   api: PoolApi | null,
   answered: boolean,
 ): string[] {

@@ -4,18 +4,15 @@ import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
 import type { Db } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
-import type { ForPools as Clusters, PoolCluster } from '../clusters/core.ts'
-import type { Operations } from '../operations/operations.ts'
-import type { Subnets } from '../subnets/subnets.ts'
+import type { ClusterFacts, Clusters } from '../clusters/api.ts'
+import type { Operations } from '../operations/api.ts'
+import type { Subnets } from '../subnets/api.ts'
 import * as store from './store.ts'
 import type { Use } from './look.ts'
 
-/** Queue of a cluster's pools; the key is the cluster's id. */
-export const poolQueue = 'cluster-pools'
-
 export interface PoolParts extends Platform {
   readonly operations: Operations
-  readonly clusters: Clusters
+  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch' | 'api'>
   readonly subnets: Pick<Subnets, 'lockForAssignment' | 'find' | 'byCluster' | 'tellChanged'>
 }
 
@@ -25,7 +22,7 @@ export interface Held {
 }
 
 export interface State {
-  readonly cluster: PoolCluster
+  readonly cluster: ClusterFacts
   readonly pool: store.PoolRow
   /** Workload subnets, which are pools. Management subnets are not. */
   readonly held: readonly Held[]

@@ -3,8 +3,7 @@ import { subnetSteps } from '#contract/clusters/steps.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import { hasEnded, type Operation, type Step, type StepStatus } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
-import type { Operations } from '../operations/operations.ts'
-import type { NewStep } from '../operations/writing.ts'
+import type { NewStep, Operations } from '../operations/api.ts'
 
 export type Place = keyof typeof subnetSteps
 export type Shown = Pick<Step, 'status' | 'reason'>

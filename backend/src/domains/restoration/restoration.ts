@@ -2,7 +2,6 @@
  * Lists and resumes objects held after a restore. The restore writes the holds
  * (`backup/settle.ts`).
  */
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
@@ -19,27 +18,17 @@ import type { HoldOwner } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import type { Platform } from '../../platform.ts'
-import type { Clusters } from '../clusters/clusters.ts'
-import type { Operations } from '../operations/operations.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
+import type { Operations } from '../operations/api.ts'
 import * as store from './store.ts'
 
 type Parts = Platform & {
   operations: Pick<Operations, 'held' | 'heldBy' | 'goOn' | 'resumeHalted'>
   clusters: Pick<Clusters, 'goOn'>
 }
-export type Restorations = ReturnType<typeof restoration>
 
-export function restorationRoutes(app: FastifyInstance, restorations: Restorations): void {
-  const on = serve(app)
-  on(restorationGet, ({ caller }) => restorations.read(signedIn(caller)))
-  on(clusterResume, ({ caller, params }) => restorations.resumeCluster(signedIn(caller), params.id))
-  on(operationResume, ({ caller, params }) =>
-    restorations.resumeOperation(signedIn(caller), params.id),
-  )
-}
-
-export function restoration({ db, engine, log, record, operations, clusters }: Parts) {
+export function restoration({ db, engine, log, record, operations, clusters }: Parts): Domain {
   const clusterOf = async (
     on: Db | Tx,
     { id, name }: { id: string; name: string },
@@ -77,7 +66,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     return { operations: resumed }
   }
 
-  return {
+  const calls = {
     async read(caller: UserCaller): Promise<Restoration> {
       const restored = await store.restored(db)
       if (!restored) return { restored: null, clusters: [], operations: [] }
@@ -134,9 +123,20 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
         }
         return resume(tx, caller, owner)
       }),
+  }
 
+  return {
+    name: 'restoration',
+    routes(app) {
+      const on = serve(app)
+      on(restorationGet, ({ caller }) => calls.read(signedIn(caller)))
+      on(clusterResume, ({ caller, params }) => calls.resumeCluster(signedIn(caller), params.id))
+      on(operationResume, ({ caller, params }) =>
+        calls.resumeOperation(signedIn(caller), params.id),
+      )
+    },
     /** At start: logs that objects are held. */
-    async start(): Promise<void> {
+    async start() {
       const restored = await store.restored(db)
       if (restored)
         log.warn('restored.held', {

@@ -23,7 +23,7 @@ import { checkVersion, type Versions } from '../../http/tags.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
-import type { ServerParts } from './servers.ts'
+import type { CallParts } from './calls.ts'
 import * as store from './store.ts'
 
 export function demand(verdict: Verdict, code: ErrorCode): void {
@@ -32,7 +32,7 @@ export function demand(verdict: Verdict, code: ErrorCode): void {
 
 /** @returns the datacenter's code. @throws Problem not_found */
 export async function datacenterOf(
-  datacenters: ServerParts['datacenters'],
+  datacenters: CallParts['datacenters'],
   tx: Tx,
   id: string,
 ): Promise<string> {
@@ -55,9 +55,9 @@ export function changing({
   operations,
   datacenters,
   fleet,
-  access,
+  clusters,
   onRemoved,
-}: ServerParts) {
+}: CallParts) {
   const now = () => new Date(clock.now())
 
   /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
@@ -201,7 +201,7 @@ export function changing({
         signal,
       }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal } = {},
     ): Promise<{ operation: Operation }> {
-      const forgotten = force ? await access.forgetServer(caller, id, { ifMatch, signal }) : null
+      const forgotten = force ? await clusters.forgetServer(caller, id, { ifMatch, signal }) : null
       if (forgotten) return { operation: forgotten }
       let operation: Operation | undefined
       await change(caller, id, ifMatch, 'server.removed', async (tx, row, server) => {

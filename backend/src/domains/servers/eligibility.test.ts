@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { eligibilityChecks } from '#contract/servers/servers.ts'
 import { eligibility } from './eligibility.ts'
-import type { Wanted } from './eligibility.ts'
-import type { ServerFacts } from './present.ts'
+import type { ServerFacts, Wanted } from './api.ts'
 
 const gib = 1024 ** 3
 const links = [

@@ -1,5 +1,5 @@
 /** The eligibility checks of a server, each with advice for the case that it fails. */
-import { type ClusterRole, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
 import {
@@ -11,21 +11,8 @@ import {
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../configurations/api.ts'
-import type { ServerFacts } from './present.ts'
-
-/**
- * A cluster's requirements for a server. Without them, the checks decide whether the server may
- * join any cluster at all.
- */
-export interface Wanted {
-  readonly role: ClusterRole
-  /** `v1.13.9` */
-  readonly talosVersion: string
-  /** `/dev/nvme0n1` */
-  readonly installDisk?: string | undefined
-  /** Workload link. */
-  readonly interface?: string | undefined
-}
+import type { Wanted } from './api.ts'
+import type { ServerFacts } from './facts.ts'
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 

@@ -2,12 +2,13 @@
 import { capacityOf } from '#contract/capacity.ts'
 import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
-import type { Disk, DiskFacts } from '#contract/servers/disks.ts'
+import type { Disk } from '#contract/servers/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
 import { contactStateOf } from '#contract/servers/server-trouble.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
+import type { PlannedDisk, ServerFacts } from './facts.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
 const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
@@ -43,23 +44,7 @@ function resourcesOf(row: ServerRow): Resources {
 const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>
   hardware?.links.find((l) => l.addresses.some((a) => a.split('/', 1)[0] === address))
 
-export interface PlannedDisk extends DiskFacts {
-  /** `/dev/nvme0n1` */
-  readonly device: string
-  /** Bytes; null if unknown. */
-  readonly size: number | null
-  /** NVME, SSD, HDD, …; null if unknown. */
-  readonly type: string | null
-  /** The disk's own stable identifier, or null. */
-  readonly wwid: string | null
-  /** Talos is installed on the disk. */
-  readonly system: boolean
-}
-
-/** Facts of a server for plans and rendering. */
-export type ServerFacts = ReturnType<typeof factsOf>
-
-export function factsOf(row: ServerRow, contact: Date | null) {
+export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
   const { hardware, system_disk } = row
   return {
     id: row.id,
@@ -73,11 +58,8 @@ export function factsOf(row: ServerRow, contact: Date | null) {
     uuid: row.uuid,
     serial: row.serial,
     identity: row.identity_state,
-    /** The dialled address, without prefix. */
     address: row.address,
-    /** The link with the dialled address; null if unknown. */
     link: linkOf(hardware, row.address)?.name ?? null,
-    /** Every address with its prefix where known (`10.1.2.3/24`). */
     addresses: hardware ? hardware.links.flatMap((l) => l.addresses) : [row.address],
     links: hardware?.links ?? [],
     disks: (hardware?.disks ?? []).map((d): PlannedDisk => ({
@@ -89,27 +71,18 @@ export function factsOf(row: ServerRow, contact: Date | null) {
       system: `/dev/${d.id}` === system_disk,
     })),
     memory_bytes: hardware ? capacityOf(hardware).memory_bytes : null,
-    /** The running version, `v1.13.9`. */
     talos_version: row.talos_version,
-    /** The installed version: the running version if there is a system disk, else null. */
     installed_version: system_disk ? row.talos_version : null,
-    /** `/dev/…` of the disk that Talos is installed on. */
     system_disk,
     schematic: row.schematic,
     secure_boot: row.secure_boot ?? false,
     reachable: row.reachable,
     last_contact_at: contact,
     has_user_patch: row.patch_count > 0,
-    /** Links configured by documents of its patches. */
     patch_links: row.patch_links,
     hardware,
-    /** Talos's stage. */
     stage: row.stage,
-    /** Why the last contact failed. */
     reason: row.reason,
-    /**
-     * Since when the configuration differs from the one that Steelyard sent; null if it doesn't.
-     */
     drift_since: row.drift_since,
   }
 }

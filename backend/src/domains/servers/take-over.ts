@@ -4,35 +4,22 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { needsMac } from '#contract/servers/identity.ts'
-import type { ClusterRole } from '#contract/clusters/clusters.ts'
-import type { Identity } from '#talos/client/inventory.ts'
-import type { Db, Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
-import type { Reading } from '../../talos-fleet/reading.ts'
+import type { Fleet } from '../../talos-fleet/fleet.ts'
+import type { Servers, TakenMachine } from './api.ts'
 import { pack, readingColumns } from './contact/observe.ts'
 import { macsOf, sameAmong } from './register/recognise.ts'
-import { audited, factsOf, type ServerFacts } from './present.ts'
+import { audited, factsOf } from './present.ts'
 import * as store from './store.ts'
-
-/** A machine of a cluster that is taken over. */
-interface TakenMachine {
-  readonly cluster: { readonly id: string; readonly name: string }
-  readonly datacenterId: string
-  /** Kubernetes node name. */
-  readonly name: string
-  readonly address: string
-  readonly role: ClusterRole
-  readonly identity: Identity
-  readonly reading: Reading
-}
 
 export function takingOver({
   clock,
   record,
   fleet,
-}: Pick<Platform, 'clock' | 'record'> & { fleet: Fleet }) {
+}: Pick<Platform, 'clock' | 'record'> & { fleet: Fleet }): Pick<
+  Servers,
+  'connectionAt' | 'among' | 'takeOver'
+> {
   const columnsOf = (
     { cluster, datacenterId, name, address, role, identity, reading }: TakenMachine,
     at: Date,
@@ -61,11 +48,7 @@ export function takingOver({
     }) as const
 
   return {
-    /**
-     * A connection to an unknown machine with its own cluster's credentials, without an identity
-     * check.
-     */
-    connectionAt: (address: string): ServerConnection =>
+    connectionAt: (address) =>
       fleet.connection({
         id: `address ${address}`,
         name: address,
@@ -74,18 +57,9 @@ export function takingOver({
         serial: null,
       }),
 
-    /** Servers with these UUIDs or names that aren't removed, for a takeover. */
-    among: async (
-      on: Db | Tx,
-      what: { readonly uuids: readonly string[]; readonly names: readonly string[] },
-    ): Promise<ServerFacts[]> => (await store.among(on, what)).map((row) => factsOf(row, null)),
+    among: async (on, what) => (await store.among(on, what)).map((row) => factsOf(row, null)),
 
-    /**
-     * Makes a running machine a ready server of a cluster that is taken over: a known server or a
-     * new one. The server is confirmed, and nothing is sent to the machine. Returns the server's
-     * id. @throws Problem `server_taken`, `name_taken`
-     */
-    async takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string> {
+    async takeOver(tx, caller, machine) {
       const at = new Date(clock.now())
       const known = sameAmong(await store.withUuid(tx, machine.identity.uuid), {
         ...machine,

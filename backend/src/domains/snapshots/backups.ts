@@ -3,7 +3,6 @@
  * reconcilers of snapshots.
  */
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import {
   type Backup,
   backupCreate,
@@ -24,8 +23,9 @@ import { BackupRefused, WrongPassphrase } from '../../backup/sealed.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
-import { StoreError } from '../stores/object-store.ts'
+import { StoreError } from '../stores/api.ts'
 import { backupPassphrase, readBackup } from './own-backup.ts'
 import {
   begin,
@@ -40,26 +40,7 @@ import { presentBackup, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
 import * as store from './store.ts'
 
-export function backupRoutes(app: FastifyInstance, backups: Backups): void {
-  const on = serve(app)
-  const heavy = serve(app, { heavy: true })
-  on(backupList, ({ query }) => backups.list(query))
-  on(backupGet, ({ params }) => backups.get(params.id))
-  on(backupCreate, ({ caller, body }) => backups.create(caller, body.store_id))
-  on(backupRemove, ({ caller, params, ifMatch }) =>
-    backups.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
-  heavy(backupVerify, ({ caller, params, signal }) => backups.verify(caller, params.id, signal))
-  on(backupScheduleGet, async () => ({ schedule: await backups.schedule() }))
-  on(backupScheduleSet, ({ caller, body, ifMatch }) => backups.setSchedule(caller, body, ifMatch))
-  on(backupScheduleRemove, ({ caller, ifMatch }) =>
-    backups.removeSchedule(caller, ifMatch).then(() => undefined),
-  )
-}
-
-export type Backups = ReturnType<typeof backups>
-
-export function backups(parts: SnapshotParts) {
+export function backups(parts: SnapshotParts): Domain {
   const { db, clock, record, engine, stores } = parts
   const target = { kind: 'installation', id: installation }
   const own = (row: store.SnapshotRow | undefined, ifMatch?: Versions) =>
@@ -81,7 +62,7 @@ export function backups(parts: SnapshotParts) {
         : error
     })
 
-  return {
+  const calls = {
     async list(query: Input<typeof backupList>['query']): Promise<Page<Backup>> {
       const { rows, total } = await store.backupPage(db, query)
       return { items: rows.map(presentBackup), page: query.page, per_page: query.per_page, total }
@@ -232,5 +213,25 @@ export function backups(parts: SnapshotParts) {
         await store.removeSchedule(tx, row.id)
         await record(tx, caller, { action: 'installation.backup_schedule_removed', target })
       }),
+  }
+
+  return {
+    name: 'backups',
+    routes(app) {
+      const on = serve(app)
+      const heavy = serve(app, { heavy: true })
+      on(backupList, ({ query }) => calls.list(query))
+      on(backupGet, ({ params }) => calls.get(params.id))
+      on(backupCreate, ({ caller, body }) => calls.create(caller, body.store_id))
+      on(backupRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      heavy(backupVerify, ({ caller, params, signal }) => calls.verify(caller, params.id, signal))
+      on(backupScheduleGet, async () => ({ schedule: await calls.schedule() }))
+      on(backupScheduleSet, ({ caller, body, ifMatch }) => calls.setSchedule(caller, body, ifMatch))
+      on(backupScheduleRemove, ({ caller, ifMatch }) =>
+        calls.removeSchedule(caller, ifMatch).then(() => undefined),
+      )
+    },
   }
 }

@@ -9,7 +9,7 @@ import { demandLength, passphraseIn } from '../../backup/passphrase-file.ts'
 import { readRecords } from '../../backup/records.ts'
 import { BackupRefused, type KnownKeys, seal, unseal } from '../../backup/sealed.ts'
 import type { Job } from '../../engine/engine.ts'
-import { type ObjectStore, StoreError } from '../stores/object-store.ts'
+import { type ObjectStore, StoreError } from '../stores/api.ts'
 import { nowOf, type SnapshotParts } from './parts.ts'
 import type * as store from './store.ts'
 

@@ -4,12 +4,12 @@ import type { Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { ForSnapshots } from '../clusters/change/snapshots/for-snapshots.ts'
-import type { Stores } from '../stores/stores.ts'
+import type { Clusters } from '../clusters/api.ts'
+import type { Stores } from '../stores/api.ts'
 import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
-  readonly clusters: ForSnapshots
+  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd'>
   readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'someIds' | 'named'>
 }
 

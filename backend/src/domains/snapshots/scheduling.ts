@@ -20,7 +20,7 @@ export const scheduling = (parts: SnapshotParts): Reconciler => ({
       const cluster = isOwn ? null : await parts.clusters.lock(tx, job.key)
       const row =
         cluster === undefined ? undefined : await store.lockSchedule(tx, cluster?.id ?? null)
-      if (!row || cluster === undefined || row.paused || cluster?.isLeaving) return undefined
+      if (!row || cluster === undefined || row.paused || cluster?.leaving) return undefined
       const now = job.now()
       const last = lastTime(row, now)
       // After the clock was set back, `begun_for` may be in the future. The schedule continues when

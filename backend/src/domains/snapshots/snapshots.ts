@@ -3,7 +3,6 @@
  * `scheduling.ts`).
  */
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import {
   canUseSnapshot,
   type Snapshot,
@@ -27,10 +26,11 @@ import { BackupRefused } from '../../backup/sealed.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve, serveStream } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { SealBroken } from '../../vault/cipher.ts'
-import { StoreError } from '../stores/object-store.ts'
-import { forChanges } from './for-changes.ts'
+import { StoreError } from '../stores/api.ts'
+import type { Snapshots } from './api.ts'
 import {
   begin,
   installation,
@@ -41,40 +41,15 @@ import {
 } from './parts.ts'
 import { present, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
+import { restoring } from './restoring.ts'
 import { scheduling } from './scheduling.ts'
 import * as store from './store.ts'
 import { readWhole, taking } from './taking.ts'
 
-export { isBusy, newestFile, uses } from './store.ts'
-
-export function snapshotRoutes(app: FastifyInstance, snapshots: Snapshots): void {
-  const on = serve(app)
-  const heavy = serve(app, { heavy: true })
-  on(snapshotList, ({ query }) => snapshots.list(query))
-  on(snapshotGet, ({ params }) => snapshots.get(params.id))
-  on(snapshotRemove, ({ caller, params, ifMatch }) =>
-    snapshots.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
-  heavy(snapshotVerify, ({ caller, params, signal }) => snapshots.verify(caller, params.id, signal))
-  on(snapshotImport, ({ caller, params, body }) => snapshots.importFile(caller, params.id, body))
-  on(snapshotScheduleGet, async ({ params }) => ({ schedule: await snapshots.schedule(params.id) }))
-  on(snapshotScheduleSet, ({ caller, params, body, ifMatch }) =>
-    snapshots.setSchedule(caller, params.id, body, ifMatch),
-  )
-  on(snapshotScheduleRemove, ({ caller, params, ifMatch }) =>
-    snapshots.removeSchedule(caller, params.id, ifMatch).then(() => undefined),
-  )
-  serveStream(app, { isWhole: true })(snapshotDownload, ({ caller, params, signal, saveAs }) =>
-    snapshots.download(caller, params.id, { signal, saveAs }),
-  )
-}
-
-export type Snapshots = ReturnType<typeof snapshots>
-
 /** Rows of failed and removed snapshots are deleted after this time, in ms. */
 const forgetMs = 30 * 24 * 3_600_000
 
-export function snapshots(parts: SnapshotParts) {
+export function snapshots(parts: SnapshotParts): Snapshots & Domain {
   const { db, clock, record, engine, clusters, stores, vault } = parts
   const targetOf = (row: store.SnapshotRow) => ({
     kind: 'cluster',
@@ -109,9 +84,10 @@ export function snapshots(parts: SnapshotParts) {
     })
   }
 
-  return {
-    reconcilers: [taking(parts), scheduling(parts)],
+  engine.register(taking(parts))
+  engine.register(scheduling(parts))
 
+  const calls = {
     async list(query: Input<typeof snapshotList>['query']): Promise<Page<Snapshot>> {
       const { rows, total } = await store.page(db, query)
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -257,14 +233,6 @@ export function snapshots(parts: SnapshotParts) {
       return shownSchedule(db, clusterId)
     },
 
-    /** The newest snapshot that can be restored, and the schedule. */
-    async last(
-      clusterId: string,
-    ): Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }> {
-      const row = await store.newestReady(db, clusterId)
-      return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
-    },
-
     /** @throws Problem not_found for the cluster or the store; stale */
     setSchedule: (
       caller: Caller,
@@ -324,31 +292,48 @@ export function snapshots(parts: SnapshotParts) {
           event: { name: 'cluster.updated', version },
         })
       }),
+  }
 
-    /** The interface for changes of clusters. */
-    forChanges: forChanges(parts),
-
-    /** Called in the transaction that removes a cluster. Its snapshots stay. */
-    async clusterRemoved(tx: Tx, clusterId: string): Promise<void> {
-      const row = await store.lockSchedule(tx, clusterId)
-      if (row) await store.removeSchedule(tx, row.id)
+  return {
+    name: 'snapshots',
+    routes(app) {
+      const on = serve(app)
+      const heavy = serve(app, { heavy: true })
+      on(snapshotList, ({ query }) => calls.list(query))
+      on(snapshotGet, ({ params }) => calls.get(params.id))
+      on(snapshotRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      heavy(snapshotVerify, ({ caller, params, signal }) => calls.verify(caller, params.id, signal))
+      on(snapshotImport, ({ caller, params, body }) => calls.importFile(caller, params.id, body))
+      on(snapshotScheduleGet, async ({ params }) => ({ schedule: await calls.schedule(params.id) }))
+      on(snapshotScheduleSet, ({ caller, params, body, ifMatch }) =>
+        calls.setSchedule(caller, params.id, body, ifMatch),
+      )
+      on(snapshotScheduleRemove, ({ caller, params, ifMatch }) =>
+        calls.removeSchedule(caller, params.id, ifMatch).then(() => undefined),
+      )
+      serveStream(app, { isWhole: true })(snapshotDownload, ({ caller, params, signal, saveAs }) =>
+        calls.download(caller, params.id, { signal, saveAs }),
+      )
     },
-
-    /** Why the last scheduled snapshots of clusters failed, by cluster id. */
-    problems: (on: Db | Tx): Promise<ReadonlyMap<string, string>> => store.problems(on),
-
-    /**
-     * Called at start: wakes every schedule and every snapshot with work to do, because scheduled
-     * runs may have been lost.
-     */
-    resume: (): Promise<void> =>
+    // Wakes every schedule and every snapshot with work to do, because scheduled runs may have been
+    // lost.
+    start: () =>
       inTransaction(db, async (tx) => {
         for (const row of await store.open(tx)) await wakeSnapshot(engine, tx, row)
         for (const row of await store.allSchedules(tx))
           await engine.wake(tx, scheduleQueue, row.cluster_id ?? installation)
       }),
-
-    removeOld: async (): Promise<void> =>
-      void (await store.forget(db, new Date(clock.now() - forgetMs))),
+    removeOld: async () => void (await store.forget(db, new Date(clock.now() - forgetMs))),
+    ...restoring(parts),
+    async last(clusterId) {
+      const row = await store.newestReady(db, clusterId)
+      return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
+    },
+    async clusterRemoved(tx, clusterId) {
+      const row = await store.lockSchedule(tx, clusterId)
+      if (row) await store.removeSchedule(tx, row.id)
+    },
   }
 }

@@ -17,7 +17,7 @@ import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import { SealBroken } from '../../vault/cipher.ts'
-import { type ObjectStore, StoreError } from '../stores/object-store.ts'
+import { type ObjectStore, StoreError } from '../stores/api.ts'
 import { makeBackup } from './own-backup.ts'
 import {
   installation,
@@ -126,7 +126,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     const stored = await put().catch((error: unknown) => {
       throw error instanceof BackupRefused ? new Unusable(error.message, { cause: error }) : error
     })
-    const { talosVersion: talos } = (await clusters.find(parts.db, row.cluster_id!))!
+    const { talos_version: talos } = (await clusters.find(parts.db, row.cluster_id!))!
     const readable = canReadSnapshot({
       made: made(),
       runs: supportedMinor(talos)?.etcd ?? null,

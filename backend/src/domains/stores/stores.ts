@@ -3,7 +3,6 @@
  * domains write and read files through `open`.
  */
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
@@ -24,29 +23,14 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import type { Platform } from '../../platform.ts'
+import type { Domain, Platform } from '../../platform.ts'
 import { endpointPolicy } from './endpoint.ts'
 import { claimFolder, disclaimFolder, folderStore, whyNotAllowed } from './folder.ts'
+import type { Stores } from './api.ts'
 import { type ObjectStore, StoreError } from './object-store.ts'
 import { s3Store } from './s3.ts'
 import * as store from './store.ts'
 import { demandFile, tryOut } from './trying.ts'
-
-export function storeRoutes(app: FastifyInstance, stores: Stores): void {
-  const on = serve(app)
-  on(storeList, ({ query }) => stores.list(query))
-  on(storeGet, ({ params }) => stores.get(params.id))
-  on(storeCreate, ({ caller, body, signal }) => stores.create(caller, body, signal))
-  on(storeUpdate, ({ caller, params, body, ifMatch, signal }) =>
-    stores.update(caller, params.id, body, { ifMatch, signal }),
-  )
-  on(storeRemove, ({ caller, params, ifMatch }) =>
-    stores.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
-  on(storeTest, ({ params, signal }) => stores.test(params.id, signal))
-}
-
-export type Stores = ReturnType<typeof stores>
 
 const present = ({ secret_sealed: _secret, ...row }: store.StoreRow): Store => ({
   ...row,
@@ -77,7 +61,7 @@ export function stores({
   uses,
   newestFile,
   isBusy,
-}: StoreParts) {
+}: StoreParts): Stores & Domain {
   const policy = endpointPolicy(config.storeNetworks)
   const now = () => new Date(clock.now())
 
@@ -128,7 +112,7 @@ export function stores({
       await tell(tx, system, { name: 'store.updated', object: { kind: 'store', id }, version })
     })
 
-  return {
+  const calls = {
     async list(query: Input<typeof storeList>['query']): Promise<Page<Store>> {
       const { rows, total } = await store.page(db, query)
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -319,28 +303,30 @@ export function stores({
       await note(id, problem)
       return { ok: problem === null, problem, took_ms: Math.round(performance.now() - began) }
     },
+  }
 
-    /** The store, for other domains. @throws Problem not_found */
-    async open(id: string): Promise<ObjectStore & { readonly name: string }> {
+  return {
+    name: 'stores',
+    routes(app) {
+      const on = serve(app)
+      on(storeList, ({ query }) => calls.list(query))
+      on(storeGet, ({ params }) => calls.get(params.id))
+      on(storeCreate, ({ caller, body, signal }) => calls.create(caller, body, signal))
+      on(storeUpdate, ({ caller, params, body, ifMatch, signal }) =>
+        calls.update(caller, params.id, body, { ifMatch, signal }),
+      )
+      on(storeRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      on(storeTest, ({ params, signal }) => calls.test(params.id, signal))
+    },
+    async open(id) {
       const row = existing(await store.find(db, id), 'store')
       return { name: row.name, ...openWith(row, await secretOf(db, row)) }
     },
-
-    /** Ids of at most two stores: whether there are none, one or several. */
-    someIds: (on: Db | Tx): Promise<string[]> => store.someIds(on),
-
-    /** The store's name; undefined if there is no such store. */
-    named: async (on: Db | Tx, id: string): Promise<string | undefined> =>
-      (await store.find(on, id))?.name,
-
-    /**
-     * Locks the store's row, so that it can't be removed before the end of the transaction. @throws
-     * Problem not_found
-     */
-    hold: async (tx: Tx, id: string): Promise<{ name: string }> =>
-      existing(await store.lock(tx, id), 'store'),
-
-    /** Records the result of the last use; `problem` is null for success. */
+    someIds: store.someIds,
+    named: async (on, id) => (await store.find(on, id))?.name,
+    hold: async (tx, id) => existing(await store.lock(tx, id), 'store'),
     note,
   }
 }

@@ -11,7 +11,7 @@ import {
   withUses,
 } from '#contract/network/address-map.ts'
 import type { AddressRun, SubnetMap } from '#contract/network/subnets.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { ServerAddress } from '../servers/api.ts'
 import { neighbours } from './neighbours.ts'
 import type { MapRow, UseTexts } from './store.ts'
 

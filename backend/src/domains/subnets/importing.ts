@@ -10,7 +10,7 @@ import { count } from '#contract/words.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { ServerAddress, Servers } from '../servers/api.ts'
 import { type CsvRecord, parseCsv } from '../../csv.ts'
 import { neighbours, overlapsAmong } from './neighbours.ts'
 import { audited, columnsOf, handsOutSame, isSame, type Wanted } from './present.ts'
@@ -24,7 +24,7 @@ type Imported = Answer<typeof subnetImport>
 type Trouble = Imported['problems'][number]
 
 export interface SubnetParts {
-  readonly servers: { addresses(): Promise<ServerAddress[]> }
+  readonly servers: Pick<Servers, 'addresses'>
   /** Wakes the clusters of changed subnets when the transaction commits. */
   readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
 }

@@ -12,7 +12,7 @@ import {
   parseCidr,
 } from '#contract/network/addresses.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { ServerAddress } from '../servers/api.ts'
 import type { ReadRow } from './csv-rows.ts'
 import { scopeOf } from './rules.ts'
 import type { SubnetRow } from './store-read.ts'

@@ -7,7 +7,7 @@ import type { Input } from '#contract/operation.ts'
 import { subnetList, type SubnetStatus } from '#contract/network/subnets.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import { narrowed, readPage, type SqlReaders } from '../../db/list.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { ServerAddress } from '../servers/api.ts'
 
 type On = Db | Tx
 

@@ -3,7 +3,7 @@
  */
 import { type Insertable, sql, type SqlBool, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { ServerAddress } from '../servers/api.ts'
 import { byIds, byName, type SubnetRow } from './store-read.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 

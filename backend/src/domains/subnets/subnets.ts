@@ -1,5 +1,4 @@
 /** Use cases of subnets. Each change is one transaction with rows, audit entry and event. */
-import type { FastifyInstance } from 'fastify'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -22,13 +21,14 @@ import {
   subnetRemove,
   subnetUpdate,
 } from '#contract/network/subnets.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { serve, Serialised } from '../../http/serve.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
-import type { Platform } from '../../platform.ts'
-import type { ServerAddress } from '../servers/list/addresses.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { ServerAddress } from '../servers/api.ts'
 import { addressMap, addressRuns } from './address-map.ts'
+import type { Subnets } from './api.ts'
 import { writeCsv } from '../../csv.ts'
 import { importing, type SubnetParts } from './importing.ts'
 import { neighbours } from './neighbours.ts'
@@ -56,8 +56,6 @@ import * as store from './store.ts'
 import * as shown from './store-read.ts'
 import { tableOf } from './csv-rows.ts'
 
-export type Subnets = ReturnType<typeof subnets>
-
 const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
   kind: 'subnet',
   id,
@@ -67,30 +65,7 @@ const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) 
 /** Limit of the request's size. In JSON a line break or a quote takes two bytes. */
 const largestImport = 2 * importLimits.bytes + 64 * 1024
 
-export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
-  const on = serve(app)
-  on(subnetList, ({ query }) => domain.list(query))
-  serve(app, { isVolatile: true })(subnetGet, ({ params }) => domain.get(params.id))
-  on(subnetCreate, ({ caller, body }) => domain.create(caller, body))
-  on(subnetUpdate, ({ caller, params, body, ifMatch }) =>
-    domain.update(caller, params.id, body, ifMatch),
-  )
-  on(subnetRemove, ({ caller, params, ifMatch }) =>
-    domain.remove(caller, params.id, ifMatch).then(() => undefined),
-  )
-  on(subnetAddresses, async ({ params }) => new Serialised(await domain.addresses(params.id)))
-  on(subnetMap, ({ params }) => domain.map(params.id))
-  on(subnetExport, async ({ query, saveAs }) => {
-    const text = await domain.export(query)
-    saveAs('subnets.csv')
-    return text
-  })
-  serve(app, { largestBody: largestImport })(subnetImport, ({ caller, body }) =>
-    domain.import(caller, body),
-  )
-}
-
-export function subnets(parts: Platform & SubnetParts) {
+export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
   const { db, clock, record, tell, servers, pools } = parts
   const now = () => new Date(clock.now())
 
@@ -149,7 +124,7 @@ export function subnets(parts: Platform & SubnetParts) {
     return [existing(row), uses, held] as const
   }
 
-  return {
+  const calls = {
     async list(query: Input<typeof subnetList>['query']): Promise<Page<Subnet>> {
       const { rows, total } = await shown.page(db, query, await servers.addresses())
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
@@ -271,20 +246,35 @@ export function subnets(parts: Platform & SubnetParts) {
 
     /** @throws Problem invalid if the text is too large */
     import: importing({ ...parts, written }),
+  }
 
-    /**
-     * For the overview: the subnets with the highest utilisation. Subnets with unknown utilisation
-     * are left out.
-     */
-    fullest: async (most: number): Promise<Subnet[]> =>
-      (await shown.fullest(db, most, await servers.addresses())).map(present),
-    countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
-      new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
-    /** Ids, names and CIDRs of clusters' subnets, by cluster id. */
-    async namesByCluster(
-      on: Db | Tx,
-      clusterIds: readonly string[],
-    ): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>> {
+  return {
+    name: 'subnets',
+    routes(app) {
+      const on = serve(app)
+      on(subnetList, ({ query }) => calls.list(query))
+      serve(app, { isVolatile: true })(subnetGet, ({ params }) => calls.get(params.id))
+      on(subnetCreate, ({ caller, body }) => calls.create(caller, body))
+      on(subnetUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(subnetRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      on(subnetAddresses, async ({ params }) => new Serialised(await calls.addresses(params.id)))
+      on(subnetMap, ({ params }) => calls.map(params.id))
+      on(subnetExport, async ({ query, saveAs }) => {
+        const text = await calls.export(query)
+        saveAs('subnets.csv')
+        return text
+      })
+      serve(app, { largestBody: largestImport })(subnetImport, ({ caller, body }) =>
+        calls.import(caller, body),
+      )
+    },
+    lockNetworks: async (tx) => void (await store.lockNetworks(tx)),
+    inDatacenter: store.inDatacenter,
+    async namesByCluster(on, clusterIds) {
       const rows = await store.namesByCluster(on, clusterIds)
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)
       return new Map(
@@ -294,34 +284,14 @@ export function subnets(parts: Platform & SubnetParts) {
         ]),
       )
     },
-    /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
-    inDatacenter: store.inDatacenter,
-    /**
-     * Called first in a transaction that adds networks (subnets, pods, services) and checks them
-     * for overlaps. Order of locks: this lock, the datacenter, the cluster, subnets by id.
-     */
-    lockNetworks: async (tx: Tx): Promise<void> => void (await store.lockNetworks(tx)),
-
-    /**
-     * Locks the rows of subnets in id order until the transaction ends and returns the subnets.
-     * Unknown ids are left out.
-     */
-    lockForAssignment: async (tx: Tx, ids: readonly string[]): Promise<Subnet[]> =>
-      (await store.locked(tx, ids)).map(present),
-    /** Like `lockForAssignment`, but without locking. */
-    find: async (on: Db | Tx, ids: readonly string[]): Promise<Subnet[]> =>
-      (await shown.byIds(on, ids)).map(present),
-    /**
-     * All subnets that are assigned to the cluster, by name, including those that are being
-     * drained.
-     */
-    byCluster: async (on: Db | Tx, clusterId: string): Promise<Subnet[]> =>
-      (await shown.byCluster(on, clusterId)).map(present),
-    /**
-     * Emits events after assignments or addresses in use have changed. Versions don't change,
-     * because they count only changes by users.
-     */
-    async tellChanged(tx: Tx, caller: Caller, ids: readonly string[]): Promise<void> {
+    countByDatacenter: async (on) =>
+      new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
+    fullest: async (most) =>
+      (await shown.fullest(db, most, await servers.addresses())).map(present),
+    find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
+    lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
+    byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),
+    async tellChanged(tx, caller, ids) {
       for (const { id, version } of await shown.byIds(tx, ids))
         await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
     },

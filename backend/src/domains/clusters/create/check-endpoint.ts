@@ -7,7 +7,7 @@ import {
   parseAddress,
 } from '#contract/network/addresses.ts'
 import { type NewCluster } from '#contract/clusters/clusters.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import { anyLink } from '../../configurations/api.ts'
 import type { ChosenServer, Surroundings, Find } from './judged.ts'
 

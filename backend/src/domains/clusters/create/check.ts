@@ -17,7 +17,7 @@ import {
 } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { counted } from '#contract/words.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import { listed } from '../sentences.ts'
 import type { Surroundings, Finding, Find, Resolved, ChosenServer } from './judged.ts'
 import { judgeEndpoint, endpointUrl, bare } from './check-endpoint.ts'

@@ -16,7 +16,7 @@ import {
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
-import type { PlannedDisk } from '../../servers/present.ts'
+import type { PlannedDisk } from '../../servers/api.ts'
 import type { MemberRow } from '../store.ts'
 
 /**

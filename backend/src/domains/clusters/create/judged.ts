@@ -1,8 +1,7 @@
 import { type ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
-import type { Wanted } from '../../servers/eligibility.ts'
-import type { Versions } from '../../images/versions.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { OfferedVersions } from '../../images/api.ts'
+import type { ServerFacts, Wanted } from '../../servers/api.ts'
 
 export interface Surroundings {
   /** Servers by id. A requested server that is missing here doesn't exist. */
@@ -19,7 +18,7 @@ export interface Surroundings {
     readonly by: string
     readonly node_id?: string
   }[]
-  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
+  readonly versions: OfferedVersions
   /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
 }

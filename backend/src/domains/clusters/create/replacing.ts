@@ -6,7 +6,7 @@ import type { Input } from '#contract/operation.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
-import type { NewStep } from '../../operations/writing.ts'
+import type { NewStep } from '../../operations/api.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from './disks.ts'
 import {

@@ -11,7 +11,7 @@ import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/s
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import {
   clusterQueue,
   type ClusterParts,

@@ -41,7 +41,7 @@ let offer: Offer
 let secrets: string
 
 /** The objects of the cluster, read and written by its first Steelyard. */
-const api = () => first.backend.domains.clusterCore.forPools.api(theirs.id)
+const api = () => first.backend.domains.clusters.api(theirs.id)
 interface Held {
   readonly metadata: { readonly uid: string; readonly resourceVersion: string }
   readonly data: Readonly<Record<string, string>>
@@ -76,7 +76,7 @@ beforeAll(async () => {
     body: { address: theirs.chainAddress! },
   })
   secrets = writeSecrets(
-    (await first.backend.domains.clusterCore.secrets.bundle(first.backend.platform.db, theirs.id))!,
+    (await first.backend.domains.clusters.secrets.bundle(first.backend.platform.db, theirs.id))!,
   )
 }, 150_000)
 

@@ -56,7 +56,7 @@ beforeAll(async () => {
     talosconfig: (await admin.call(clusterTalosconfig, { params })).text,
     kubeconfig: (await admin.call(clusterKubeconfig, { params })).text,
   }
-  const keys = (await backend.domains.clusterCore.access.talosCredentials(params.id, {
+  const keys = (await backend.domains.clusters.talosCredentials(params.id, {
     role: 'os:admin',
     lifetimeMs: 3_600_000,
   }))!

@@ -61,7 +61,7 @@ test(
     )
     const taken = await held(clusterQueue, cluster.id)
     world.machine(nodes[1]!).lifecycle.powerOn()
-    const kubernetes = await world.backend.domains.clusterCore.forPools.api(cluster.id)
+    const kubernetes = await world.backend.domains.clusters.api(cluster.id)
     await world.until(
       () => kubernetes.nodes(AbortSignal.timeout(10_000)),
       (all) => all.length === 2 && all.every((node) => node.ready),

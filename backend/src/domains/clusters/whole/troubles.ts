@@ -7,7 +7,8 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { configuringQueue } from '../../configurations/api.ts'
-import { poolQueue } from '../../pools/state.ts'
+import { poolQueue } from '../../pools/api.ts'
+import { problems } from '../../snapshots/api.ts'
 import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 
@@ -32,10 +33,10 @@ function whatFails(queue: string, name: string): string {
 /** Repeated failures by cluster id, including those that a running operation shows. */
 export async function troublesOf(
   on: Db | Tx,
-  { engine, snapshots }: { engine: Pick<Engine, 'failing'> } & Pick<ClusterParts, 'snapshots'>,
+  { engine }: { engine: Pick<Engine, 'failing'> },
 ): Promise<ReadonlyMap<string, readonly Trouble[]>> {
   const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
-  const unsaved = [...(await snapshots.problems(on))].map(([id, reason]) => ({
+  const unsaved = [...(await problems(on))].map(([id, reason]) => ({
     id,
     trouble: { node_id: null, message: `The last snapshot failed: ${reason}` },
   }))

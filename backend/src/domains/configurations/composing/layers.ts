@@ -11,7 +11,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images, supportedPairs } from '#talos/versions.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import type { Blueprint } from '../api.ts'
 
 /** What a server's layers depend on, in addition to the server itself. */

@@ -12,7 +12,7 @@ import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { minors } from '#talos/versions.ts'
-import type { ServerFacts } from '../../servers/present.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered, StoredLayer } from '../api.ts'
 import {
   defaultNode,

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { status, reason } = await world.ended(made.operation.id)
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   cluster = await world.cluster(made.cluster.id)
-  keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, {
+  keys = (await backend.domains.clusters.talosCredentials(cluster.id, {
     role: 'os:admin',
     lifetimeMs: 3_600_000,
   }))!
@@ -168,7 +168,7 @@ test('a change made after the user saw the difference is not overwritten', async
   // The stored consent to overwrite is for an earlier difference: the machine's configuration has
   // changed again since.
   await inTransaction(backend.platform.db, async (tx) => {
-    await backend.domains.clusterCore.machines.allowOverwrite(tx, cluster.id, node.id, seen)
+    await backend.domains.clusters.machines.allowOverwrite(tx, cluster.id, node.id, seen)
     await backend.platform.engine.wake(tx, configuringQueue, node.id)
   })
   await world.until(events, (items) =>

@@ -50,7 +50,7 @@ export const hostOf = ({ cidr }: { cidr: string }, host: number): string =>
 export async function poolWorld(): Promise<PoolWorld> {
   const backend = await startBackend()
   const fakes = new Map<string, FakeKubernetes>()
-  Object.assign(backend.domains.clusterCore.forPools, {
+  Object.assign(backend.domains.clusters, {
     api: (id: string) => Promise.resolve(fakes.get(id)!),
   })
   let admin = await backend.signIn({ role: 'admin', lasts: true })

@@ -11,8 +11,8 @@ import { type Operation, operationTable } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
-import type { NewStep } from '../../operations/writing.ts'
-import type { ServerParts } from '../servers.ts'
+import type { NewStep } from '../../operations/api.ts'
+import type { CallParts } from '../calls.ts'
 import * as store from '../store.ts'
 
 export const commandQueue = 'server-command'
@@ -83,7 +83,7 @@ class MaybeSent extends Error {
 }
 
 /** The reconciler of commands to machines. Queue key: the server's id. */
-export function commanding({ db, operations, access, clusterUse }: ServerParts) {
+export function commanding({ db, operations, clusters, servers }: CallParts) {
   /**
    * Number of failed queries in a row, by operation. In memory only: another process starts at
    * zero, so it takes longer to notice that a machine is down.
@@ -99,7 +99,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     job.fence.write(async (tx) => {
       misses.delete(operation.id)
       const row = await store.lockOne(tx, job.key)
-      if (row?.operation_id === operation.id) await clusterUse.hold(tx, row.id, null)
+      if (row?.operation_id === operation.id) await servers.hold(tx, row.id, null)
       await operations.set(tx, operation.id, { status, reason })
     })
 
@@ -119,7 +119,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
         (row.operation_id !== null && row.operation_id !== operation.id)
       )
         return false
-      await clusterUse.hold(tx, id, operation.id)
+      await servers.hold(tx, id, operation.id)
       return true
     })
 
@@ -129,7 +129,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     act: (client: TalosClient) => Promise<T>,
     options: ConnectOptions,
   ): Promise<T> => {
-    const keys = await access.talosCredentials(server.cluster_id!, {
+    const keys = await clusters.talosCredentials(server.cluster_id!, {
       role: 'os:admin',
       lifetimeMs: credentialsLifetimeMs,
     })
@@ -256,7 +256,7 @@ export function commanding({ db, operations, access, clusterUse }: ServerParts) 
     if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
       return end(job, operation, 'failed', `Another operation runs on ${server.name}`)
     try {
-      const connection = await clusterUse.connection(server.id)
+      const connection = await servers.connection(server.id)
       if (!wasSent) await command(job, operation, server, connection)
       return await follow(job, (await operations.read(db, operation.id))!, server, connection)
     } catch (error) {

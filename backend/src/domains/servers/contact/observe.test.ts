@@ -56,7 +56,7 @@ const other = (serverId: string): Extract<Observation, { kind: 'other' }> => ({
 /** A server whose next contact changes nothing. */
 const settled = async () => {
   const id = await build()
-  await servers.observe([seen(id)])
+  await servers.contact.observe([seen(id)])
   await get(id)
   return id
 }
@@ -73,13 +73,13 @@ test("contacts do not change a server's version, and all contacts within ten sec
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   // Publishes the contacts of earlier tests first.
   backend.clock.advance(10_000)
-  await servers.observe(ids.map((id) => seen(id)))
+  await servers.contact.observe(ids.map((id) => seen(id)))
   const versions = await Promise.all(ids.map(async (id) => (await get(id)).version))
   const before = (await events()).length
   const later = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       backend.clock.advance(1000)
-      await servers.observe(ids.map((id) => seen(id)))
+      await servers.contact.observe(ids.map((id) => seen(id)))
     }
   }
   await later(10)
@@ -96,7 +96,7 @@ test('a contact is written after ten seconds without another contact, and before
   const id = await settled()
   const written = async () => (await get(id)).talos.last_contact_at
   const contact = async () => {
-    await servers.observe([seen(id)])
+    await servers.contact.observe([seen(id)])
     return new Date(backend.clock.now()).toISOString()
   }
   backend.clock.advance(10_000)
@@ -107,41 +107,41 @@ test('a contact is written after ten seconds without another contact, and before
   // The interval doesn't depend on the wall clock.
   backend.clock.jump(-3_600_000)
   backend.clock.advance(9000)
-  await servers.observe([])
+  await servers.contact.observe([])
   backend.clock.jump(3_600_000)
   expect(await written()).toBe(second)
   backend.clock.advance(1000)
   const third = await contact()
   expect(await written()).toBe(second)
-  await servers.observe([], true)
+  await servers.contact.observe([], true)
   expect(await written()).toBe(third)
 })
 
 test('the last contact of a server is written when the server becomes reachable or unreachable', async () => {
   const [id, other] = [await settled(), await settled()]
   backend.clock.advance(10_000)
-  await servers.observe([seen(other), missed(id, true)])
+  await servers.contact.observe([seen(other), missed(id, true)])
   expect((await get(id)).talos.reachable).toBe(false)
   backend.clock.advance(1000)
-  await servers.observe([seen(other), seen(id)])
+  await servers.contact.observe([seen(other), seen(id)])
   const at = new Date(backend.clock.now()).toISOString()
   expect((await get(id)).talos).toMatchObject({ reachable: true, last_contact_at: at })
   expect((await get(other)).talos.last_contact_at).not.toBe(at)
   backend.clock.advance(1000)
-  await servers.observe([seen(id)])
+  await servers.contact.observe([seen(id)])
   const last = new Date(backend.clock.now()).toISOString()
   backend.clock.advance(1000)
-  await servers.observe([missed(id, true)])
+  await servers.contact.observe([missed(id, true)])
   expect((await get(id)).talos).toMatchObject({ reachable: false, last_contact_at: last })
 })
 
 test('two contacts without an answer change nothing, a third makes the server unreachable, and one answer makes it reachable', async () => {
   const id = await build()
-  await servers.observe([seen(id)])
-  await servers.observe([missed(id, false)])
+  await servers.contact.observe([seen(id)])
+  await servers.contact.observe([missed(id, false)])
   expect((await get(id)).talos.reachable).toBe(true)
   backend.clock.advance(60_000)
-  await servers.observe([missed(id, true)])
+  await servers.contact.observe([missed(id, true)])
   const since = new Date(backend.clock.now()).toISOString()
   expect((await get(id)).talos).toMatchObject({
     reachable: false,
@@ -149,9 +149,9 @@ test('two contacts without an answer change nothing, a third makes the server un
     reason: 'connection refused',
   })
   backend.clock.advance(120_000)
-  await servers.observe([missed(id, true)])
+  await servers.contact.observe([missed(id, true)])
   expect((await get(id)).talos.unreachable_since).toBe(since)
-  await servers.observe([seen(id, 'running')])
+  await servers.contact.observe([seen(id, 'running')])
   expect((await get(id)).talos).toMatchObject({
     reachable: true,
     unreachable_since: null,
@@ -166,17 +166,17 @@ test('two contacts without an answer change nothing, a third makes the server un
 test('if other hardware answers repeatedly, one alarm is raised, and it remains after the known hardware answers again', async () => {
   const id = await build()
   const alarming = other(id)
-  await servers.observe([alarming])
+  await servers.contact.observe([alarming])
   const alarmed = await get(id)
   expect(alarmed.identity).toMatchObject({
     state: 'changed',
     note: expect.stringContaining('Box, UUID'),
   })
   expect(alarmed.eligibility.find((e) => e.check === 'identity')!.ok).toBe(false)
-  await servers.observe([alarming])
+  await servers.contact.observe([alarming])
   expect((await get(id)).version).toBe(alarmed.version)
   await expect(servers.connection(id)).rejects.toMatchObject({ code: 'identity_changed' })
-  await servers.observe([seen(id)])
+  await servers.contact.observe([seen(id)])
   expect((await get(id)).identity.state).toBe('changed')
 })
 
@@ -198,7 +198,7 @@ test('an alarm about a machine that only claims to be a server leaves it in use,
 test('a contact that began before a user confirmed the hardware raises no alarm, a later contact does', async () => {
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
-  await servers.observe([other(id)])
+  await servers.contact.observe([other(id)])
   const late = other(id)
   backend.clock.advance(500)
   const confirmed = await operator.call(serverConfirm, {
@@ -209,12 +209,12 @@ test('a contact that began before a user confirmed the hardware raises no alarm,
     identity: { state: 'confirmed' },
     talos: { reachable: null, unreachable_since: null, reason: null },
   })
-  await servers.observe([{ ...late, at: backend.clock.now() + 200 }])
+  await servers.contact.observe([{ ...late, at: backend.clock.now() + 200 }])
   expect(await get(id)).toMatchObject({
     version: confirmed.answer!.version,
     identity: { state: 'confirmed', note: null },
   })
-  await servers.observe([other(id)])
+  await servers.contact.observe([other(id)])
   expect((await get(id)).identity.state).toBe('changed')
 })
 
@@ -222,7 +222,7 @@ test('if hardware is registered while a user accepts it as a replacement, the re
   const id = await build()
   const operator = await backend.signIn({ role: 'operator' })
   const alarming = other(id)
-  await servers.observe([alarming])
+  await servers.contact.observe([alarming])
   const { uuid, serial } = alarming.found
   let confirming: ReturnType<typeof operator.call<typeof serverConfirm>> | undefined
   await db.transaction().execute(async (tx) => {
@@ -253,13 +253,13 @@ test('data read from a machine is not stored for the machine that replaced it', 
   const operator = await backend.signIn({ role: 'operator' })
   const before = { ...seen(id, 'running'), fingerprint: 'of the old one' }
   const alarming = other(id)
-  await servers.observe([alarming])
+  await servers.contact.observe([alarming])
   const { uuid, serial } = alarming.found
   const taken = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
   expect(taken.answer!.identity).toMatchObject({ state: 'confirmed', uuid, fingerprint: null })
   backend.clock.advance(500)
   // These contacts began before the user accepted the new hardware, so they are ignored.
-  await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
+  await servers.contact.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
   expect(await get(id)).toMatchObject({
     version: taken.answer!.version,
     identity: { state: 'confirmed', fingerprint: null },
@@ -269,14 +269,14 @@ test('data read from a machine is not stored for the machine that replaced it', 
 
 test("an answer from a server's former address is ignored", async () => {
   const id = await build({ address: '10.0.0.2' })
-  await servers.observe([missed(id, true)])
+  await servers.contact.observe([missed(id, true)])
   expect((await get(id)).talos.reachable).toBeNull()
 })
 
 test('data read while a server was in a cluster is ignored after that server is released', async () => {
   const id = await build()
-  await servers.observe([seen(id)])
-  await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
+  await servers.contact.observe([seen(id)])
+  await servers.contact.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
   expect((await get(id)).talos.stage).toBe('maintenance')
 })
 
@@ -285,10 +285,10 @@ test("two processes on one database see each other's changes at once", async () 
   const id = await build()
   const there = async () =>
     JSON.parse(
-      (await other.domains.servers.list({ page: 1, per_page: 1000 })).bytes.toString(),
+      (await other.domains.servers.listed.page({ page: 1, per_page: 1000 })).bytes.toString(),
     ).items.find((s: { id: string }) => s.id === id)
   expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
-  await servers.observe([seen(id)])
+  await servers.contact.observe([seen(id)])
   expect(await there()).toMatchObject({
     talos: { stage: 'maintenance', last_contact_at: expect.any(String) },
   })
@@ -372,24 +372,24 @@ const readingOf = (disk: string): Reading => ({
 
 test('all contacts of ten seconds are written with one insert, and contacts without an answer with none', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
-  const all = () => servers.observe(ids.map((id) => seen(id)))
+  const all = () => servers.contact.observe(ids.map((id) => seen(id)))
   backend.clock.advance(10_000)
   await all()
   await viewer.call(serverList)
   expect(await statementsOf(all)).toEqual([])
-  expect(await statementsOf(() => servers.observe(ids.map((id) => missed(id, false))))).toEqual([])
+  expect(
+    await statementsOf(() => servers.contact.observe(ids.map((id) => missed(id, false)))),
+  ).toEqual([])
   backend.clock.advance(10_000)
-  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual([
-    'begin',
-    'insert',
-    'commit',
-  ])
+  expect(await statementsOf(() => servers.contact.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual(
+    ['begin', 'insert', 'commit'],
+  )
 })
 
 test('hardware that was read again without a change is compared with the database once, and then with its digest', async () => {
   const id = await build()
   const read = (disk: string) =>
-    servers.observe([{ ...seen(id), reading: reading(disk) } as Observation])
+    servers.contact.observe([{ ...seen(id), reading: reading(disk) } as Observation])
   await read('nvme0n1')
   await viewer.call(serverList)
   expect(await statementsOf(() => read('nvme0n1'))).toContain('begin')
@@ -412,7 +412,7 @@ test('a reading that began before an upgrade was recorded does not bring the for
   const id = await build()
   const read = async (talos: string, version: number) => {
     const read = reading('nvme0n1')
-    return servers.observe([
+    return servers.contact.observe([
       {
         ...seen(id),
         version,
@@ -446,15 +446,15 @@ test('a reading that began before an upgrade was recorded does not bring the for
 test('contacts leave the roster as it is, and a change makes a new object only for the changed server', async () => {
   const shards = new Set(Array.from({ length: shardCount }, (_, i) => i))
   const [first, second] = [await build(), await build()]
-  await servers.observe([seen(first), seen(second)])
-  const before = await servers.roster(shards)
+  await servers.contact.observe([seen(first), seen(second)])
+  const before = await servers.contact.roster(shards)
   backend.clock.advance(1000)
-  await servers.observe([seen(first), seen(second)])
-  expect(await servers.roster(shards)).toBe(before)
-  await servers.observe([seen(first, 'running')])
-  const after = await servers.roster(shards)
+  await servers.contact.observe([seen(first), seen(second)])
+  expect(await servers.contact.roster(shards)).toBe(before)
+  await servers.contact.observe([seen(first, 'running')])
+  const after = await servers.contact.roster(shards)
   const of = (roster: typeof after, id: string) => roster.find((one) => one.id === id)
   expect(of(after, first)).toMatchObject({ stage: 'running', lastContactAt: expect.any(Number) })
   expect(of(after, second)).toBe(of(before, second))
-  expect(await servers.roster(new Set())).toEqual([])
+  expect(await servers.contact.roster(new Set())).toEqual([])
 })

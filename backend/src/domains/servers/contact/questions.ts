@@ -15,9 +15,9 @@ import type { TalosEvent } from '#talos/client/events.ts'
 import { pastEvents } from '#talos/client/trouble.ts'
 import { has, since } from '#talos/versions.ts'
 import type * as z from 'zod/mini'
-import { streamWithoutTokens, withoutTokens } from '../../joining/without-tokens.ts'
+import { streamWithoutTokens, withoutTokens } from '../../joining/api.ts'
 import { OtherHardware } from '../../../talos-fleet/fleet.ts'
-import type { ServerParts } from '../servers.ts'
+import type { CallParts } from '../calls.ts'
 import * as store from '../store.ts'
 import { alarming } from './observe.ts'
 
@@ -34,7 +34,7 @@ const hasFeature = (
   feature: 'maintenanceApi' | 'kernelLog',
 ): boolean => row.talos_version !== null && has(row.talos_version, feature)
 
-export function questions({ db, clock, tell, audit, fleet, access }: ServerParts) {
+export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts) {
   const connect = alarming({ db, clock, tell, fleet })
   const known = async (id: string): Promise<store.ServerRow> =>
     store.existing(await store.byId(db, id), id)
@@ -55,7 +55,7 @@ export function questions({ db, clock, tell, audit, fleet, access }: ServerParts
     const options = { signal, deadlineMs: answerWithinMs }
     try {
       if (row.cluster_id && (await connection.presence(options)) === 'secured') {
-        const keys = await access.talosCredentials(row.cluster_id, {
+        const keys = await clusters.talosCredentials(row.cluster_id, {
           role: 'os:reader',
           lifetimeMs: credentialsLifetimeMs,
         })

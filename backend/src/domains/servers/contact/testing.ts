@@ -25,14 +25,14 @@ export async function loneServer() {
   const secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
   const backend = await startBackend({
     environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
-    prepare: (_platform, { clusterCore: { access, machines } }) => {
+    prepare: (_platform, { clusters }) => {
       // The machines check certificates by the real time, which Steelyard's clock here doesn't have.
-      const talosCredentials: typeof access.talosCredentials = async (id, { role, lifetimeMs }) =>
+      const talosCredentials: typeof clusters.talosCredentials = async (id, { role, lifetimeMs }) =>
         id === clusterId
           ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() })
           : null
-      Object.assign(access, { talosCredentials })
-      Object.assign(machines, { talosCredentials })
+      Object.assign(clusters, { talosCredentials })
+      Object.assign(clusters.machines, { talosCredentials })
     },
   })
   const { db } = backend.platform
@@ -43,7 +43,7 @@ export async function loneServer() {
     ...machine.disk.identity,
     talos_version: machine.talosVersion,
   })
-  const { clusterCore, configurations } = backend.domains
+  const { clusters, configurations } = backend.domains
   await buildCluster(backend, clusterId, 'alone')
   const rendered = await db.transaction().execute(async (tx) => {
     const at = new Date(backend.clock.now())
@@ -56,7 +56,7 @@ export async function loneServer() {
       })
       .where('id', '=', clusterId)
       .execute()
-    await clusterCore.secrets.sealBundle(tx, clusterId, secrets)
+    await clusters.secrets.sealBundle(tx, clusterId, secrets)
     await tx
       .insertInto('cluster_server')
       .values({

@@ -6,16 +6,9 @@ import {
   parseAddress,
   parseCidr,
 } from '#contract/network/addresses.ts'
+import type { ServerAddress } from '../api.ts'
 import type { Entry } from '../present.ts'
 import type { ListedRow } from '../store.ts'
-
-export interface ServerAddress {
-  /** Canonical address without prefix. */
-  readonly address: string
-  readonly name: string
-  readonly node_id: string
-  readonly datacenter_id: string | null
-}
 
 /** Loopback and link-local ranges, which every machine has. */
 const everywhere: readonly Cidr[] = ['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10'].map(

@@ -27,6 +27,8 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 const mostPageBytes = 8 * 1024 ** 2
 const mostRemembered = 64
 
+export type Catalogue = ReturnType<typeof catalogue>
+
 export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'clock'>) {
   const kept = new Map<string, Kept>()
   const bySlot: Kept[] = []

@@ -2,27 +2,12 @@
  * Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left
  * out of the sums.
  */
-import type { Attention, Overview } from '#contract/overview.ts'
+import type { Attention } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
+import type { DatacenterCapacity, ServersSummary } from '../api.ts'
 import type { Entry } from '../present.ts'
 import { contactOf, isDoubted, nodeOf } from '../present.ts'
-
-type Capacity = Overview['capacity'][number]
-
-/** Sums of a datacenter; `datacenter_id` is null for servers without one. */
-export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
-  readonly datacenter_id: string | null
-}
-
-export interface Summary extends Pick<Overview, 'servers'> {
-  /**
-   * Servers that need attention: unreachable, then NotReady, then drifted; within each group
-   * servers of clusters first, then by time, latest first.
-   */
-  readonly ailing: Attention[]
-  readonly capacity: DatacenterCapacity[]
-}
 
 const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
 
@@ -84,7 +69,7 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
 const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 
 /** @param now in ms, because servers that are away during an operation don't need attention yet */
-export function summarize(all: Iterable<Entry>, now: number): Summary {
+export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
   const entries = [...all]
   const servers = {
     total: 0,
@@ -122,7 +107,7 @@ export function summarize(all: Iterable<Entry>, now: number): Summary {
       units !== null &&
       capacity.cores !== null &&
       capacity.memory_bytes !== null
-    const add = (to: ReturnType<typeof nothing>, amount: number) => {
+    const add = (to: { total: number; in_clusters: number; free: number }, amount: number) => {
       to.total += amount
       to[row.cluster_id ? 'in_clusters' : 'free'] += amount
     }

@@ -11,15 +11,11 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
-import type { Datacenters } from '../../datacenters/datacenters.ts'
-import type { Operations } from '../../operations/operations.ts'
+import type { Datacenters } from '../../datacenters/api.ts'
+import type { Operations } from '../../operations/api.ts'
 import type { ListedRow } from '../store.ts'
-import {
-  probeDeadlineMs,
-  type Registered,
-  type Registering,
-  type Registration,
-} from './register.ts'
+import type { Registered, Registering, Registration } from '../registering.ts'
+import { probeDeadlineMs } from './register.ts'
 
 export const addingQueue = 'server-add'
 /**

@@ -7,7 +7,8 @@ import { startBackend } from '../../../testing/backend.ts'
 import { system } from '../../../http/caller.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { buildCluster, buildServer } from '../testing.ts'
-import { type Candidate, registering } from './register.ts'
+import type { Candidate } from '../registering.ts'
+import { registering } from './register.ts'
 
 test('a machine whose old address may not be dialled counts as moved, without a call to that address', async () => {
   const backend = await startBackend()

@@ -6,7 +6,7 @@ import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
@@ -14,50 +14,18 @@ import { newName } from './name.ts'
 import { pack, readingColumns } from '../contact/observe.ts'
 import { answered, claimed } from '../contact/other-hardware.ts'
 import { audited } from '../present.ts'
+import type {
+  Candidate,
+  Machine,
+  Registered,
+  Registering,
+  RegisterOptions,
+  Registration,
+} from '../registering.ts'
 import { macsOf, recognise, sameAmong } from './recognise.ts'
 import * as store from '../store.ts'
 
-/** `sentence`: the result, for the operation's step. */
-export interface Registered {
-  readonly kind: 'new' | 'known' | 'moved'
-  readonly server: store.ServerRow
-  readonly sentence: string
-  /** Why a user must look at the new server before it is used. */
-  readonly doubt?: string | null
-}
-export type Registration =
-  | Registered
-  /** The machine is not registered. `server`: the one that it resembles, if any. */
-  | { readonly kind: 'alarm'; readonly server: store.ServerRow | null; readonly sentence: string }
-
-interface Machine extends Found {
-  readonly address: string
-  readonly identityMac?: string | null
-  /** Why a user must look at the new server before it is used. */
-  readonly note?: string | null
-}
-
 const macsIn = ({ reading }: Found): string[] => macsOf(reading.inventory.interfaces)
-
-/** The machine that answers at an address. */
-export interface Candidate extends Machine {
-  /**
-   * `address`: another address, at which this hardware is stored, or null. `answers`: whether a
-   * machine still answers at the stored address. If so, two machines share one UUID.
-   */
-  readonly elsewhere: { readonly address: string | null; readonly answers: boolean }
-}
-
-interface RegisterOptions {
-  readonly datacenterId: string | null
-  /**
-   * Name of the join token with which the machine announced itself. The machine has reported the
-   * one-time host name that was assigned to its address; a user couldn't check more than that
-   * remotely. So the token confirms a new machine, and one that was added but not confirmed yet. A
-   * machine that came back from a cluster, or that contradicted its record, still waits for a user.
-   */
-  readonly token?: string
-}
 
 /** Limit of a probe of a silent address, in ms. */
 export const probeDeadlineMs = 5_000
@@ -68,8 +36,6 @@ export const probeDeadlineMs = 5_000
 const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
-export type Registering = ReturnType<typeof registering>
-
 export function registering({
   db,
   clock,
@@ -77,7 +43,7 @@ export function registering({
   record,
   tell,
   fleet,
-}: Platform & { fleet: Fleet }) {
+}: Platform & { fleet: Fleet }): Registering {
   const note = async (
     tx: Tx,
     caller: Caller,
@@ -187,17 +153,7 @@ export function registering({
     throw new Error('No name is free for a new server')
   }
 
-  /**
-   * Registers the machine found at an address. The caller must not have locked server rows.
-   * @returns null if the hardware is known at another address that hasn't been probed: call
-   * `candidate`, which probes it, and then `register` again
-   */
-  const register = async (
-    tx: Tx,
-    caller: Caller,
-    found: Candidate,
-    options: RegisterOptions,
-  ): Promise<Registration | null> => {
+  const register: Registering['register'] = async (tx, caller, found, options) => {
     const { datacenterId, token } = options
     const at = new Date(clock.now())
     const { identity, reading } = found
@@ -288,18 +244,7 @@ export function registering({
   return {
     register,
 
-    /**
-     * Registers the new machines with a few statements for all of them, and returns them by
-     * address. Leaves out machines with a known UUID or address, machines that share one with an
-     * earlier machine, and those that only a MAC address tells apart: these have to be registered
-     * with `register`.
-     */
-    async registerNew(
-      tx: Tx,
-      caller: Caller,
-      machines: readonly Machine[],
-      options: RegisterOptions,
-    ): Promise<ReadonlyMap<string, Registered>> {
+    async registerNew(tx, caller, machines, options) {
       const uuids = machines.map((m) => m.identity.uuid)
       const addresses = machines.map((m) => m.address)
       const known = await store.knownAmong(tx, uuids, addresses)
@@ -315,11 +260,7 @@ export function registering({
       return new Map(made.map((row) => [row.address, registered(row)] as const))
     },
 
-    /**
-     * The machine at an address. If its hardware is known at another address, that address is
-     * probed too: two boards may have the same UUID.
-     */
-    async candidate(address: string, found: Found, signal: AbortSignal): Promise<Candidate> {
+    async candidate(address, found, signal) {
       const { identity } = found
       const seen = { address, identity, macs: macsIn(found) }
       const known = sameAmong(await store.withUuid(db, identity.uuid), seen)
@@ -350,8 +291,7 @@ export function registering({
       }
     },
 
-    /** The server of a cluster with this UUID and address, or null. */
-    async memberAt(on: Db | Tx, uuid: string, address: string) {
+    async memberAt(on, uuid, address) {
       const row = (await store.withUuid(on, uuid)).find((s) => s.address === address)
       return row?.cluster_name
         ? { id: row.id, name: row.name, cluster_name: row.cluster_name }

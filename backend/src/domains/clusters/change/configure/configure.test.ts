@@ -41,7 +41,7 @@ const boots = (node: { id: string }) => world.machine(node).disk.state.counters.
 
 /** Applies a configuration without Steelyard, as talosctl does. */
 async function outside(node: { id: string }, change: (yaml: string) => string): Promise<void> {
-  const keys = (await world.backend.domains.clusterCore.access.talosCredentials(cluster.id, {
+  const keys = (await world.backend.domains.clusters.talosCredentials(cluster.id, {
     role: 'os:admin',
     lifetimeMs: 600_000,
   }))!

@@ -14,7 +14,7 @@ import {
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
-import type { ServerFacts } from '../../../servers/present.ts'
+import type { ServerFacts } from '../../../servers/api.ts'
 import { agreedOf, wwidsOf } from '../../create/disks.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'

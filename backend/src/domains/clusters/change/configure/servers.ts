@@ -6,7 +6,7 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Delivery, LayerSet } from '../../../configurations/api.ts'
-import type { ServerFacts } from '../../../servers/present.ts'
+import type { ServerFacts } from '../../../servers/api.ts'
 import { joined } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import {

@@ -5,7 +5,7 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
-import type { SnapshotRow } from '../../../snapshots/store.ts'
+import type { StoredSnapshot } from '../../../snapshots/api.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { keysOfSnapshot, type SnapshotKeys } from './keys.ts'
@@ -65,7 +65,10 @@ export function keyCheck(
     cluster,
     isNew,
   }: {
-    readonly snapshot: Pick<SnapshotRow, 'cluster_id' | 'cluster_name' | 'made_by' | 'encryption'>
+    readonly snapshot: Pick<
+      StoredSnapshot,
+      'cluster_id' | 'cluster_name' | 'made_by' | 'encryption'
+    >
     readonly cluster: string
     readonly isNew: boolean
   },
@@ -107,7 +110,7 @@ export async function snapshotChecks(
   { snapshot_id: id, of, servers }: ChangeOf<'restore'>,
 ): Promise<{ checks: Check[]; warnings: string[] }> {
   const { row } = state
-  const snapshots = parts.snapshots.forChanges
+  const snapshots = parts.snapshots
   const snapshot = await snapshots.find(parts.db, id)
   if (!snapshot || snapshot.cluster_id === null)
     return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }

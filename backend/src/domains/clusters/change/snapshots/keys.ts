@@ -7,7 +7,7 @@
 import type { Db, Tx } from '../../../../db/db.ts'
 import { opens, type SecretSample } from '../../../../backup/encrypted-secret.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import type { SnapshotRow } from '../../../snapshots/store.ts'
+import type { StoredSnapshot } from '../../../snapshots/api.ts'
 import type { ClusterSecrets } from '../../secrets.ts'
 
 /** The places of the keys in a bundle, by the provider that uses them. */
@@ -32,7 +32,7 @@ export type SnapshotKeys =
     }
   | { readonly kind: 'unknown' }
 
-type Snapshot = Pick<SnapshotRow, 'cluster_id' | 'made_by' | 'taken_at' | 'encryption'>
+type Snapshot = Pick<StoredSnapshot, 'cluster_id' | 'made_by' | 'taken_at' | 'encryption'>
 interface Candidate {
   readonly bundle: SecretsBundle
   readonly of: string

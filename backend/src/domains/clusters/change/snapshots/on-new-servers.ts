@@ -192,7 +192,7 @@ async function useKeysOfSnapshot(
   change: Change,
 ): Promise<void> {
   const { id } = state.row
-  const snapshot = (await parts.snapshots.forChanges.find(tx, change.snapshot_id))!
+  const snapshot = (await parts.snapshots.find(tx, change.snapshot_id))!
   const keys = await keysOfSnapshot(parts.secrets, tx, id, snapshot)
   if (keys.kind !== 'former') return
   await parts.secrets.importBundle(tx, id, keys.bundle)

@@ -4,7 +4,7 @@ import { BackupRefused } from '../../../../backup/sealed.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
-import { StoreError } from '../../../stores/object-store.ts'
+import { StoreError } from '../../../stores/api.ts'
 import { notYet, orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { joined, listed } from '../../sentences.ts'
@@ -30,7 +30,7 @@ type Turn = ChangeTurn<ChangeOf<'restore'>>
 const recoveryOf = ({ parts, state, operation }: Turn) =>
   store.recovery(parts.db, state.row.id, operation.id)
 const snapshotOf = async ({ parts, change }: Turn) => {
-  const row = await parts.snapshots.forChanges.find(parts.db, change.snapshot_id)
+  const row = await parts.snapshots.find(parts.db, change.snapshot_id)
   if (!row) throw new StoreError('The snapshot was removed')
   return row
 }
@@ -41,7 +41,7 @@ const isOfStore = (error: unknown): error is Error =>
 export async function readBack(turn: Turn): Promise<StepResult> {
   try {
     const row = await snapshotOf(turn)
-    const file = await turn.parts.snapshots.forChanges.check(row, turn.job.signal)
+    const file = await turn.parts.snapshots.check(row, turn.job.signal)
     if (file.sha256 !== row.sha256)
       return { failed: 'The file in the store is not the one that was written' }
     // A plan does not know the keys of a snapshot that an earlier version of Steelyard has made,
@@ -154,7 +154,7 @@ export async function upload(turn: Turn, { nodeId }: StepAt): Promise<StepResult
   try {
     const row = await snapshotOf(turn)
     await job.effect('upload', async () => {
-      const bytes = await parts.snapshots.forChanges.read(row, job.signal)
+      const bytes = await parts.snapshots.read(row, job.signal)
       await talos(turn, m.node_id, (client) => client.etcdRecover(bytes, { signal: job.signal }))
     })
   } catch (error) {

@@ -116,7 +116,7 @@ export const restore: ChangeKind<Change> = {
 
   async begin(tx, begun) {
     const { view, change, operationId } = begun
-    await view.parts.snapshots.forChanges.hold(tx, change.snapshot_id)
+    await view.parts.snapshots.hold(tx, change.snapshot_id)
     await store.begin(tx, {
       cluster_id: view.state.row.id,
       operation_id: operationId,

@@ -31,11 +31,7 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
         : why,
     )
     try {
-      const store = await parts.snapshots.forChanges.storeFor(
-        parts.db,
-        state.row.id,
-        change.store_id,
-      )
+      const store = await parts.snapshots.storeFor(parts.db, state.row.id, change.store_id)
       return {
         checks: [check('store', true, `The snapshot is written to ${store.name}`), etcd],
         groups: [
@@ -49,12 +45,8 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
   },
 
   async begin(tx, { view: { parts, state }, caller, change, operationId }) {
-    const { id: storeId } = await parts.snapshots.forChanges.storeFor(
-      tx,
-      state.row.id,
-      change.store_id,
-    )
-    await parts.snapshots.forChanges.begin(tx, caller, {
+    const { id: storeId } = await parts.snapshots.storeFor(tx, state.row.id, change.store_id)
+    await parts.snapshots.begin(tx, caller, {
       id: operationId,
       cluster: { id: state.row.id, name: state.row.name },
       storeId,
@@ -64,7 +56,7 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
   steps: {
     async take(turn, { step }) {
       const { parts, operation } = turn
-      const row = await parts.snapshots.forChanges.find(parts.db, operation.id)
+      const row = await parts.snapshots.find(parts.db, operation.id)
       if (!row || row.status === 'removing')
         return { failed: 'The snapshot was removed before it was ready' }
       if (row.status === 'ready') return 'done'
@@ -77,12 +69,12 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
       // An earlier failure is the one that a user has just retried.
       if (step.started_at !== null && row.updated_at.getTime() >= Date.parse(step.started_at))
         return { failed: row.reason ?? 'The snapshot failed' }
-      await write(turn, (tx) => parts.snapshots.forChanges.again(tx, operation.id))
+      await write(turn, (tx) => parts.snapshots.again(tx, operation.id))
       return { waiting: 'The snapshot is tried again', againMs: followMs, isSafe: true }
     },
   },
 
   async end(tx, { parts, operation }, how) {
-    if (how === 'cancelled') await parts.snapshots.forChanges.cancel(tx, operation.id)
+    if (how === 'cancelled') await parts.snapshots.cancel(tx, operation.id)
   },
 }

@@ -1,7 +1,7 @@
 /** The current extensions and kernel arguments of a cluster's servers. */
 import { Problem } from '#contract/errors.ts'
 import type { ServerExtensions } from '#contract/clusters/extensions.ts'
-import { chosenIn } from '../../../images/installers.ts'
+import { chosenIn } from '../../../images/api.ts'
 import type { ChangeView } from '../frame.ts'
 import { lookAtAll } from './checks.ts'
 

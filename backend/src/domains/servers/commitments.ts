@@ -1,13 +1,8 @@
-/**
- * Interface of servers for capacity commitments. Calls change rows, bump versions and emit
- * `server.updated` in the caller's transaction.
- */
+/** What capacity commitments read and write of servers. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
-import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import type { Hardware } from '../../db/columns.ts'
-import type { Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import type { Servers } from './api.ts'
 import * as store from './store.ts'
 
 /** Largest value of a PostgreSQL integer. */
@@ -28,16 +23,11 @@ function measured(hardware: Hardware | null) {
   }
 }
 
-export type CommittableServer = NonNullable<
-  Awaited<ReturnType<ReturnType<typeof forCommitments>['lockForCommitment']>>
->
-
-export const forCommitments = ({ clock, tell }: Pick<Platform, 'clock' | 'tell'>) => ({
-  /**
-   * Locks the row of a server, even of a removed one, until the transaction ends. Always called
-   * before the row of a commitment is locked.
-   */
-  async lockForCommitment(tx: Tx, id: string) {
+export const commitments = ({
+  clock,
+  tell,
+}: Pick<Platform, 'clock' | 'tell'>): Pick<Servers, 'lockForCommitment' | 'noteCommitment'> => ({
+  async lockForCommitment(tx, id) {
     const row = await store.lockOne(tx, id)
     return (
       row && {
@@ -50,16 +40,7 @@ export const forCommitments = ({ clock, tell }: Pick<Platform, 'clock' | 'tell'>
     )
   },
 
-  /**
-   * Records the commitment that lists show for a server. The server's row must be locked. Safe to
-   * repeat.
-   */
-  async noteCommitment(
-    tx: Tx,
-    caller: Caller,
-    id: string,
-    commitment: Pick<CapacityCommitment, 'id' | 'status'> | null,
-  ): Promise<void> {
+  async noteCommitment(tx, caller, id, commitment) {
     const row = store.existing(await store.byId(tx, id), id)
     const columns = {
       commitment_id: commitment?.id ?? null,

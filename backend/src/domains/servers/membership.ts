@@ -1,34 +1,16 @@
-/**
- * Interface of servers for the clusters domain. Calls with `tx` change rows, bump versions and emit
- * `server.updated` in that transaction. Only the results of `connection` contact machines.
- */
-import type { ClusterRole } from '#contract/clusters/clusters.ts'
+/** What clusters do with servers: reserve, watch and release them. */
 import { Problem } from '#contract/errors.ts'
 import { canBecome } from '#contract/servers/servers.ts'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
-import type { clusterCore } from '../clusters/core.ts'
+import type { Fleet } from '../../talos-fleet/fleet.ts'
+import type { Registering, Reservation, Servers } from './api.ts'
 import { alarming } from './contact/observe.ts'
 import { eligibility } from './eligibility.ts'
-import { audited, factsOf, type ServerFacts } from './present.ts'
+import { audited, factsOf } from './present.ts'
 import * as store from './store.ts'
 import { takingOver } from './take-over.ts'
-
-interface ReserveInput {
-  readonly cluster: { readonly id: string; readonly name: string; readonly talosVersion: string }
-  readonly operationId: string
-  readonly servers: readonly {
-    readonly node_id: string
-    readonly role: ClusterRole
-    readonly installDisk?: string | undefined
-    readonly interface?: string | undefined
-  }[]
-}
-
-/** What the servers domain may call in the clusters domain. */
-export type ClusterAccess = ReturnType<typeof clusterCore>['access']
 
 /** Values of the Kubernetes columns for a server outside of a cluster. */
 const noNode = {
@@ -39,15 +21,25 @@ const noNode = {
   drift_seen: null,
 } as const
 
-export type ForClusters = ReturnType<typeof clusterUse>
-
-interface ClusterUseParts extends Platform {
+export interface FaceParts extends Platform {
   readonly fleet: Fleet
   /** Called in the transaction that removes a server. */
   readonly onRemoved: (tx: Tx, id: string) => Promise<void>
 }
 
-export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: ClusterUseParts) {
+type Membership = Omit<
+  Servers,
+  | keyof Registering
+  | 'get'
+  | 'locked'
+  | 'addresses'
+  | 'summary'
+  | 'patched'
+  | 'lockForCommitment'
+  | 'noteCommitment'
+>
+
+export function membership({ db, clock, record, tell, fleet, onRemoved }: FaceParts): Membership {
   const change = async (
     tx: Tx,
     caller: Caller,
@@ -65,8 +57,8 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
     tx: Tx,
     caller: Caller,
     row: store.ServerRow,
-    { cluster, operationId }: ReserveInput,
-    wanted: ReserveInput['servers'][number],
+    { cluster, operationId }: Reservation,
+    wanted: Reservation['servers'][number],
   ) => {
     if (row.cluster_id === cluster.id) {
       if (row.type !== wanted.role || row.operation_id !== operationId)
@@ -93,11 +85,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
   }
 
   return {
-    /**
-     * Facts in the order of `ids`.
-     * @throws Problem `not_found` for an unknown or removed server
-     */
-    async forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]> {
+    async forPlan(on, ids) {
       const rows = new Map((await store.byIds(on, ids)).map((r) => [r.id, r]))
       const contacts = await store.contactsOf(on, ids)
       return ids.map((id) => {
@@ -108,14 +96,9 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       })
     },
 
-    /** Locks the rows of servers in id order until the transaction ends. */
-    lockAll: async (tx: Tx, ids: readonly string[]): Promise<void> =>
-      void (await store.lock(tx, ids)),
+    lockAll: async (tx, ids) => void (await store.lock(tx, ids)),
 
-    /**
-     * Every address in use by servers of a datacenter, without prefix, for checks of new networks.
-     */
-    async addressesIn(on: Db | Tx, datacenterId: string) {
+    async addressesIn(on, datacenterId) {
       const rows = await store.inDatacenter(on, datacenterId)
       return rows.flatMap((row) => {
         const known = new Set([
@@ -128,18 +111,9 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       })
     },
 
-    /** All eligibility checks of a server for a cluster, or for any cluster. Pure. */
     eligibilityFor: eligibility,
 
-    /**
-     * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two
-     * concurrent calls one waits and is refused. The role becomes the server's type, and the server
-     * can't be renamed any more. For a server that is in the cluster already, only the role
-     * changes.
-     * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible`
-     * naming the server and the check
-     */
-    async reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void> {
+    async reserve(tx, caller, input) {
       const ids = input.servers.map((s) => s.node_id)
       const rows = new Map((await store.lock(tx, ids)).map((r) => [r.id, r]))
       for (const wanted of input.servers)
@@ -152,15 +126,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
         )
     },
 
-    /**
-     * Records the state of a cluster's Kubernetes nodes. Writes and emits only changes; skips
-     * servers that have left the cluster. `ready` is null if Kubernetes doesn't answer.
-     */
-    async noteNodes(
-      tx: Tx,
-      clusterId: string,
-      nodes: readonly { node_id: string; ready: boolean | null; reason: string | null }[],
-    ): Promise<void> {
+    async noteNodes(tx, clusterId, nodes) {
       const wanted = new Map(nodes.map((n) => [n.node_id, n]))
       const differs = (row: store.ServerRow) => {
         const now = wanted.get(row.id)!
@@ -187,22 +153,14 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       }
     },
 
-    /**
-     * Records the observed state during a creation: `ready` if the server runs its configuration,
-     * `maintenance` if it has lost it. Safe to repeat.
-     */
-    async noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void> {
+    async noteRunning(tx, nodeId, isRunning) {
       const status = isRunning ? 'ready' : 'maintenance'
       const row = await store.lockOne(tx, nodeId)
       if (row?.cluster_id && row.status !== status && canBecome(row.status, status).ok)
         await change(tx, system, nodeId, { status })
     },
 
-    /**
-     * Records the digest of a configuration changed by others; null if the machine has Steelyard's
-     * configuration. Emits changes. Safe to repeat.
-     */
-    async noteDrift(tx: Tx, nodeId: string, seen: string | null): Promise<void> {
+    async noteDrift(tx, nodeId, seen) {
       const row = await locked(tx, nodeId)
       if (row.drift_seen === seen || row.cluster_id === null) return
       await change(tx, system, nodeId, {
@@ -211,22 +169,12 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       })
     },
 
-    /**
-     * Records what a server was just seen to run, because the contact loop may have missed it. Safe
-     * to repeat. The server gets a new version even if the values are recorded already, so that a
-     * reading that began before and is not stored yet doesn't replace them.
-     */
-    async noteTalos(
-      tx: Tx,
-      nodeId: string,
-      running: { readonly talos_version: string; readonly schematic: string },
-    ): Promise<void> {
+    async noteTalos(tx, nodeId, running) {
       await locked(tx, nodeId)
       await change(tx, system, nodeId, running)
     },
 
-    /** Sets status `ready` and clears the operation. Safe to repeat. */
-    async markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void> {
+    async markReady(tx, caller, nodeId) {
       const row = await locked(tx, nodeId)
       if (row.status === 'ready' && row.operation_id === null) return
       if (!row.cluster_id)
@@ -239,21 +187,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       await change(tx, caller, nodeId, { status: 'ready', operation_id: null })
     },
 
-    /**
-     * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes
-     * the identity's note; `wiped`: the server was seen in maintenance after the reset. `isKnown`:
-     * its hardware was seen as well, so its confirmation stays.
-     */
-    async release(
-      tx: Tx,
-      caller: Caller,
-      nodeId: string,
-      {
-        why,
-        wiped = false,
-        isKnown = false,
-      }: { why?: string; wiped?: boolean; isKnown?: boolean } = {},
-    ): Promise<void> {
+    async release(tx, caller, nodeId, { why, wiped = false, isKnown = false } = {}) {
       const row = await store.lockOne(tx, nodeId)
       if (
         !row ||
@@ -287,22 +221,13 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       })
     },
 
-    /**
-     * Sets the server's operation, or clears it (null). During an operation the server is watched
-     * live. Safe to repeat.
-     */
-    async hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void> {
+    async hold(tx, nodeId, operationId) {
       const row = await locked(tx, nodeId)
       if (row.operation_id !== operationId)
         await change(tx, system, nodeId, { operation_id: operationId })
     },
 
-    /**
-     * Reserves servers for an operation on their cluster, so that no other operation runs on them.
-     * Safe to repeat.
-     * @throws Problem operation_running if a server has another operation
-     */
-    async holdAll(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
+    async holdAll(tx, ids, operationId) {
       for (const row of await store.lock(tx, ids)) {
         if (row.operation_id === operationId) continue
         if (row.operation_id !== null)
@@ -311,22 +236,16 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       }
     },
 
-    /** Ends the reservation of `holdAll`. Servers with another operation keep it. */
-    async letGo(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
+    async letGo(tx, ids, operationId) {
       for (const row of await store.lock(tx, ids))
         if (row.operation_id === operationId)
           await change(tx, system, row.id, { operation_id: null })
     },
 
-    /**
-     * Facts of a server with its row locked until the transaction ends. @throws Problem
-     * `not_found`, also for a removed one
-     */
-    factsForUpdate: async (tx: Tx, nodeId: string): Promise<ServerFacts> =>
+    factsForUpdate: async (tx, nodeId) =>
       factsOf(store.live(await store.lockOne(tx, nodeId), nodeId), null),
 
-    /** Removes a server from its cluster and deletes it at once. */
-    async removeByForce(tx: Tx, caller: Caller, nodeId: string): Promise<void> {
+    async removeByForce(tx, caller, nodeId) {
       const row = await locked(tx, nodeId)
       fleet.forget(nodeId)
       const at = new Date(clock.now())
@@ -352,11 +271,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
 
     ...takingOver({ clock, record, fleet }),
 
-    /**
-     * Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and
-     * identity check.
-     */
-    async connection(nodeId: string): Promise<ServerConnection> {
+    async connection(nodeId) {
       const row = store.live(await store.byId(db, nodeId), nodeId)
       if (row.identity_state === 'changed')
         throw new Problem(

@@ -1,13 +1,10 @@
-/** The interface for the snapshots domain: facts about a cluster, and the content of its etcd. */
+/** Reads the content of a cluster's etcd from its best member. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
-import type { Db, Tx } from '../../../../db/db.ts'
-import type { Caller } from '../../../../http/caller.ts'
-import { type CoreParts, updateCluster } from '../../parts.ts'
+import type { Clusters } from '../../api.ts'
+import type { CoreParts } from '../../parts.ts'
 import * as store from '../../store.ts'
-
-export type ForSnapshots = ReturnType<typeof forSnapshots>
 
 /** Time limit of reading the state of etcd from a control plane, in ms. */
 const askMs = 8_000
@@ -34,22 +31,8 @@ const best = (a: Source, b: Source): number =>
       ? -1
       : 1)
 
-export function forSnapshots(parts: CoreParts) {
+export function etcdReading(parts: CoreParts): Pick<Clusters, 'readEtcd'> {
   const { db, servers, secrets } = parts
-
-  const find = async (on: Db | Tx, id: string) => {
-    const row = await store.find(on, id)
-    return (
-      row && {
-        id,
-        name: row.name,
-        version: row.version,
-        talosVersion: row.talos_version,
-        isLeaving: row.wanted === 'removed',
-        hasControlPlane: row.control_plane_at !== null,
-      }
-    )
-  }
 
   /** The state of etcd on a control plane, or why the snapshot can't be read from it. */
   const ask = async (m: store.MemberRow, signal: AbortSignal): Promise<Source | string> => {
@@ -91,28 +74,7 @@ export function forSnapshots(parts: CoreParts) {
   }
 
   return {
-    find,
-    /** Locks the cluster's row until the transaction ends. */
-    lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
-    /** The id of the cluster with this id or name; undefined if there is none. */
-    idOf: async (on: Db | Tx, text: string): Promise<string | undefined> => store.idOf(on, text),
-    /** Increments the cluster's version and emits `cluster.updated`. */
-    touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
-
-    /**
-     * Reads the etcd of a cluster from its best member. `read` gets the bytes of the snapshot and
-     * must consume them.
-     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if
-     * the stream breaks off
-     */
-    async readEtcd<T>(
-      id: string,
-      signal: AbortSignal,
-      read: (
-        from: { name: string; version: string },
-        bytes: AsyncIterable<Uint8Array>,
-      ) => Promise<T>,
-    ): Promise<T> {
+    async readEtcd(id, signal, read) {
       const state = await store.load(db, id)
       if (!state) throw new Problem('not_found', `Cluster ${id} not found`)
       const asked = state.members.filter(

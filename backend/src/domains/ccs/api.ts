@@ -1,0 +1,2 @@
+/** What other domains may call of capacity commitments. */
+export { serverRemoved } from './removed.ts'

@@ -1,0 +1,34 @@
+/** What configurations asks about the machines of clusters. */
+import type { ClusterSide } from '../configurations/api.ts'
+import { touching, whyNotRequest } from './control-planes/touching.ts'
+import { outside } from './outside.ts'
+import type { CoreParts } from './parts.ts'
+import * as store from './store.ts'
+
+/** Time limit in ms of asking all control planes while a user waits. */
+const askMs = 15_000
+
+export function clusterMachines(parts: CoreParts): ClusterSide {
+  const placeOf = async (clusterId: string, nodeId: string) => {
+    const state = await store.load(parts.db, clusterId)
+    const m = state?.members.find((one) => one.node_id === nodeId && store.isWanted(one))
+    return state && m && { state, m }
+  }
+  return {
+    ...outside(parts),
+    talosCredentials: (id, { role, lifetimeMs }) => parts.secrets.mintTalos(id, [role], lifetimeMs),
+    async touching(clusterId, nodeId, send, { signal, mends = [] }) {
+      const found = await placeOf(clusterId, nodeId)
+      return found === undefined
+        ? { sent: await send() }
+        : touching({ parts, state: found.state, signal }, found.m, send, new Set(mends))
+    },
+    async whyNotRequest(clusterId, nodeId) {
+      const found = await placeOf(clusterId, nodeId)
+      const signal = AbortSignal.timeout(askMs)
+      return found === undefined
+        ? null
+        : whyNotRequest({ parts, state: found.state, signal }, found.m)
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** The figures of clusters for the overview. */
+import { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import type { Attention } from '#contract/overview.ts'
+import type { ClustersSummary } from './api.ts'
+import { certificateAttention } from './change/rotate/certificate-watch.ts'
+import type { CoreParts } from './parts.ts'
+import * as store from './store.ts'
+import { troublesOf } from './whole/troubles.ts'
+
+/** Number of clusters by status, and clusters with problems. */
+export async function clusterSummary({
+  db,
+  engine,
+}: Pick<CoreParts, 'db' | 'engine'>): Promise<ClustersSummary> {
+  const [counts, ailing, troubles, ending] = await Promise.all([
+    store.countByStatus(db),
+    store.ailing(db),
+    troublesOf(db, { engine }),
+    certificateAttention(db),
+  ])
+  const troubled = await store.named(
+    db,
+    [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),
+  )
+  return {
+    counts: {
+      total: counts.reduce((sum, c) => sum + c.n, 0),
+      by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])),
+    },
+    ailing: [
+      ...ailing.map(({ id, name, status, reason, locked_out, locked_out_since }): Attention =>
+        status === 'failed' || locked_out === null
+          ? {
+              kind: status === 'failed' ? 'cluster_failed' : 'cluster_degraded',
+              id,
+              name,
+              since: null,
+              reason,
+            }
+          : {
+              kind: 'cluster_locked_out',
+              id,
+              name,
+              since: locked_out_since?.toISOString() ?? null,
+              reason: lockedOutSentences[locked_out],
+            },
+      ),
+      ...troubled.map(({ id, name }): Attention => ({
+        kind: 'cluster_troubled',
+        id,
+        name,
+        since: null,
+        reason: troubles.get(id)![0]!.message,
+      })),
+      ...ending,
+    ],
+  }
+}

@@ -1,0 +1,41 @@
+/** What other domains may call of images: which versions exist, and installers for upgrades. */
+import type { Schematic } from '#talos/schematic/schematic.ts'
+import type { SupportedPair } from '#talos/versions.ts'
+
+export { type Chosen, chosenIn, withChosen } from './chosen.ts'
+
+/** The versions that are offered, by the factory's last answer. No function makes a call. */
+export interface OfferedVersions {
+  /** Version pairs for a new cluster, newest first. */
+  readonly pairs: () => SupportedPair[]
+  /** Why these versions can't be used together, or undefined. */
+  readonly problem: (talos: string, kubernetes: string) => string | undefined
+  /** A sentence for each of these versions that is out of support. */
+  readonly warnings: (talos: string, kubernetes: string) => string[]
+}
+
+/**
+ * Installer images by the image factory. All throw Problem factory_unreachable, factory_refused.
+ */
+export interface Installers {
+  /** A registered schematic. */
+  readonly schematic: (id: string) => Promise<Schematic>
+  /**
+   * Throws if the factory has no installer of this version with this schematic, or does not answer.
+   * The installer itself isn't requested, because the factory builds an installer on its first
+   * request, which takes minutes.
+   */
+  readonly demand: (version: string, id: string) => Promise<void>
+  /**
+   * Throws if the factory does not build this version with the schematic's extensions, or if the
+   * kernel command line would be too long. @throws Problem also invalid
+   */
+  readonly demandBuildable: (version: string, schematic: Schematic) => Promise<void>
+  /** Registers a schematic and returns its id at the factory. Safe to repeat. */
+  readonly register: (wanted: Schematic) => Promise<string>
+}
+
+export interface Images {
+  readonly versions: OfferedVersions
+  readonly installers: Installers
+}

@@ -1,0 +1,233 @@
+/**
+ * What other domains may call of servers. Calls with `tx` change rows, bump versions and emit
+ * `server.updated` in that transaction. Only `connection`, `connectionAt` and `candidate` contact
+ * machines.
+ */
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
+import type { Attention, Overview } from '#contract/overview.ts'
+import type { Server } from '#contract/servers/server.ts'
+import type { Eligibility } from '#contract/servers/servers.ts'
+import type { Identity } from '#talos/client/inventory.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { ServerConnection } from '../../talos-fleet/fleet.ts'
+import type { Reading } from '../../talos-fleet/reading.ts'
+import type { ServerFacts } from './facts.ts'
+import type { Registering } from './registering.ts'
+
+export type { PlannedDisk, ServerFacts } from './facts.ts'
+export type { Candidate, Registering, Registration } from './registering.ts'
+
+type On = Db | Tx
+
+/** A cluster's requirements for a server. */
+export interface Wanted {
+  readonly role: ClusterRole
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  /** `/dev/nvme0n1` */
+  readonly installDisk?: string | undefined
+  /** Workload link. */
+  readonly interface?: string | undefined
+}
+
+export interface Reservation {
+  readonly cluster: { readonly id: string; readonly name: string; readonly talosVersion: string }
+  readonly operationId: string
+  readonly servers: readonly (Omit<Wanted, 'talosVersion'> & { readonly node_id: string })[]
+}
+
+/** A machine of a cluster that is taken over. */
+export interface TakenMachine {
+  readonly cluster: { readonly id: string; readonly name: string }
+  readonly datacenterId: string
+  /** Kubernetes node name. */
+  readonly name: string
+  readonly address: string
+  readonly role: ClusterRole
+  readonly identity: Identity
+  readonly reading: Reading
+}
+
+/** A server as a capacity commitment sees it; unknown values are null. */
+export interface CommittableServer {
+  readonly id: string
+  readonly name: string
+  readonly isRemoved: boolean
+  readonly measuredAt: Date | null
+  readonly capacity: {
+    readonly cores: number | null
+    readonly memory_bytes: number | null
+    readonly disk_bytes: number | null
+    readonly compute_units: number | null
+  }
+}
+
+export interface ServerAddress {
+  /** Canonical address without prefix. */
+  readonly address: string
+  readonly name: string
+  readonly node_id: string
+  readonly datacenter_id: string | null
+}
+
+/** Sums of a datacenter; `datacenter_id` is null for servers without one. */
+export interface DatacenterCapacity extends Omit<Overview['capacity'][number], 'datacenter'> {
+  readonly datacenter_id: string | null
+}
+export interface ServersSummary extends Pick<Overview, 'servers'> {
+  /**
+   * Servers that need attention: unreachable, then NotReady, then drifted; within each group
+   * servers of clusters first, then by time, latest first.
+   */
+  readonly ailing: Attention[]
+  readonly capacity: DatacenterCapacity[]
+}
+
+/** What a cluster does with its servers. */
+interface Membership {
+  /**
+   * All eligibility checks of a server, in the contract's order. Without `wanted`: whether the
+   * server may join any cluster with a supported version, at least as a worker. Pure.
+   */
+  readonly eligibilityFor: (server: ServerFacts, wanted?: Wanted) => Eligibility[]
+  /**
+   * Reserves servers for a cluster, all or none. Rows are locked in id order, so that of two
+   * concurrent calls one waits and is refused. The role becomes the server's type, and the server
+   * can't be renamed any more. For a server that is in the cluster already, only the role changes.
+   * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible`
+   * naming the server and the check
+   */
+  readonly reserve: (tx: Tx, caller: Caller, wanted: Reservation) => Promise<void>
+  /** Sets status `ready` and clears the operation. Safe to repeat. */
+  readonly markReady: (tx: Tx, caller: Caller, id: string) => Promise<void>
+  /**
+   * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes
+   * the identity's note; `wiped`: the server was seen in maintenance after the reset. `isKnown`:
+   * its hardware was seen as well, so its confirmation stays.
+   */
+  readonly release: (
+    tx: Tx,
+    caller: Caller,
+    id: string,
+    how?: { why?: string; wiped?: boolean; isKnown?: boolean },
+  ) => Promise<void>
+  /** Removes a server from its cluster and deletes it at once. */
+  readonly removeByForce: (tx: Tx, caller: Caller, id: string) => Promise<void>
+  /**
+   * Sets the server's operation, or clears it (null). During an operation the server is watched
+   * live. Safe to repeat.
+   */
+  readonly hold: (tx: Tx, id: string, operationId: string | null) => Promise<void>
+  /**
+   * Reserves servers for an operation on their cluster, so that no other operation runs on them.
+   * Safe to repeat. @throws Problem operation_running if a server has another operation
+   */
+  readonly holdAll: (tx: Tx, ids: readonly string[], operationId: string) => Promise<void>
+  /** Ends the reservation of `holdAll`. Servers with another operation keep it. */
+  readonly letGo: (tx: Tx, ids: readonly string[], operationId: string) => Promise<void>
+  /** Servers with these UUIDs or names that aren't removed. */
+  readonly among: (
+    on: On,
+    what: { uuids: readonly string[]; names: readonly string[] },
+  ) => Promise<ServerFacts[]>
+  /**
+   * Makes a running machine a ready server of a cluster that is taken over: a known server or a new
+   * one. The server is confirmed, and nothing is sent to the machine. Returns the server's id.
+   * @throws Problem `server_taken`, `name_taken`
+   */
+  readonly takeOver: (tx: Tx, caller: Caller, machine: TakenMachine) => Promise<string>
+}
+
+/** What was observed at a server. All are safe to repeat. */
+interface Notes {
+  /**
+   * Records the state of a cluster's Kubernetes nodes. Writes and emits only changes; skips servers
+   * that have left the cluster. `ready` is null if Kubernetes doesn't answer.
+   */
+  readonly noteNodes: (
+    tx: Tx,
+    clusterId: string,
+    nodes: readonly { node_id: string; ready: boolean | null; reason: string | null }[],
+  ) => Promise<void>
+  /**
+   * Records the observed state during a creation: `ready` if the server runs its configuration,
+   * `maintenance` if it has lost it.
+   */
+  readonly noteRunning: (tx: Tx, id: string, isRunning: boolean) => Promise<void>
+  /**
+   * Records the digest of a configuration changed by others; null if the machine has Steelyard's
+   * configuration.
+   */
+  readonly noteDrift: (tx: Tx, id: string, seen: string | null) => Promise<void>
+  /**
+   * Records what a server was just seen to run, because the contact loop may have missed it. The
+   * server gets a new version even if the values are recorded already, so that a reading that began
+   * before and is not stored yet doesn't replace them.
+   */
+  readonly noteTalos: (
+    tx: Tx,
+    id: string,
+    running: { talos_version: string; schematic: string },
+  ) => Promise<void>
+  /** Records the number of patches and the links that they configure. */
+  readonly patched: (
+    tx: Tx,
+    caller: Caller,
+    id: string,
+    patches: { count: number; links: readonly string[] },
+  ) => Promise<void>
+  /** Records the commitment that lists show for a server. The server's row must be locked. */
+  readonly noteCommitment: (
+    tx: Tx,
+    caller: Caller,
+    id: string,
+    commitment: Pick<CapacityCommitment, 'id' | 'status'> | null,
+  ) => Promise<void>
+}
+
+export interface Servers extends Membership, Notes, Registering {
+  /** @throws Problem not_found */
+  readonly get: (id: string) => Promise<Server>
+  /** Facts in the order of `ids`. @throws Problem `not_found` for an unknown or removed server */
+  readonly forPlan: (on: On, ids: readonly string[]) => Promise<ServerFacts[]>
+  /**
+   * Facts of a server with its row locked until the transaction ends. @throws Problem `not_found`,
+   * also for a removed one
+   */
+  readonly factsForUpdate: (tx: Tx, id: string) => Promise<ServerFacts>
+  /**
+   * Locks the row of a server until the transaction ends, and returns its cluster. @throws Problem
+   * not_found, also if removed
+   */
+  readonly locked: (
+    tx: Tx,
+    id: string,
+  ) => Promise<{ cluster_id: string | null; drift_seen: string | null }>
+  /** Locks the rows of servers in id order until the transaction ends. */
+  readonly lockAll: (tx: Tx, ids: readonly string[]) => Promise<void>
+  /**
+   * Locks the row of a server, even of a removed one, until the transaction ends. Always called
+   * before the row of a commitment is locked.
+   */
+  readonly lockForCommitment: (tx: Tx, id: string) => Promise<CommittableServer | undefined>
+  /** Every address in use by servers of a datacenter, for checks of new networks. */
+  readonly addressesIn: (
+    on: On,
+    datacenterId: string,
+  ) => Promise<Omit<ServerAddress, 'datacenter_id'>[]>
+  /** All known addresses of servers. */
+  readonly addresses: () => Promise<ServerAddress[]>
+  readonly summary: () => Promise<ServersSummary>
+  /**
+   * Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and
+   * identity check.
+   */
+  readonly connection: (id: string) => Promise<ServerConnection>
+  /**
+   * A connection to an unknown machine with its own cluster's credentials, without an identity
+   * check.
+   */
+  readonly connectionAt: (address: string) => ServerConnection
+}

@@ -1,0 +1,237 @@
+/** The calls on servers, and this process's contact loop. */
+import { randomUUID } from 'node:crypto'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
+import { type MachineCommand, machineCommandKinds } from '#contract/servers/machine-commands.ts'
+import {
+  canControlServer,
+  serverAdd,
+  serverCommands,
+  serverConfirm,
+  serverEvents,
+  serverGet,
+  serverList,
+  serverLogs,
+  serverRemove,
+  serverServices,
+  serverTalosconfig,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
+import { talosconfig } from '#talos/access/access.ts'
+import { inTransaction, isDatabaseGone } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { serve, Serialised, serveStream } from '../../http/serve.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import { contacts } from '../../talos-fleet/contact.ts'
+import { leases } from '../../talos-fleet/leases.ts'
+import type { Audit } from '../audit/api.ts'
+import type { Clusters } from '../clusters/api.ts'
+import type { Datacenters } from '../datacenters/api.ts'
+import type { Operations } from '../operations/api.ts'
+import { changing, datacenterOf, demand, shown } from './changing.ts'
+import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
+import { pack } from './contact/observe.ts'
+import { questions } from './contact/questions.ts'
+import type { FaceParts } from './membership.ts'
+import { present } from './present.ts'
+import { adding, addingQueue, stepOf } from './register/adding.ts'
+import type { ServersDomain } from './servers.ts'
+import * as store from './store.ts'
+
+export interface CallParts extends FaceParts {
+  readonly servers: ServersDomain
+  readonly operations: Operations
+  readonly datacenters: Pick<Datacenters, 'find'>
+  readonly audit: Pick<Audit, 'events'>
+  readonly clusters: Pick<Clusters, 'talosCredentials' | 'controlPlaneAddresses' | 'forgetServer'>
+}
+
+const talosconfigLifetimeMs = 24 * 3_600_000
+/**
+ * Lifetime of the certificates for contacts, in ms. Certificates are renewed well before they
+ * expire.
+ */
+const credentialsLifetimeMs = 3_600_000
+const credentialsKeptMs = credentialsLifetimeMs / 2
+
+export function serverCalls(parts: CallParts): Domain {
+  const { db, clock, random, log, owner, record, traffic, engine } = parts
+  const { operations, datacenters, fleet, clusters, servers } = parts
+  const { listed } = servers
+  engine.register({
+    queue: addingQueue,
+    reconcile: adding({
+      ...parts,
+      registration: servers,
+      atAddress: (address) => listed.atAddress(address),
+    }),
+    concurrency: 2,
+  })
+  engine.register({ queue: commandQueue, reconcile: commanding(parts), concurrency: 8 })
+
+  const calls = {
+    ...changing(parts),
+    ...questions(parts),
+
+    async add(
+      caller: Caller,
+      { addresses, cidr, datacenter_id = null }: Input<typeof serverAdd>['body'],
+    ): Promise<{ operation: Operation }> {
+      const wanted = fleet.policy.read({ addresses, cidr })
+      return inTransaction(db, async (tx) => {
+        const code =
+          datacenter_id === null ? null : await datacenterOf(datacenters, tx, datacenter_id)
+        const name =
+          cidr ??
+          (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
+        const operation = await operations.create(tx, caller, {
+          kind: 'serverAdd',
+          target: { id: datacenter_id, name: code ? `${name} to ${code}` : name },
+          arguments: { datacenter_id, scan: cidr !== undefined },
+          steps: wanted.map(stepOf),
+          queue: addingQueue,
+          queueKey: randomUUID(),
+          audit: { after: { addresses: addresses ?? cidr, datacenter: code } },
+        })
+        return { operation }
+      })
+    },
+
+    command: (
+      caller: Caller,
+      id: string,
+      kind: MachineCommand,
+    ): Promise<{ operation: Operation }> =>
+      inTransaction(db, async (tx) => {
+        const row = store.existing(await store.lockOne(tx, id), id)
+        demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
+        if (row.operation_id)
+          throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+        const operation = await operations.create(tx, caller, {
+          kind,
+          target: row,
+          steps: commandSteps(kind, row),
+          queue: commandQueue,
+        })
+        await servers.hold(tx, id, operation.id)
+        return { operation }
+      }),
+
+    /**
+     * A talosconfig for the server, issued for one download by one user. @throws Problem not_found,
+     * server_not_in_cluster
+     */
+    async talosconfig(caller: Caller, id: string): Promise<{ name: string; yaml: string }> {
+      const row = store.existing(await store.byId(db, id), id)
+      demand(canControlServer(present(row, null)), 'server_not_in_cluster')
+      const role =
+        caller.kind === 'user' && caller.scopes.includes('users:manage')
+          ? 'os:admin'
+          : 'os:operator'
+      const keys = await clusters.talosCredentials(row.cluster_id!, {
+        role,
+        lifetimeMs: talosconfigLifetimeMs,
+      })
+      if (!keys)
+        throw new Problem('server_not_in_cluster', `The cluster ${row.cluster_name} is gone`)
+      const endpoints = await clusters.controlPlaneAddresses(row.cluster_id!)
+      const after = { cluster: row.cluster_name, hours: talosconfigLifetimeMs / 3_600_000 }
+      await inTransaction(db, (tx) =>
+        record(tx, caller, {
+          action: 'server.talosconfig_minted',
+          target: { kind: 'server', id, name: row.name },
+          after,
+        }),
+      )
+      return {
+        name: `talosconfig-${row.name}.yaml`,
+        yaml: talosconfig({ context: row.cluster_name!, endpoints, nodes: [row.address], ...keys }),
+      }
+    },
+  }
+
+  const stop = new AbortController()
+  let running: Promise<unknown> | undefined
+  // A lost database is logged once elsewhere, not again for each contact that couldn't be written.
+  const onError = (error: unknown) =>
+    log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
+  const lease = leases({ db, clock, owner, onError })
+  const kept = keptCredentials(clusters, clock)
+  const contact = contacts({
+    fleet,
+    clock,
+    random,
+    quietMs: traffic.quietMs,
+    roster: () => servers.contact.roster(lease.shards()),
+    credentials: kept.of,
+    onRefused: kept.forget,
+    pack,
+    sink: servers.contact.observe,
+    onError,
+  })
+  return {
+    name: 'servers',
+    routes(app) {
+      const on = serve(app)
+      on(serverList, ({ query }) =>
+        listed.page(query).then(({ bytes, etag }) => new Serialised(bytes, etag)),
+      )
+      on(serverGet, ({ params }) => servers.get(params.id))
+      on(serverAdd, ({ caller, body }) => calls.add(caller, body))
+      on(serverUpdate, ({ caller, params, body, ifMatch }) =>
+        calls.update(caller, params.id, body, ifMatch),
+      )
+      on(serverConfirm, ({ caller, params, body, ifMatch }) =>
+        calls.confirm(caller, params.id, body, ifMatch),
+      )
+      on(serverRemove, ({ caller, params, query, ifMatch, signal }) =>
+        calls.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }),
+      )
+      for (const kind of machineCommandKinds)
+        on(serverCommands[kind], ({ caller, params }) => calls.command(caller, params.id, kind))
+      on(serverServices, ({ params }) => calls.services(params.id))
+      on(serverEvents, ({ params }) => calls.events(params.id))
+      on(serverTalosconfig, async ({ caller, params, saveAs }) => {
+        const { name, yaml } = await calls.talosconfig(caller, params.id)
+        saveAs(name)
+        return yaml
+      })
+      serveStream(app)(serverLogs, ({ params, query, signal }) =>
+        calls.logs(params.id, query, signal),
+      )
+    },
+    start: async () => {
+      running = Promise.all([lease.run(stop.signal), contact.run(stop.signal)])
+    },
+    stop: async () => {
+      stop.abort(new Error('Steelyard is stopping'))
+      await running
+    },
+  }
+}
+
+function keptCredentials(clusters: CallParts['clusters'], clock: Platform['clock']) {
+  const kept = new Map<
+    string,
+    { until: number; credentials: ReturnType<Clusters['talosCredentials']> }
+  >()
+  const of = (clusterId: string): ReturnType<Clusters['talosCredentials']> => {
+    const now = clock.now()
+    const known = kept.get(clusterId)
+    if (known && known.until > now) return known.credentials
+    const credentials = clusters.talosCredentials(clusterId, {
+      role: 'os:reader',
+      lifetimeMs: credentialsLifetimeMs,
+    })
+    kept.set(clusterId, { until: now + credentialsKeptMs, credentials })
+    const forget = () => {
+      if (kept.get(clusterId)?.credentials === credentials) kept.delete(clusterId)
+    }
+    // Missing credentials are not cached.
+    credentials.then((c) => c ?? forget(), forget)
+    return credentials
+  }
+  return { of, forget: (clusterId: string) => void kept.delete(clusterId) }
+}

@@ -1,0 +1,75 @@
+/** What other domains may call of snapshots of clusters' etcd. */
+import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import type { EtcdFile } from '../../backup/etcd-file.ts'
+import type { Columns } from '../../db/columns.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+
+export { isBusy, newestFile, problems, uses } from './store.ts'
+
+type On = Db | Tx
+
+/** A snapshot as it is stored. */
+export interface StoredSnapshot {
+  readonly id: string
+  readonly cluster_id: string | null
+  readonly cluster_name: string | null
+  readonly made_by: Snapshot['made_by']
+  readonly status: Snapshot['status']
+  readonly reason: string | null
+  /** The store and the key of its file there. */
+  readonly store_id: string
+  readonly object_key: string
+  readonly sha256: string | null
+  readonly taken_at: Date | null
+  readonly etcd_version: string | null
+  /** UID of the cluster's namespace kube-system; null if unknown. */
+  readonly identity: string | null
+  readonly encryption: Columns['snapshot.encryption'] | null
+  readonly updated_at: Date
+}
+
+export interface Snapshots {
+  readonly find: (on: On, id: string) => Promise<StoredSnapshot | undefined>
+  /** The newest snapshot that can be restored, and the schedule. */
+  readonly last: (
+    clusterId: string,
+  ) => Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }>
+  /**
+   * Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem
+   * transition_refused if it can't be used
+   */
+  readonly hold: (tx: Tx, id: string) => Promise<void>
+  /**
+   * The store for a snapshot on request, with its name: the given one, that of the schedule, or the
+   * only one. @throws Problem not_found, transition_refused
+   */
+  readonly storeFor: (
+    on: On,
+    clusterId: string,
+    given: string | undefined,
+  ) => Promise<{ id: string; name: string }>
+  /** Begins the snapshot with this id. */
+  readonly begin: (
+    tx: Tx,
+    caller: Caller,
+    given: { id: string; cluster: { id: string; name: string }; storeId: string },
+  ) => Promise<void>
+  /** Takes a failed snapshot again. */
+  readonly again: (tx: Tx, id: string) => Promise<void>
+  /** Cancels a snapshot that isn't ready. */
+  readonly cancel: (tx: Tx, id: string) => Promise<void>
+  /**
+   * The UID of the cluster's namespace kube-system, from its newest snapshot; null if unknown.
+   */
+  readonly identityOf: (on: On, clusterId: string) => Promise<string | null>
+  /** Reads the whole file and checks it. @throws StoreError, BackupRefused, SealBroken */
+  readonly check: (snapshot: StoredSnapshot, signal: AbortSignal) => Promise<EtcdFile>
+  /** The bytes of the snapshot, decrypted. @throws StoreError, BackupRefused, SealBroken */
+  readonly read: (
+    snapshot: StoredSnapshot,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<Uint8Array>>
+  /** Called in the transaction that removes a cluster. Its snapshots stay. */
+  readonly clusterRemoved: (tx: Tx, clusterId: string) => Promise<void>
+}

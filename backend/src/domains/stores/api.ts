@@ -1,0 +1,21 @@
+/** What other domains may call of stores: places outside of Steelyard for its files. */
+import type { Db, Tx } from '../../db/db.ts'
+import type { ObjectStore } from './object-store.ts'
+
+export { type ObjectStore, StoreError } from './object-store.ts'
+
+export interface Stores {
+  /** The store, with its name. @throws Problem not_found */
+  readonly open: (id: string) => Promise<ObjectStore & { readonly name: string }>
+  /** Ids of at most two stores: whether there are none, one or several. */
+  readonly someIds: (on: Db | Tx) => Promise<string[]>
+  /** The store's name; undefined if there is no such store. */
+  readonly named: (on: Db | Tx, id: string) => Promise<string | undefined>
+  /**
+   * Locks the store's row, so that it can't be removed before the end of the transaction. @throws
+   * Problem not_found
+   */
+  readonly hold: (tx: Tx, id: string) => Promise<{ name: string }>
+  /** Records the result of the last use; `problem` is null for success. */
+  readonly note: (id: string, problem: string | null) => Promise<void>
+}

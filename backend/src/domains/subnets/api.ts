@@ -1,0 +1,39 @@
+/** What other domains may call of IP subnets. */
+import type { Subnet } from '#contract/network/subnets.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+
+type On = Db | Tx
+
+export interface Subnets {
+  /**
+   * Called first in a transaction that adds networks (subnets, pods, services) and checks them for
+   * overlaps. Order of locks: this lock, the datacenter, the cluster, subnets by id.
+   */
+  readonly lockNetworks: (tx: Tx) => Promise<void>
+  /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
+  readonly inDatacenter: (on: On, datacenterId: string) => Promise<{ name: string; cidr: string }[]>
+  /** Ids, names and CIDRs of clusters' subnets, by cluster id. */
+  readonly namesByCluster: (
+    on: On,
+    clusterIds: readonly string[],
+  ) => Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>>
+  readonly countByDatacenter: (on: On) => Promise<ReadonlyMap<string, number>>
+  /**
+   * The subnets with the highest utilisation. Subnets with unknown utilisation are left out.
+   */
+  readonly fullest: (most: number) => Promise<Subnet[]>
+  /** Subnets by id. Unknown ids are left out. */
+  readonly find: (on: On, ids: readonly string[]) => Promise<Subnet[]>
+  /** Like `find`, with the rows locked in id order until the transaction ends. */
+  readonly lockForAssignment: (tx: Tx, ids: readonly string[]) => Promise<Subnet[]>
+  /**
+   * All subnets that are assigned to the cluster, by name, including those that are being drained.
+   */
+  readonly byCluster: (on: On, clusterId: string) => Promise<Subnet[]>
+  /**
+   * Emits events after assignments or addresses in use have changed. Versions don't change, because
+   * they count only changes by users.
+   */
+  readonly tellChanged: (tx: Tx, caller: Caller, ids: readonly string[]) => Promise<void>
+}
