@@ -1,10 +1,10 @@
 /**
  * CEL expressions in documents: whether Talos would compile them (Talos
- * `pkg/machinery/cel/celenv`), without evaluating them. Fields are those of Talos's own messages
- * (`api/resource/definitions/block`), so that a misspelt field is found here and not at the next
- * boot.
+ * `pkg/machinery/cel/celenv`), and which disks or links of a known machine they select. Fields are
+ * those of Talos's own messages (`api/resource/definitions/block`), so that a misspelt field is
+ * found here and not at the next boot.
  */
-import { Environment } from '@marcbachmann/cel-js'
+import { Environment, evaluate } from '@marcbachmann/cel-js'
 
 export type CelScope = 'disk' | 'volume' | 'link' | 'oom trigger' | 'oom ranking'
 
@@ -35,8 +35,29 @@ function fields(type: string, names: string): Record<string, string> {
 const base = () =>
   new Environment({ enableOptionalTypes: true, limits: { maxAstNodes: 10_000, maxDepth: 100 } })
 
-/** Implementation of every function: never called, because expressions are only type-checked. */
+/** Implementation of functions whose expressions are only type-checked. */
 const unused = () => false
+
+/**
+ * Whether a text matches a pattern with `*`, as Talos compares it (github.com/ryanuber/go-glob):
+ * upper and lower case differ.
+ */
+export function globMatches(pattern: string, text: string): boolean {
+  const parts = pattern.split('*')
+  const [first, last] = [parts[0]!, parts.at(-1)!]
+  if (parts.length === 1) return pattern === text
+  if (!text.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return text.length - last.length >= at && text.endsWith(last)
+}
+
+const macText = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(':')
 
 function withUnits(environment: Environment): Environment {
   for (const unit of ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'])
@@ -77,7 +98,7 @@ const makers: Readonly<Record<CelScope, () => Environment>> = {
     withUnits(base())
       .registerVariable({ name: 'disk', schema: disk })
       .registerVariable('system_disk', 'bool')
-      .registerFunction('glob(string, string): bool', unused),
+      .registerFunction('glob(string, string): bool', globMatches),
   volume: () =>
     withUnits(base())
       .registerVariable({ name: 'volume', schema: volume })
@@ -85,8 +106,8 @@ const makers: Readonly<Record<CelScope, () => Environment>> = {
   link: () =>
     base()
       .registerVariable('link', 'map')
-      .registerFunction('glob(string, string): bool', unused)
-      .registerFunction('mac(bytes): string', unused),
+      .registerFunction('glob(string, string): bool', globMatches)
+      .registerFunction('mac(bytes): string', macText),
   'oom trigger': oomTrigger,
   'oom ranking': oomRanking,
 }
@@ -99,13 +120,66 @@ const wanted: Readonly<Record<CelScope, string>> = {
   'oom ranking': 'double',
 }
 
+function environmentOf(scope: CelScope): Environment {
+  const environment = environments.get(scope) ?? makers[scope]()
+  environments.set(scope, environment)
+  return environment
+}
+
+const uint = (value: number | bigint): unknown => evaluate('uint(x)', { x: BigInt(value) })
+
+/** Powers of 1000 and 1024, as `GB` and `GiB`. */
+const units = () =>
+  Object.fromEntries(
+    ['k', 'M', 'G', 'T', 'P', 'E'].flatMap((letter, i) => [
+      [`${letter}B`, uint(1000n ** BigInt(i + 1))],
+      [`${letter.toUpperCase()}iB`, uint(1024n ** BigInt(i + 1))],
+    ]),
+  )
+let knownUnits: Record<string, unknown> | undefined
+
+/** Known fields of a disk or link, with Talos's names. A bigint is unsigned. */
+export type CelFacts = Readonly<
+  Record<string, string | boolean | bigint | Uint8Array | readonly string[]>
+>
+
+/**
+ * Whether an expression selects a disk or link. Null if that can't be told, because it needs a
+ * field that isn't known, or fails.
+ */
+export function celSelects(
+  expression: string,
+  scope: 'disk' | 'link',
+  facts: CelFacts,
+  more: Readonly<Record<string, boolean>> = {},
+): boolean | null {
+  const fields = new RegExp(String.raw`\b${scope}\s*\.\s*([a-zA-Z_]+)`, 'g')
+  if ([...expression.matchAll(fields)].some(([, field]) => !Object.hasOwn(facts, field!)))
+    return null
+  const values = Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => [
+      key,
+      typeof value === 'bigint' ? uint(value) : value,
+    ]),
+  )
+  try {
+    const answer: unknown = environmentOf(scope).evaluate(expression, {
+      ...(scope === 'disk' ? (knownUnits ??= units()) : {}),
+      ...more,
+      [scope]: values,
+    })
+    return typeof answer === 'boolean' ? answer : null
+  } catch {
+    return null
+  }
+}
+
 /**
  * Why Talos would not compile an expression, as part of a sentence, or undefined. The size and
  * depth of the expression are limited.
  */
 export function celProblem(expression: string, scope: CelScope): string | undefined {
-  const environment = environments.get(scope) ?? makers[scope]()
-  environments.set(scope, environment)
+  const environment = environmentOf(scope)
   const { valid, type, error } = environment.check(expression)
   if (!valid) return (error?.message ?? 'it cannot be read').split('\n', 1)[0]!
   return type === wanted[scope] || type === 'dyn'

@@ -52,7 +52,8 @@ export function mergePatches(base: string, layers: readonly Layer[]) {
   }
   const { yaml, sources } = emit(documents.map(encodeDocument))
   // Every line, from 1, with the name of its layer; the base's own lines are `generated`.
-  return { yaml, sources: sources.map((layer, i) => ({ line: i + 1, layer })) }
+  // Each value of `documents` has the place in the text of its own layer.
+  return { yaml, sources: sources.map((layer, i) => ({ line: i + 1, layer })), documents }
 }
 
 /** Applies one patch. Changes `documents`. */

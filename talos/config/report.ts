@@ -13,11 +13,16 @@ export class Report {
 
   /** Adds an error at a path, or at its parent if the value is missing. */
   error(path: readonly string[], message: string): void {
-    for (let length = path.length; length >= 0; length--) {
+    this.errors.push(problemAt(this.nearest(path), message, path.reduce(join, '')))
+  }
+
+  /** The value at a path, or its nearest parent. */
+  nearest(path: readonly string[]): TreeNode {
+    for (let length = path.length; length > 0; length--) {
       const node = reach(this.root, path.slice(0, length))
-      if (node !== undefined)
-        return void this.errors.push(problemAt(node, message, path.reduce(join, '')))
+      if (node !== undefined) return node
     }
+    return this.root
   }
 
   warn(message: string): void {

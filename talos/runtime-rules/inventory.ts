@@ -1,0 +1,310 @@
+/**
+ * Values of a configuration that are possible, but not on this machine: selectors that match none
+ * of its links or disks, and addresses that others have.
+ */
+import { celSelects, globMatches, type CelFacts } from '../config/cel.ts'
+import type { ConfigDocument } from '../config/decode.ts'
+import type { Report } from '../config/report.ts'
+import { Configuration, type Hit, quoted } from './rule.ts'
+import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
+
+/** What is known of a machine. */
+export interface Inventory {
+  /** Name of the server, for the sentences. */
+  readonly server: string
+  /** Its links; null if unknown. */
+  readonly links:
+    | readonly {
+        readonly name: string
+        readonly physical: boolean
+        /** `aa:bb:cc:dd:ee:ff` */
+        readonly hardwareAddress: string | null
+        readonly driver: string | null
+      }[]
+    | null
+  /** Its disks; null if unknown. Sizes in bytes. */
+  readonly disks:
+    | readonly {
+        /** `/dev/nvme0n1` */
+        readonly path: string
+        readonly size: number | null
+        readonly model: string | null
+        readonly serial: string | null
+        readonly wwid: string | null
+        readonly transport: string | null
+        readonly rotational: boolean | null
+        readonly readonly: boolean | null
+      }[]
+    | null
+  /** Path of the disk that Talos is or will be installed on. */
+  readonly systemDisk: string | null
+  /** Its own addresses without prefix; null if unknown. */
+  readonly addresses: readonly string[] | null
+  /** Addresses that others have, in one spelling, and who. */
+  readonly taken: readonly { readonly address: string; readonly by: string }[]
+}
+
+interface InventoryRule {
+  readonly id: string
+  readonly source: string
+  readonly level: 'refuse' | 'warn'
+  readonly find: (config: Configuration, inventory: Inventory) => Iterable<Hit>
+}
+
+const deviceConfig = 'Talos internal/app/machined/pkg/controllers/network/device_config.go'
+const mostNamed = 6
+
+/** `a, b and 3 more` */
+function some(names: readonly string[]): string {
+  if (names.length === 0) return 'none'
+  const shown = names.slice(0, mostNamed).join(', ')
+  return names.length > mostNamed ? `${shown} and ${names.length - mostNamed} more` : shown
+}
+
+type Link = NonNullable<Inventory['links']>[number]
+
+/** Selectors of links in the old form: of interfaces, and of a bond's members. */
+const selectorsOf = (config: Configuration) => {
+  const { main } = config
+  return config.interfaces().flatMap((path) => {
+    const single = [...path, 'deviceSelector']
+    const members = main.items(...path, 'bond', 'deviceSelectors').map((item) => item.path)
+    return [
+      ...(main.has(...single) ? [{ paths: [single], path: single }] : []),
+      ...(members.length > 0
+        ? [{ paths: members, path: [...path, 'bond', 'deviceSelectors'] }]
+        : []),
+    ]
+  })
+}
+
+/** Whether a selector matches a link; null if it names something that isn't known. */
+function selects(main: Report, path: readonly string[], link: Link): boolean | null {
+  const text = (key: string) => main.text(...path, key)
+  let isKnown = true
+  for (const [key, value] of [
+    ['hardwareAddr', link.hardwareAddress],
+    ['permanentAddr', link.hardwareAddress],
+    ['driver', link.driver],
+    ['pciID', null],
+    ['busPath', null],
+  ] as const) {
+    if (text(key) === '') continue
+    if (value === null) isKnown = false
+    else if (!globMatches(text(key), value)) return false
+  }
+  if (main.has(...path, 'physical') && main.flag(...path, 'physical') !== link.physical)
+    return false
+  return isKnown ? true : null
+}
+
+/** The spelling of a MAC address that would match a link, as the end of a sentence. */
+function spelling(main: Report, paths: readonly (readonly string[])[], links: readonly Link[]) {
+  for (const path of paths)
+    for (const key of ['hardwareAddr', 'permanentAddr']) {
+      const text = main.text(...path, key)
+      const lower = text.toLowerCase().replaceAll('-', ':')
+      if (lower !== text && links.some((l) => globMatches(lower, l.hardwareAddress ?? '')))
+        return `Talos compares case-sensitively: write ${quoted(lower)}`
+    }
+  return `It has ${some(links.filter((l) => l.physical).map((l) => [l.name, l.driver && `(${l.driver})`, l.hardwareAddress].filter(Boolean).join(' ')))}`
+}
+
+type Disk = NonNullable<Inventory['disks']>[number]
+
+function celFacts(disk: Disk): CelFacts {
+  const known = {
+    dev_path: disk.path,
+    size: disk.size === null ? null : BigInt(disk.size),
+    model: disk.model,
+    serial: disk.serial,
+    wwid: disk.wwid,
+    transport: disk.transport,
+    rotational: disk.rotational,
+    readonly: disk.readonly,
+    cdrom: false,
+  }
+  return Object.fromEntries(
+    Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+  )
+}
+
+const diskSelectors = (config: Configuration) =>
+  config
+    .of('VolumeConfig', 'UserVolumeConfig', 'RawVolumeConfig', 'SwapVolumeConfig')
+    .map((document) => ({ document, path: ['provisioning', 'diskSelector', 'match'] }))
+    .filter(({ document, path }) => document.has(...path))
+
+/** `10.0.0.0/24` or an address contains an address; compares the bits. */
+function holds(network: string, address: string): boolean {
+  const [base, length] = network.split('/')
+  const [a, b] = [bits(base!), bits(address)]
+  if (a === null || b === null || a.length !== b.length) return false
+  const prefix = length === undefined ? a.length : Number(length)
+  return a.slice(0, prefix) === b.slice(0, prefix)
+}
+
+/** The bits of an address as text; null for another text. */
+function bits(address: string): string | null {
+  if (/^\d+(\.\d+){3}$/.test(address))
+    return address
+      .split('.')
+      .map((part) => Number(part).toString(2).padStart(8, '0'))
+      .join('')
+  if (!address.includes(':')) return null
+  const [head = '', tail] = address.split('%', 1)[0]!.split('::')
+  const groups = (text: string) => (text === '' ? [] : text.split(':'))
+  const [front, back] = [groups(head), tail === undefined ? [] : groups(tail)]
+  const middle = tail === undefined ? [] : Array<string>(8 - front.length - back.length).fill('0')
+  return [...front, ...middle, ...back]
+    .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
+    .join('')
+}
+
+/** Whether two texts are the same address. */
+const isSame = (a: string, b: string): boolean =>
+  a === b || (bits(a) !== null && bits(a) === bits(b))
+
+/** Lists of networks that the addresses of a component are chosen from. */
+const chosenFrom = [
+  { path: ['machine', 'kubelet', 'nodeIP', 'validSubnets'], what: 'the kubelet' },
+  { path: ['cluster', 'etcd', 'advertisedSubnets'], what: 'etcd' },
+] as const
+
+export const inventoryRules: readonly InventoryRule[] = [
+  {
+    id: 'selector-of-links',
+    source: `${deviceConfig}: "no matching network device" is only logged, and the device is left out`,
+    level: 'warn',
+    *find(config, { server, links }) {
+      if (links === null) return
+      for (const { path, paths } of selectorsOf(config)) {
+        const matches = paths.flatMap((one) => links.map((link) => selects(config.main, one, link)))
+        if (matches.every((match) => match === false))
+          yield {
+            document: config.main,
+            path,
+            sentence: `${paths.length > 1 ? 'These selectors match' : 'This selector matches'} no link of ${server}, so Talos leaves the interface out. ${spelling(config.main, paths, links)}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'alias-of-no-link',
+    source: 'Talos internal/app/machined/pkg/controllers/network/link_alias_config.go',
+    level: 'warn',
+    *find(config, { server, links }) {
+      if (links === null) return
+      for (const document of config.of('LinkAliasConfig')) {
+        const expression = document.text('selector', 'match')
+        const matches = links
+          .filter((link) => link.physical)
+          .map(({ hardwareAddress, driver }) =>
+            celSelects(expression, 'link', {
+              ...(driver === null ? {} : { driver }),
+              ...(hardwareAddress === null
+                ? {}
+                : Object.fromEntries(
+                    ['hardware_addr', 'permanent_addr'].map((key) => [
+                      key,
+                      Buffer.from(hardwareAddress.replaceAll(':', ''), 'hex'),
+                    ]),
+                  )),
+            }),
+          )
+        if (expression !== '' && matches.every((match) => match === false))
+          yield {
+            document,
+            path: ['selector', 'match'],
+            sentence: `The expression matches no link of ${server}, so the alias ${document.text('name')} names none${/[A-F]/.test(expression) ? '. MAC addresses are in lower case' : ''}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'volume-on-no-disk',
+    source:
+      'Talos internal/app/machined/pkg/controllers/block/internal/volumes/locate.go: "no disks matched selector for volume"; the volume waits, and an installation with it',
+    level: 'warn',
+    *find(config, { server, disks, systemDisk }) {
+      if (disks === null) return
+      for (const { document, path } of diskSelectors(config)) {
+        const expression = document.text(...path)
+        const matches = disks.map((disk) =>
+          celSelects(expression, 'disk', celFacts(disk), {
+            system_disk: disk.path === systemDisk,
+          }),
+        )
+        if (matches.every((match) => match === false))
+          yield {
+            document,
+            path,
+            sentence: `The expression matches no disk of ${server}, so the volume ${document.text('name')} is never created. It has ${some(disks.map((disk) => disk.path))}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'disk-that-is-not-there',
+    source:
+      'Talos internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, MountUserDisks',
+    level: 'warn',
+    *find({ main }, { server, disks }) {
+      if (disks === null) return
+      for (const { path } of main.items('machine', 'disks')) {
+        const device = main.text(...path, 'device')
+        if (/^\/dev\/[^/]+$/.test(device) && !disks.some((disk) => disk.path === device))
+          yield {
+            document: main,
+            path: [...path, 'device'],
+            sentence: `${server} has no disk ${device}. It has ${some(disks.map((disk) => disk.path))}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'address-of-another',
+    source: 'RFC 5227: two machines with one address cut each other off',
+    level: 'refuse',
+    *find(config, { taken }) {
+      for (const { text, ...place } of [...config.virtualAddresses(), ...config.addresses()]) {
+        const [address] = text.split('/', 1)
+        const other = taken.find((one) => isSame(one.address, address!))
+        if (other !== undefined)
+          yield { ...place, sentence: `${address} is the address of ${other.by} already` }
+      }
+    },
+  },
+  {
+    id: 'no-address-in-network',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/nodeip.go and etcd/spec.go: without an address in the networks the component waits',
+    level: 'warn',
+    *find(config, { server, addresses }) {
+      if (addresses === null) return
+      const { main } = config
+      const own = [...addresses, ...config.addresses().map(({ text }) => text.split('/', 1)[0]!)]
+      for (const { path, what } of chosenFrom) {
+        const networks = main.texts(...path).map(({ text }) => text)
+        const wanted = networks.filter((text) => !text.startsWith('!'))
+        if (wanted.length > 0 && !own.some((a) => wanted.some((text) => holds(text, a))))
+          yield {
+            document: main,
+            path,
+            sentence: `${server} has no address in ${some(wanted)}, so ${what} does not start. It has ${some(addresses)}`,
+          }
+      }
+    },
+  },
+]
+
+/** All findings in the documents of a merged configuration (`mergePatches`) for one machine. */
+export function inventoryFindings(
+  documents: readonly ConfigDocument[],
+  inventory: Inventory,
+): RuntimeFinding[] {
+  const config = new Configuration(documents)
+  return inventoryRules.flatMap((rule) =>
+    Array.from(rule.find(config, inventory), (hit) => findingOf(rule, hit)),
+  )
+}

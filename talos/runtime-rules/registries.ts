@@ -1,0 +1,101 @@
+/** Registries and their mirrors. */
+import type { Report } from '../config/report.ts'
+import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
+
+const source = 'Talos internal/pkg/containers/cri/containerd/hosts.go, GenerateHosts'
+const old = ['machine', 'registries'] as const
+
+const endpointsOf = (config: Configuration) => {
+  const { main } = config
+  const mirrors = main.entries(...old, 'mirrors').flatMap(({ path }) =>
+    main.texts(...path, 'endpoints').map(({ path: where, text }) => ({
+      document: main,
+      path: where,
+      url: text,
+      hasOwnPath: main.flag(...path, 'overridePath'),
+    })),
+  )
+  const documents = config.of('RegistryMirrorConfig').flatMap((document) =>
+    document.items('endpoints').map(({ path }) => ({
+      document,
+      path: [...path, 'url'],
+      url: document.text(...path, 'url'),
+      hasOwnPath: document.flag(...path, 'overridePath'),
+    })),
+  )
+  return [...mirrors, ...documents]
+}
+
+const namesOf = (config: Configuration): { document: Report; path: string[]; name: string }[] => [
+  ...['mirrors', 'config'].flatMap((section) =>
+    config.main
+      .entries(...old, section)
+      .map(({ path, key }) => ({ document: config.main, path, name: key })),
+  ),
+  ...config
+    .of('RegistryMirrorConfig', 'RegistryAuthConfig', 'RegistryTLSConfig')
+    .map((document) => ({ document, path: ['name'], name: document.text('name') })),
+]
+
+export const registryRules: readonly RuntimeRule[] = [
+  {
+    id: 'registry-endpoint',
+    source,
+    level: 'refuse',
+    *find(config) {
+      for (const { document, path, url } of endpointsOf(config))
+        if (!/^https?:\/\/[^/?#\s]+(\/[^\s?#]*)?$/.test(url))
+          yield {
+            document,
+            path,
+            sentence: `The mirror ${quoted(url)} can’t be used: it must be a URL such as https://mirror.example.org, without spaces`,
+          }
+    },
+  },
+  {
+    id: 'registry-name',
+    source: `${source}; containerd looks a registry up by its host (docs/hosts.md)`,
+    level: 'refuse',
+    *find(config) {
+      for (const { document, path, name } of namesOf(config))
+        if (name !== '*' && (name.includes('/') || /\s/.test(name)))
+          yield {
+            document,
+            path,
+            sentence: `The registry ${quoted(name)} is never found: images name it by its host alone, such as ${/^(?:[a-z]+:\/\/)?([^/\s]+)/.exec(name.trim())?.[1] ?? 'ghcr.io'}`,
+          }
+    },
+  },
+  {
+    id: 'registry-tls-of-all',
+    source: `${source}: "wildcard host TLS configuration is not supported"`,
+    level: 'refuse',
+    *find(config) {
+      const { main } = config
+      const hasMirror =
+        main.has(...old, 'mirrors', '*') ||
+        config.of('RegistryMirrorConfig').some((document) => document.text('name') === '*')
+      if (hasMirror) return
+      const sentence =
+        'TLS of the registry * is not possible without a mirror of *: Talos stops configuring all registries'
+      if (main.has(...old, 'config', '*', 'tls'))
+        yield { document: main, path: [...old, 'config', '*', 'tls'], sentence }
+      for (const document of config.of('RegistryTLSConfig'))
+        if (document.text('name') === '*') yield { document, path: ['name'], sentence }
+    },
+  },
+  {
+    id: 'registry-path',
+    source: 'containerd docs/hosts.md, override_path: /v2 is added to a path without it',
+    level: 'warn',
+    *find(config) {
+      for (const { document, path, url, hasOwnPath } of endpointsOf(config))
+        if (!hasOwnPath && /^https?:\/\/[^/]+\/(.*\/)?v2(\/|$)/.test(url))
+          yield {
+            document,
+            path,
+            sentence: `Images are looked for at ${url.replace(/\/$/, '')}/v2: with /v2 in the URL, the mirror needs overridePath: true`,
+          }
+    },
+  },
+]

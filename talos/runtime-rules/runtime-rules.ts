@@ -1,0 +1,74 @@
+/**
+ * Values that Talos accepts in a configuration and that it or Kubernetes can't use when running:
+ * the gathered rules, and their evaluation on a merged configuration. `validateConfig` has the
+ * rules that Talos applies when it gets a configuration.
+ */
+import type { ConfigDocument } from '../config/decode.ts'
+import { join } from '../config/tree.ts'
+import type { Minor } from '../versions.ts'
+import { fileRules } from './files.ts'
+import { kubernetesRules } from './kubernetes.ts'
+import { linkRules } from './links.ts'
+import { nameRules } from './names.ts'
+import { registryRules } from './registries.ts'
+import { Configuration, type Hit, type RuntimeRule } from './rule.ts'
+import { sysctlRules } from './sysctls.ts'
+
+export const runtimeRules: readonly RuntimeRule[] = [
+  ...fileRules,
+  ...nameRules,
+  ...linkRules,
+  ...sysctlRules,
+  ...registryRules,
+  ...kubernetesRules,
+]
+
+/** A value that can't work (`refuse`) or may not work (`warn`). */
+export interface RuntimeFinding {
+  readonly rule: string
+  readonly level: RuntimeRule['level']
+  readonly message: string
+  /** `machine.network.nameservers.0` */
+  readonly path: string
+  /** Name of the layer with the value, and the value's place in the layer's text, from 1. */
+  readonly layer: string
+  readonly line: number
+  readonly column: number
+}
+
+export function findingOf(rule: Pick<RuntimeRule, 'id' | 'level'>, hit: Hit): RuntimeFinding {
+  const { source, line, column } = hit.document.nearest(hit.path)
+  return {
+    rule: rule.id,
+    level: rule.level,
+    message: hit.sentence,
+    path: hit.path.reduce(join, ''),
+    layer: source,
+    line,
+    column,
+  }
+}
+
+/** All findings in the documents of a merged configuration (`mergePatches`). */
+export function runtimeFindings(
+  documents: readonly ConfigDocument[],
+  { talosVersion }: { readonly talosVersion: string },
+): RuntimeFinding[] {
+  const config = new Configuration(documents)
+  const minor = talosVersion.replace(/^v/, '').split('.').slice(0, 2).join('.') as Minor
+  return runtimeRules
+    .filter(({ minors }) => minors === undefined || minors.includes(minor))
+    .flatMap((rule) => Array.from(rule.find(config), (hit) => findingOf(rule, hit)))
+}
+
+/**
+ * Findings that a change brings: those of the configuration with the change that the one without it
+ * doesn't have. What was there before doesn't stop other changes.
+ */
+export function broughtBy(
+  after: readonly RuntimeFinding[],
+  before: readonly RuntimeFinding[],
+): RuntimeFinding[] {
+  const known = new Set(before.map(({ rule, message }) => `${rule} ${message}`))
+  return after.filter(({ rule, message }) => !known.has(`${rule} ${message}`))
+}
