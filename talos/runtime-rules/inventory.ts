@@ -90,8 +90,9 @@ function selects(main: Report, path: readonly string[], link: Link): boolean | n
     ['busPath', null],
   ] as const) {
     if (text(key) === '') continue
-    if (value === null) isKnown = false
-    else if (!globMatches(text(key), value)) return false
+    // The inventory has no drivers and buses of links that aren't hardware; few have one.
+    if (value === null && link.physical) isKnown = false
+    else if (!globMatches(text(key), value ?? '')) return false
   }
   if (main.has(...path, 'physical') && main.flag(...path, 'physical') !== link.physical)
     return false

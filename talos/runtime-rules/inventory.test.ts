@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { mergePatches } from '../config/merge.ts'
+import { type Inventory, inventoryFindings, inventoryRules } from './inventory.ts'
+
+const disk = {
+  size: 2 * 1024 ** 4,
+  model: 'SAMSUNG MZQL21T9',
+  serial: 'S1',
+  wwid: 'eui.1',
+  transport: 'nvme',
+  rotational: false,
+  readonly: false,
+}
+const machine: Inventory = {
+  server: 'gull',
+  links: [
+    {
+      name: 'enp1s0f0',
+      physical: true,
+      hardwareAddress: 'b8:ce:f6:b2:db:c5',
+      driver: 'mlx5_core',
+    },
+    { name: 'enp1s0f1', physical: true, hardwareAddress: 'b8:ce:f6:b2:db:c6', driver: null },
+    { name: 'lo', physical: false, hardwareAddress: null, driver: null },
+  ],
+  disks: [
+    { ...disk, path: '/dev/nvme0n1', size: 256 * 1024 ** 3 },
+    { ...disk, path: '/dev/nvme1n1', serial: 'S2', wwid: 'eui.2' },
+  ],
+  systemDisk: '/dev/nvme0n1',
+  addresses: ['10.0.0.7', 'fd00::7'],
+  taken: [
+    { address: '10.0.0.45', by: 'server fox' },
+    { address: 'fd00:0:0::45', by: 'the cluster blue' },
+  ],
+}
+
+const base = 'version: v1alpha1\nmachine: {type: controlplane}\n'
+const find = (body: string, of: Inventory = machine) =>
+  inventoryFindings(mergePatches(base, [{ name: 'mine', body }]).documents, of)
+const device = (selector: string) =>
+  `machine: {network: {interfaces: [{deviceSelector: {${selector}}, dhcp: true}]}}`
+const volume = (match: string) =>
+  `apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nprovisioning:\n  diskSelector:\n    match: ${JSON.stringify(match)}\n  maxSize: 40GiB\n`
+const alias = (match: string) =>
+  `apiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector:\n  match: ${JSON.stringify(match)}\n`
+
+const cases: Readonly<Record<string, { bad: readonly string[]; good: readonly string[] }>> = {
+  'selector-of-links': {
+    bad: [
+      device('hardwareAddr: "B8:CE:F6:B2:DB:C5"'),
+      device('hardwareAddr: "de:ad:be:ef:*"'),
+      device('hardwareAddr: "b8:ce:f6:b2:db:c5", physical: false'),
+    ],
+    good: [
+      device('hardwareAddr: "b8:ce:f6:*:c5"'),
+      device('driver: mlx5_core'),
+      // A driver or a bus that isn't known may match.
+      device('driver: ixgbe'),
+      device('busPath: "0000:81:*"'),
+      device('physical: true'),
+    ],
+  },
+  'alias-of-no-link': {
+    bad: [
+      alias("mac(link.permanent_addr) == 'B8:CE:F6:B2:DB:C5'"),
+      alias("glob('00:1a:*', mac(link.permanent_addr))"),
+      alias("mac(link.hardware_addr).startsWith('de:ad')"),
+    ],
+    good: [
+      alias("mac(link.permanent_addr) == 'b8:ce:f6:b2:db:c5'"),
+      alias("glob('b8:ce:*', mac(link.permanent_addr))"),
+      alias("link.driver == 'ixgbe'"),
+    ],
+  },
+  'volume-on-no-disk': {
+    bad: [
+      volume("disk.dev_path == '/dev/vda'"),
+      volume('disk.size > 10u * TiB'),
+      volume("disk.transport == 'sata' || disk.rotational"),
+      volume("disk.wwid == 'eui.1' && !system_disk"),
+    ],
+    good: [
+      volume("disk.dev_path == '/dev/nvme1n1'"),
+      volume('disk.size > 1u * TiB && !system_disk'),
+      volume("glob('SAMSUNG*', disk.model)"),
+      volume("'/dev/disk/by-id/x' in disk.symlinks"),
+    ],
+  },
+  'disk-that-is-not-there': {
+    bad: ['/dev/vda', '/dev/sdb', '/dev/nvme2n1'].map(
+      (path) => `machine: {disks: [{device: ${path}, partitions: [{mountpoint: /var/mnt/a}]}]}`,
+    ),
+    good: [
+      'machine: {disks: [{device: /dev/nvme1n1, partitions: [{mountpoint: /var/mnt/a}]}]}',
+      'machine: {disks: [{device: /dev/disk/by-id/x, partitions: [{mountpoint: /var/mnt/a}]}]}',
+    ],
+  },
+  'address-of-another': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.45}}]}}',
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: enp1s0f0\naddresses: [{address: "fd00::45/64"}]',
+      'apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: 10.0.0.45\nlink: enp1s0f0',
+    ],
+    good: ['machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.46}}]}}'],
+  },
+  'no-address-in-network': {
+    bad: [
+      'machine: {kubelet: {nodeIP: {validSubnets: [10.1.0.0/16]}}}',
+      'machine: {kubelet: {nodeIP: {validSubnets: ["fd01::/64", "!fd00::/64"]}}}',
+      'cluster: {etcd: {advertisedSubnets: [192.168.0.0/24]}}',
+    ],
+    good: [
+      'machine: {kubelet: {nodeIP: {validSubnets: [10.0.0.0/24]}}}',
+      'machine: {kubelet: {nodeIP: {validSubnets: ["fd00::/64"]}}}',
+      'machine: {kubelet: {nodeIP: {validSubnets: [10.1.0.0/16]}}, network: {interfaces: [{interface: enp1s0f1, addresses: [10.1.0.7/16]}]}}',
+    ],
+  },
+}
+
+describe('values that are not possible on a machine', () => {
+  it('has cases for every rule', () => {
+    expect(Object.keys(cases).toSorted()).toEqual(inventoryRules.map(({ id }) => id).toSorted())
+    for (const { bad } of Object.values(cases)) expect(bad.length).toBeGreaterThanOrEqual(3)
+  })
+
+  it.each(Object.entries(cases))('finds %s', (rule, { bad, good }) => {
+    for (const body of bad)
+      expect(find(body), body).toEqual([expect.objectContaining({ rule, layer: 'mine' })])
+    for (const body of good) expect(find(body), body).toEqual([])
+  })
+
+  it('finds nothing while the machine is unknown', () => {
+    const unknown = { ...machine, links: null, disks: null, addresses: null, taken: [] }
+    for (const { bad } of Object.values(cases))
+      for (const body of bad) expect(find(body, unknown), body).toEqual([])
+  })
+})
+
+describe('cases that were reported', () => {
+  it('11 mac-in-capitals: proposes the spelling that matches', () => {
+    expect(find(device('hardwareAddr: "B8:CE:F6:B2:DB:C5"'))[0]!.message).toContain(
+      'write "b8:ce:f6:b2:db:c5"',
+    )
+  })
+
+  it('12 selector-matches-no-link: names the links of the server', () => {
+    const links = machine.links!.map((link) => ({ ...link, driver: link.driver ?? 'mlx5_core' }))
+    const [found] = find(
+      'machine:\n  network:\n    interfaces:\n      - interface: bond0\n        bond: {mode: active-backup, deviceSelectors: [{driver: ixgbe}, {permanentAddr: "de:ad:be:ef:*"}]}\n        dhcp: true',
+      { ...machine, links },
+    )
+    expect(found).toMatchObject({ rule: 'selector-of-links', level: 'warn', line: 5 })
+    expect(found!.message).toContain('enp1s0f0 (mlx5_core) b8:ce:f6:b2:db:c5')
+  })
+
+  it('13 volume-on-a-disk-that-is-not-there: names the disks of the server', () => {
+    expect(find(volume("disk.dev_path == '/dev/vda'"))[0]).toMatchObject({
+      level: 'warn',
+      line: 6,
+      message: expect.stringContaining('/dev/nvme0n1, /dev/nvme1n1') as string,
+    })
+  })
+})
