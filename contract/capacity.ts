@@ -1,10 +1,12 @@
+import { type Disk, withoutPaths } from './servers/disks.ts'
+
 /** Compute unit: 1 physical core and 4 GiB of RAM, sold as 2 vCPU + 4 GiB. */
 const gibibyte = 1024 ** 3
 
 export interface Hardware {
   processors: readonly { cpu_cores?: number | undefined; thread_count?: number | undefined }[]
   memory: readonly { size?: number | undefined }[]
-  disks: readonly { size?: number | undefined }[]
+  disks: readonly Pick<Disk, 'size' | 'wwid' | 'serial' | 'model'>[]
 }
 
 /** Cores, threads, RAM and disk of a server. Unknown values are null, never 0. Sizes in bytes. */
@@ -22,7 +24,8 @@ export function capacityOf(hardware: Hardware): {
     cores: sum(hardware.processors.map((p) => p.cpu_cores)),
     threads: sum(hardware.processors.map((p) => p.thread_count)),
     memory_bytes: sum(hardware.memory.map((m) => m.size)),
-    disk_bytes: sum(hardware.disks.map((d) => d.size)),
+    // A disk with several paths counts once.
+    disk_bytes: sum(withoutPaths(hardware.disks).map((d) => d.size)),
   }
 }
 

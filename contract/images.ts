@@ -79,6 +79,25 @@ export const extensionList = listOperation(extensions, Extension, {
   errors: ['factory_unreachable', 'factory_refused'],
 })
 
+/**
+ * Why an image must not have a kernel argument, or null: arguments of an image stay in the installed
+ * system and act at each boot (Talos `pkg/machinery/constants`; `v1alpha1_sequencer.go`, Boot).
+ */
+function kernelArgProblem(arg: string): string | null {
+  // The kernel removes quotes around an argument.
+  const [key = '', value = ''] = arg.replaceAll('"', '').split(/=(.*)/s)
+  if (key === 'talos.experimental.wipe')
+    return 'With talos.experimental.wipe the server wipes its disk at each boot. For one wipe choose “Reset Talos installation” in the boot menu'
+  if (key === 'talos.halt_if_installed' && /^(?:1|t|true)$/i.test(value))
+    return 'With talos.halt_if_installed the server stops at each boot after its installation'
+  if (key !== 'vlan') return null
+  // `vlan=eth0.100:eth0` or `vlan=vlan100:eth0` (Talos `network/cmdline.go`).
+  const id = /^(?:[^.:]+\.|vlan)(\d+):[^:]+$/.exec(value)?.[1]
+  return id === undefined || Number(id) < 1 || Number(id) > 4094
+    ? 'A VLAN is written as vlan=eth0.100:eth0, with an id from 1 to 4094'
+    : null
+}
+
 const kernelArg = z.string().check(
   z.trim(),
   z.minLength(1),
@@ -94,6 +113,9 @@ const kernelArg = z.string().check(
       error: 'This argument is set by Steelyard: it is how a server announces itself',
     },
   ),
+  z.refine((arg) => kernelArgProblem(arg) === null, {
+    error: ({ input }) => kernelArgProblem(String(input))!,
+  }),
 )
 
 /** Names of extensions that an image contains. */

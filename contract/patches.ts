@@ -220,13 +220,12 @@ const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unkno
 export const PreviewWarning = z.object({
   /**
    * The eligibility check that would no longer pass. Null if the warning is about a network link
-   * that the server does not have.
+   * that the server does not have, or about a value that may not work when running.
    */
   check: z.nullable(z.enum(eligibilityChecks)),
   message: z.string(),
   /**
-   * `link`: name of the network link, or null. `line`: line of the body that names the link, or
-   * null.
+   * `link`: name of the network link, or null. `line`: line of the body with the value, or null.
    */
   link: z.nullable(z.string()),
   line: z.nullable(z.int()),

@@ -3,7 +3,8 @@
  * operation.
  */
 import * as z from 'zod/mini'
-import { parseAddress, parseCidr } from '../network/addresses.ts'
+import { type Cidr, parseAddress, parseCidr } from '../network/addresses.ts'
+import { unreachableReason } from '../network/special-ranges.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { MaintenanceWindow } from './changes/window.ts'
@@ -122,9 +123,23 @@ const cidr = (what: string) =>
   z.string().check(
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, {
-      error: `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
+      error: ({ input }) =>
+        String(input).includes(',')
+          ? `${what} must be one network: ${noDualStack}`
+          : `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
     }),
   )
+/** Why the pods and services of a cluster can't have addresses of both families. */
+export const noDualStack =
+  'clusters with both IPv4 and IPv6 (dual stack) are not supported, use one of them'
+
+/**
+ * Nodes that a pod network has room for: Kubernetes gives each node a /24, or a /64 in IPv6
+ * (`node-cidr-mask-size` of kube-controller-manager).
+ */
+export const podNetworkNodes = ({ family, prefix }: Cidr): number =>
+  Math.max(0, Math.floor(2 ** ((family === 4 ? 24 : 64) - prefix)))
+
 /**
  * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host
  * as a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker).
@@ -145,6 +160,9 @@ export const endpointText = z.string().check(
     (e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()),
     { error: 'Enter an IP address or a DNS name' },
   ),
+  z.refine((e) => unreachableReason(endpointHost(e)) === null, {
+    error: ({ input }) => unreachableReason(endpointHost(String(input)))!,
+  }),
 )
 
 /** A disk by id or path. Parses to the path. */

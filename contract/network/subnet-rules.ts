@@ -23,6 +23,7 @@ import {
   sizeOfRanges,
   withoutRanges,
 } from './address-ranges.ts'
+import { refused } from './special-ranges.ts'
 
 export interface SubnetText {
   readonly cidr: string
@@ -49,23 +50,6 @@ export interface Exclusion {
   readonly text: string
 }
 
-const range = (text: string): Cidr => parseCidr(text)!
-/**
- * Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4, RFC 4291 §2.4 and §2.7.
- * Narrower ranges first.
- */
-const refused: readonly [Cidr, string][] = [
-  [range('0.0.0.0/8'), '"this network"'],
-  [range('127.0.0.0/8'), 'loopback'],
-  [range('169.254.0.0/16'), 'link-local'],
-  [range('224.0.0.0/4'), 'multicast'],
-  [range('240.0.0.0/4'), 'reserved'],
-  [range('::/127'), 'loopback'],
-  // Includes NAT64, IPv4-compatible and IPv4-mapped addresses.
-  [range('::/8'), 'reserved'],
-  [range('fe80::/10'), 'link-local'],
-  [range('ff00::/8'), 'multicast'],
-]
 /** Documentation ranges (RFC 5737, RFC 3849, RFC 9637): allowed with a warning, for trials. */
 const documentation: readonly Cidr[] = [
   '192.0.2.0/24',
@@ -73,7 +57,7 @@ const documentation: readonly Cidr[] = [
   '203.0.113.0/24',
   '2001:db8::/32',
   '3fff::/20',
-].map(range)
+].map((text) => parseCidr(text)!)
 /**
  * Private space (RFC 1918, RFC 6598, RFC 4193): each range may be used once per datacenter. All
  * other space is globally unique.
@@ -84,7 +68,7 @@ const privateRanges: readonly Cidr[] = [
   '192.168.0.0/16',
   '100.64.0.0/10',
   'fc00::/7',
-].map(range)
+].map((text) => parseCidr(text)!)
 
 const within = (inner: Cidr, outer: Cidr) =>
   inner.family === outer.family &&

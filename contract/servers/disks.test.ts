@@ -8,10 +8,13 @@ import {
   defaultWorkloadDisks,
   type DiskFacts,
   disksToConfirm,
+  installable,
   mediaOf,
   noDefaultDisk,
   notConfirmed,
+  withoutPaths,
 } from './disks.ts'
+import { capacityOf } from '../capacity.ts'
 
 const gib = 1024 ** 3
 const ssd = (id: string, more: Partial<DiskFacts> = {}): DiskFacts => ({
@@ -164,4 +167,20 @@ test('a confirmation must name a disk', () => {
   expect(z.safeParse(ConfirmedDisk, { content: 'xfs' }).success).toBe(false)
   expect(z.safeParse(ConfirmedDisk, { serial: '', content: 'xfs' }).success).toBe(false)
   expect(z.safeParse(ConfirmedDisk, { serial: 'S', content: 'xfs' }).success).toBe(true)
+})
+
+test('26 install-and-workload-disk-are-the-same-disk: a disk with two paths is offered and counted once', () => {
+  const disks = [
+    { id: 'sda', size: 500e9, wwid: 'naa.1', content: 'empty' },
+    { id: 'sdb', size: 500e9, wwid: 'naa.1', content: 'empty' },
+    { id: 'sdc', size: 500e9, serial: 'C', content: 'empty' },
+    { id: 'sdd', size: 500e9, serial: 'C', content: 'empty' },
+    { id: 'sde', size: 500e9, content: 'empty' },
+    { id: 'sdf', size: 500e9, content: 'empty' },
+  ]
+  expect(withoutPaths(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
+  expect(installable(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
+  expect(defaultWorkloadDisks(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
+  expect(defaultInstallDisk(disks, ['/dev/sda'])?.id).toBe('sdc')
+  expect(capacityOf({ processors: [], memory: [], disks }).disk_bytes).toBe(4 * 500e9)
 })

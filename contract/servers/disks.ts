@@ -32,6 +32,33 @@ export type DiskFacts = Pick<Disk, 'id'> & {
   readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null
 }
 
+/** What tells two disks apart. */
+type DiskIdentity = Pick<DiskFacts, 'size' | 'wwid' | 'serial' | 'model'>
+
+/**
+ * Whether two entries are one disk that the machine reaches over two paths: they have the same WWID,
+ * or without WWIDs the same serial and model, and the same size.
+ */
+export function isSameDisk(a: DiskIdentity, b: DiskIdentity): boolean {
+  if ((a.size ?? null) !== (b.size ?? null)) return false
+  const isUnequal = (x?: string | null, y?: string | null) => !!x && !!y && x !== y
+  if (a.wwid && b.wwid) return a.wwid === b.wwid && !isUnequal(a.serial, b.serial)
+  return !a.wwid && !b.wwid && !!a.serial && a.serial === b.serial && !isUnequal(a.model, b.model)
+}
+
+/** The disks without further paths to the same disk. The first path stays. */
+export const withoutPaths = <T extends DiskIdentity>(disks: readonly T[]): T[] => {
+  const kept = new Map<string, T[]>()
+  return disks.filter((disk) => {
+    // Only entries of one size can be one disk.
+    const key = `${disk.size} ${disk.wwid ?? ''}`
+    const alike = kept.get(key) ?? []
+    if (alike.some((other) => isSameDisk(other, disk))) return false
+    kept.set(key, [...alike, disk])
+    return true
+  })
+}
+
 export const emptyContent = 'empty'
 /**
  * Content of a disk that was wiped since the server's last boot: the kernel still lists its old
@@ -96,7 +123,7 @@ const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
  * before those with content, then by size.
  */
 export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
-  disks
+  withoutPaths(disks)
     .filter((d) => isLarge(d) && !d.readonly)
     .toSorted(
       (a, b) =>
@@ -114,13 +141,14 @@ export function defaultInstallDisk<T extends DiskFacts>(
   disks: readonly T[],
   taken: readonly string[] = [],
 ): T | null {
-  const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
+  const used = disks.filter((d) => taken.includes(devicePath(d.id)))
+  const first = installable(disks.filter((d) => !used.some((u) => u === d || isSameDisk(u, d))))[0]
   return first === undefined || notByDefault(first) !== null ? null : first
 }
 
 /** Default workload disks: fixed and empty. */
 export const defaultWorkloadDisks = <T extends DiskFacts>(disks: readonly T[]): T[] =>
-  disks.filter((d) => !mustBeConfirmed(d) && !d.readonly)
+  withoutPaths(disks).filter((d) => !mustBeConfirmed(d) && !d.readonly)
 
 /** Why a server has no default install disk; null if it has one. */
 export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {

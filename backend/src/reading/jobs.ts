@@ -49,6 +49,7 @@ const schematic = {
 export const jobs: { readonly [Name in keyof Work]: Job } = {
   check: patch,
   compose: merge,
+  composeChange: merge,
   links: patch,
   mask: patch,
   preview: merge,

@@ -12,13 +12,19 @@ import { knownAs, storedSchematic } from '../domains/images/stored-schematic.ts'
 import { differenceOf } from '../domains/configurations/drift/difference.ts'
 import { linksOf } from '../domains/configurations/composing/links.ts'
 import { maskText, unmask } from '../domains/configurations/composing/masking.ts'
-import { checkBody, compose, previewOf } from '../domains/configurations/composing/render.ts'
+import {
+  checkBody,
+  compose,
+  composeChange,
+  previewOf,
+} from '../domains/configurations/composing/render.ts'
 import { serveWork } from './serve.ts'
 
 const work = {
   // Patches
   check: checkBody,
   compose,
+  composeChange,
   links: linksOf,
   mask: maskText,
   preview: previewOf,

@@ -103,11 +103,14 @@ export async function blueprint(
   return blueprintFor(cluster, server, bundle, rotation)
 }
 
-/** The blueprint of a server of a cluster that is only previewed. */
+/** Settings of a cluster that may be only previewed, and the servers that join it. */
+export type Joining = Omit<Planned, 'name' | 'controlPlaneAddresses'> & Pick<Resolved, 'servers'>
+
+/** The blueprint of a server that may join a cluster. */
 export function previewBlueprint(
   config: Config,
   name: string,
-  resolved: Resolved,
+  resolved: Joining,
   server: ChosenServer,
   secrets: SecretsBundle,
 ): Blueprint {

@@ -227,6 +227,16 @@ export interface Composing {
    * changes of `set`. @throws Problem `invalid` naming the layer, if Talos would refuse the result
    */
   compose(on: Db | Tx, nodeId: string, blueprint: Blueprint, set?: LayerSet): Promise<Rendered>
+  /**
+   * Like `compose`, for a server that may join: also what its layers say that can't work when
+   * running (`refused`) or may not work (in `warnings`). @throws Problem `invalid`
+   */
+  judge(
+    on: Db | Tx,
+    nodeId: string,
+    blueprint: Blueprint,
+    set: LayerSet,
+  ): Promise<Rendered & { readonly refused: readonly string[] }>
   /** Renders and stores a server's configuration if it has none yet. */
   renderFirst(tx: Tx, clusterId: string, nodeId: string): Promise<void>
   /**

@@ -37,10 +37,10 @@ const showing =
     if (newest) return { name, yaml: await mask(newest.yaml) }
     const { yaml: base, context } = await baseOf(server)
     const all = layersOf(server, context, await layers.ofServer(db, nodeId))
-    const { talosVersion } = context
+    const { talosVersion, controlPlaneBase } = context
     const { yaml } = demandValid(
       server,
-      await read({ caller }, 'compose', base, all, { talosVersion }),
+      await read({ caller }, 'compose', base, all, { talosVersion, controlPlaneBase }),
     )
     return { name, yaml: withPlaceholders(await mask(yaml)) }
   }

@@ -7,7 +7,7 @@ import type { ComposingCore } from './composing/composing.ts'
 export interface ConfigurationParts extends Platform {
   readonly servers: Pick<
     Servers,
-    'forPlan' | 'connection' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'
+    'forPlan' | 'takenBy' | 'connection' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'
   >
   readonly layers: LayerStore
   readonly clusters: ClusterSide

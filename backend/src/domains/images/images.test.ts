@@ -312,6 +312,27 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
     'This argument is set by Steelyard: it is how a server announces itself',
   ],
   [
+    'a wipe at each boot',
+    { kernel_args: ['talos.experimental.wipe=system:EPHEMERAL,STATE'] },
+    422,
+    'kernel_args.0',
+    'With talos.experimental.wipe the server wipes its disk at each boot. For one wipe choose “Reset Talos installation” in the boot menu',
+  ],
+  [
+    'a stop at each boot',
+    { kernel_args: ['"talos.halt_if_installed=1"'] },
+    422,
+    'kernel_args.0',
+    'With talos.halt_if_installed the server stops at each boot after its installation',
+  ],
+  [
+    'a VLAN id that is out of range',
+    { kernel_args: ['vlan=eth0.4095:eth0'] },
+    422,
+    'kernel_args.0',
+    'A VLAN is written as vlan=eth0.100:eth0, with an id from 1 to 4094',
+  ],
+  [
     'a longer line than Linux reads',
     { kernel_args: ['a', 'b', 'c'].map((a) => `${a}=${'x'.repeat(700)}`) },
     422,

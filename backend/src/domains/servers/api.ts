@@ -217,6 +217,15 @@ export interface Servers extends Membership, Notes, Registering {
     on: On,
     datacenterId: string,
   ) => Promise<Omit<ServerAddress, 'datacenter_id'>[]>
+  /**
+   * Addresses without prefix that other servers of the datacenter have. Of servers of the same
+   * cluster only the dialled ones, because a control plane also reports the virtual address that it
+   * holds.
+   */
+  readonly takenBy: (
+    on: On,
+    server: Pick<ServerFacts, 'id' | 'datacenter_id' | 'cluster'>,
+  ) => Promise<{ readonly address: string; readonly by: string }[]>
   /** All known addresses of servers. */
   readonly addresses: () => Promise<ServerAddress[]>
   readonly summary: () => Promise<ServersSummary>

@@ -111,6 +111,17 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
       })
     },
 
+    async takenBy(on, server) {
+      if (server.datacenter_id === null) return []
+      const others = await store.addressesBeside(on, server.datacenter_id, server.id)
+      return others.flatMap(({ name, address, cluster_id, reported }) =>
+        [
+          address,
+          ...(cluster_id !== null && cluster_id === server.cluster?.id ? [] : reported),
+        ].map((one) => ({ address: one.split('/', 1)[0]!, by: `server ${name}` })),
+      )
+    },
+
     eligibilityFor: eligibility,
 
     async reserve(tx, caller, input) {

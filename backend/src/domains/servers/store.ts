@@ -149,6 +149,25 @@ export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerR
   liveServers(on).where('server.datacenter_id', '=', datacenterId).execute()
 
 /** Servers with these UUIDs or names. */
+/** Addresses of the servers of a datacenter but one; `reported` with their prefix. */
+export const addressesBeside = (on: Db | Tx, datacenterId: string, id: string) =>
+  on
+    .selectFrom('server')
+    .select([
+      'name',
+      'address',
+      'cluster_id',
+      sql<
+        string[]
+      >`coalesce(jsonb_path_query_array(hardware, '$.links[*].addresses[*]'), '[]'::jsonb)`.as(
+        'reported',
+      ),
+    ])
+    .where('datacenter_id', '=', datacenterId)
+    .where('status', '!=', 'deleted')
+    .where('id', '!=', id)
+    .execute()
+
 export const among = (
   on: Db | Tx,
   { uuids, names }: { uuids: readonly string[]; names: readonly string[] },

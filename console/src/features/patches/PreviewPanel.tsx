@@ -61,6 +61,8 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
     ]
   }, [preview])
   const broken = preview !== null && preview.errors.length > 0
+  // Talos could merge it, but a value can't work.
+  const isMerged = broken && preview.diff.after !== ''
   const said = preview === null ? null : verdicts[preview.verdict.kind]
   return (
     <Panel
@@ -107,7 +109,7 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
           <div className={cx(css['verdict'], css['danger'])}>
             <Icon name="error" />
             <div className={css['problems']}>
-              <b>This patch can't be merged</b>
+              <b>{isMerged ? "This patch can't work" : "This patch can't be merged"}</b>
               <Lines problems={preview.errors} onGoTo={onGoTo} />
             </div>
           </div>
@@ -127,7 +129,7 @@ export function PreviewPanel({ state, blank, isJoined, layers, self, onGoTo }: P
           <p className={css['nothing']}>
             The resulting configuration appears here after you write a patch.
           </p>
-        ) : broken ? (
+        ) : broken && !isMerged ? (
           <p className={css['nothing']}>Nothing to compare until the patch can be merged.</p>
         ) : preview === null ? (
           error === null && <SkeletonRows rows={6} widths={[60, 180]} />

@@ -42,6 +42,9 @@ describe('saving a patch', () => {
       text: expect.stringContaining('It stops DHCP on eth0.'),
     })
     expect(warningTitle([noLink], false)).toBe('The server lacks a link')
+    const noDisk = { check: null, message: 'It has no disk /dev/vda', link: null, line: 6 }
+    expect(warningTitle([noDisk], false)).toBe('A value may not work')
+    expect(warningTitle([noDisk, noLink], true)).toBe('Some values may not work')
     expect(warningTitle([cutOff, noLink], false)).toBe('Saving makes the server ineligible')
     expect(warningTitle([cutOff], true)).toBe('Saving may cut the server off')
   })

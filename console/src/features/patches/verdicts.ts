@@ -16,8 +16,10 @@ export const verdicts: Readonly<
 
 /** Title of a preview's warnings. */
 export function warningTitle(warnings: Preview['warnings'], isJoined: boolean): string {
-  if (warnings.every(({ check }) => check === null))
+  if (warnings.every(({ check, link }) => check === null && link !== null))
     return warnings.length === 1 ? 'The server lacks a link' : 'The server lacks links'
+  if (warnings.every(({ check }) => check === null))
+    return warnings.length === 1 ? 'A value may not work' : 'Some values may not work'
   return isJoined ? 'Saving may cut the server off' : 'Saving makes the server ineligible'
 }
 

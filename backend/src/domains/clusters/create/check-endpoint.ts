@@ -6,6 +6,7 @@ import {
   formatCidr,
   parseAddress,
 } from '#contract/network/addresses.ts'
+import { isLoopback } from '#contract/network/special-ranges.ts'
 import { type NewCluster } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { anyLink } from '../../configurations/api.ts'
@@ -63,6 +64,16 @@ export function judgeEndpoint(
     return
   }
   const text = formatAddress(address)
+  // Simulated machines have loopback addresses themselves.
+  const isSimulated = servers.some(({ candidate }) => {
+    const own = bare(candidate.address)
+    return own !== null && isLoopback(own)
+  })
+  if (isLoopback(address) && !isSimulated) {
+    const problem = `${text} leads each machine to itself: nobody else can reach it`
+    find('endpoint', problem, good, { field })
+    return
+  }
   const inside = contains(networks.pod, address)
     ? 'pod'
     : contains(networks.service, address)

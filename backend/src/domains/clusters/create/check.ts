@@ -2,7 +2,7 @@
  * Validates the request for a new cluster. Pure, so that preview, creation and tests give the same
  * result. Returns all findings at once, and the request with defaults filled in.
  */
-import { type Cidr, contains, formatCidr, overlap, parseCidr } from '#contract/network/addresses.ts'
+import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import {
   canHaveControlPlanes,
   type ClusterServer,
@@ -13,6 +13,7 @@ import {
 import {
   type ChosenDisks,
   defaultInstallDisk as defaultOf,
+  isSameDisk,
   notConfirmed,
 } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
@@ -20,7 +21,8 @@ import { counted } from '#contract/words.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { listed } from '../sentences.ts'
 import type { Surroundings, Finding, Find, Resolved, ChosenServer } from './judged.ts'
-import { judgeEndpoint, endpointUrl, bare } from './check-endpoint.ts'
+import { endpointUrl, judgeEndpoint } from './check-endpoint.ts'
+import { judgeFamilies, judgeNetworks, roomProblem } from './check-networks.ts'
 
 /** `v1.13.9`: Talos's notation. */
 const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
@@ -98,6 +100,19 @@ export function judge(asked: NewCluster, around: Surroundings) {
   const pod = parseCidr(asked.pod_cidr)!
   const service = parseCidr(asked.service_cidr)!
   judgeNetworks(pod, service, around, find)
+  judgeFamilies(pod, service, servers, find)
+  const room = roomProblem(pod, asked.servers.length)
+  if (room !== null) {
+    // A patch of the control planes may set another size of a node's network.
+    const may = asked.servers.some(
+      ({ node_id, role, patch }) =>
+        role === 'control_plane' &&
+        (patch?.body.includes('node-cidr-mask-size') === true ||
+          around.candidates.get(node_id)?.has_user_patch === true),
+    )
+    if (may) warnings.push(`${room}.`)
+    else find('pod_cidr', room, '', { field: 'pod_cidr' })
+  }
 
   const first = servers.find((s) => s.role === 'control_plane')
   const host =
@@ -253,6 +268,17 @@ function diskProblem(
     )
   if (new Set(workload).size !== workload.length)
     return problem('workload_disks', `A workload disk of ${c.name} is named twice`)
+  const roles = [disk, ...workload].flatMap(
+    (device) => c.disks.find((d) => d.device === device) ?? [],
+  )
+  for (const [at, one] of roles.entries()) {
+    const twin = roles.slice(0, at).find((other) => isSameDisk(other, one))
+    if (twin !== undefined)
+      return problem(
+        'workload_disks',
+        `${twin.device} and ${one.device} of ${c.name} are two paths to one disk (${one.wwid ? `WWID ${one.wwid}` : `serial ${one.serial}`}): choose one of them`,
+      )
+  }
   const missing = workload.find((w) => !has(w))
   return missing === undefined
     ? null
@@ -263,46 +289,4 @@ const mostDisksNamed = 24
 function disksOf({ disks }: ServerFacts): string {
   const names = disks.map((d) => d.device.replace(/^\/dev\//, ''))
   return names.length === 0 ? 'It reported no disks' : `It has ${listed(names, mostDisksNamed)}`
-}
-
-/**
- * The pod and service networks must not overlap each other or a subnet, or contain a server's
- * address.
- */
-function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {
-  for (const [field, what, cidr] of [
-    ['pod_cidr', 'pod', pod],
-    ['service_cidr', 'service', service],
-  ] as const) {
-    const other = field === 'pod_cidr' ? service : pod
-    const subnet = around.subnets.find((s) => overlap(parseCidr(s.cidr)!, cidr))
-    const inside = around.used.find((u) => {
-      const address = bare(u.address)
-      return address !== null && contains(cidr, address)
-    })
-    const problem = overlap(cidr, other)
-      ? `The ${what} network ${formatCidr(cidr)} overlaps with the ${what === 'pod' ? 'service' : 'pod'} network ${formatCidr(other)}`
-      : subnet
-        ? `The ${what} network ${formatCidr(cidr)} overlaps with subnet ${subnet.name} (${subnet.cidr})`
-        : inside
-          ? `The ${what} network ${formatCidr(cidr)} contains ${inside.address.split('/', 1)[0]}, the address of ${inside.by}`
-          : sizeProblem(what, cidr)
-    find(field, problem, `The ${what} network ${formatCidr(cidr)} is free`, { field })
-  }
-}
-
-/**
- * Kubernetes assigns each node a /24 (IPv6 /64) of the pod network, and allows at most 20 host bits
- * for services.
- */
-function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
-  const bits = cidr.family === 4 ? 32 : 128
-  if (what === 'pod') {
-    const perNode = cidr.family === 4 ? 24 : 64
-    return cidr.prefix > perNode
-      ? `The pod network must be a /${perNode} or larger: every node takes a /${perNode} of it`
-      : null
-  }
-  if (bits - cidr.prefix > 20) return `The service network must be a /${bits - 20} or smaller`
-  return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
 }

@@ -14,12 +14,13 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db
 import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { judge } from './check.ts'
-import type { ChosenServer, Finding, Resolved, Surroundings } from './judged.ts'
+import { judgedConfig, judgePatches, patchFindings } from './configurations.ts'
+import type { Finding, Surroundings } from './judged.ts'
 import { agreedOf, diskColumns } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'
 import { present } from '../present.ts'
-import { installImage, previewBlueprint } from '../blueprint.ts'
+import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 
 async function surroundings(
@@ -52,21 +53,6 @@ async function surroundings(
   }
 }
 
-/** Findings of inline patches. */
-async function patchFindings({ patches }: ClusterParts, asked: NewCluster): Promise<Finding[]> {
-  const found = await Promise.all(
-    asked.servers.map(async ({ patch }) => (patch === undefined ? [] : patches.check(patch.body))),
-  )
-  return found.flatMap((all, i) =>
-    all.map((message) => ({
-      check: 'patches',
-      ok: false,
-      message,
-      field: `servers.${i}.patch.body`,
-    })),
-  )
-}
-
 async function write(
   parts: ClusterParts,
   tx: Tx,
@@ -84,7 +70,7 @@ async function write(
     asked.servers.map((s) => s.node_id),
   )
   const judgement = judge(asked, await surroundings(parts, tx, asked))
-  refuse([...judgement.findings, ...(await patchFindings(parts, asked))])
+  refuse(judgement.findings)
   const resolved = judgement.resolved!
   const now = new Date(clock.now())
   const id = randomUUID()
@@ -150,26 +136,18 @@ async function write(
   return { cluster, operation }
 }
 
-async function configOf(
-  parts: ClusterParts,
-  resolved: Resolved,
-  asked: NewCluster,
-  server: ChosenServer,
-) {
-  const patch = asked.servers.find((s) => s.node_id === server.node_id)?.patch
-  try {
-    const secrets = await parts.secrets.forPreview()
-    const rendered = await parts.configurations.compose(
-      parts.db,
-      server.node_id,
-      previewBlueprint(parts.config, asked.name, resolved, server, secrets),
-      { patches: patch ? [patch] : [], remove: [] },
-    )
-    return { config: await parts.configurations.mask(rendered.yaml), warnings: rendered.warnings }
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return { config: '', warnings: [error.message] }
-  }
+/**
+ * Refuses patches that can't work. Done before the transaction, whose locks others wait for.
+ * @throws Problem `invalid` with the fields
+ */
+async function demandPatches(parts: ClusterParts, asked: NewCluster): Promise<void> {
+  const { resolved } = judge(asked, await surroundings(parts, parts.db, asked))
+  const { servers, name } = asked
+  refuse(
+    resolved === null
+      ? await patchFindings(parts, servers)
+      : (await judgePatches(parts, parts.db, { name, resolved, servers })).findings,
+  )
 }
 
 export async function createCluster(
@@ -177,6 +155,7 @@ export async function createCluster(
   caller: Caller,
   asked: NewCluster,
 ): Promise<{ cluster: Cluster; operation: Operation }> {
+  await demandPatches(parts, asked)
   try {
     return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked))
   } catch (error) {
@@ -210,18 +189,24 @@ export async function previewCluster(
     await surroundings(parts, parts.db, asked),
   )
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []
+  const wrong = await patchFindings(parts, asked.servers)
   for (const server of resolved?.servers ?? []) {
-    const { config, warnings: ofConfig } = await configOf(parts, resolved!, asked, server)
+    const judged = await judgedConfig(
+      parts,
+      parts.db,
+      { name: asked.name, resolved: resolved!, servers: asked.servers },
+      server,
+    )
+    // The problems of a patch's body are found by both.
+    if (wrong.length === 0) findings.push(...judged.findings)
     servers.push({
       node_id: server.node_id,
       name: server.name,
-      config,
-      warnings: [...(warningsOf.get(server.node_id) ?? []), ...ofConfig],
+      config: judged.yaml === '' ? '' : await parts.configurations.mask(judged.yaml),
+      warnings: [...(warningsOf.get(server.node_id) ?? []), ...judged.warnings],
     })
   }
-  const all = [...findings, ...(await patchFindings(parts, asked))].map(
-    ({ check, ok, message }) => ({ check, ok, message }),
-  )
+  const all = [...findings, ...wrong].map(({ check, ok, message }) => ({ check, ok, message }))
   return {
     servers,
     checks: [...all, ...warnings.map((message) => ({ check: 'warning', ok: true, message }))],

@@ -2,6 +2,7 @@
  * Renders the configurations of servers: generated, patched, stored. Each generation is rendered
  * once: the stored bytes are the validated bytes and the sent bytes. Only a change renders again.
  */
+import { problemSentence } from '#contract/patches.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Platform } from '../../../platform.ts'
@@ -10,7 +11,8 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Blueprint, ClusterSide, Composing, Kept, LayerSet, LayerStore } from '../api.ts'
 import type { ConfigurationStore } from '../store.ts'
 import { freeBase, type RenderContext } from './layers.ts'
-import { demandValid, layersOf } from './render.ts'
+import { inventoryFor, type TakenBy } from './inventory.ts'
+import { cautionsOf, demandValid, layersOf, refusedOf } from './render.ts'
 
 /** What the layers of a server are merged onto. */
 export interface Base {
@@ -20,7 +22,7 @@ export interface Base {
 }
 
 export interface ComposingParts extends Pick<Platform, 'config' | 'db' | 'read'> {
-  readonly servers: {
+  readonly servers: TakenBy & {
     forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
   }
   readonly layers: LayerStore
@@ -103,7 +105,36 @@ export function composing(
     return { yaml }
   }
 
+  const judge: Composing['judge'] = async (on, nodeId, blueprint, set) => {
+    const server = await factsOf(on, nodeId)
+    const { yaml: base, context } = generatedFrom(blueprint)
+    const { stored, more } = await layers.after(on, nodeId, set)
+    const bodies = [...stored, ...more].map((layer) => layer.body)
+    const composed = await read(
+      ours,
+      'composeChange',
+      base,
+      layersOf(server, context, []),
+      layersOf(server, context, stored, more),
+      { talosVersion: context.talosVersion },
+      await inventoryFor({ db: on, servers }, server, context, bodies),
+    )
+    const own = set.patches[0]?.name ?? ''
+    const rendered = demandValid(server, composed)
+    return {
+      ...rendered,
+      warnings: [
+        ...rendered.warnings,
+        ...cautionsOf(composed, own).map(({ line, message }) =>
+          problemSentence({ line, message, path: null, column: null }),
+        ),
+      ],
+      refused: refusedOf(composed.findings, own).map(problemSentence),
+    }
+  }
+
   const face: Composing = {
+    judge,
     compose: (on, nodeId, blueprint, set) => render(on, nodeId, generatedFrom(blueprint), set),
     async renderFirst(tx, clusterId, nodeId) {
       if (!(await kept.state(tx, clusterId, nodeId))) await renderNext(tx, clusterId, nodeId)

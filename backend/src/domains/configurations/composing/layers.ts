@@ -4,6 +4,7 @@
  * if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
  */
 import { stringify } from 'yaml'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
 import { defaultInstallDisk } from '#contract/servers/disks.ts'
 import { withImages } from '#talos/config/compare.ts'
@@ -34,6 +35,11 @@ export type RenderContext = Pick<
    * The base was adopted from the machine and already has the settings that Steelyard would add.
    */
   readonly isAdopted?: boolean | undefined
+  /**
+   * For a server without a cluster, which has no role yet: the base that it would have as a control
+   * plane. Its patches must be possible with this base or with the other one.
+   */
+  readonly controlPlaneBase?: string | undefined
 }
 
 export interface Layer {
@@ -182,19 +188,21 @@ export function freeBase(
     secureBoot: server.secure_boot,
     factory: imageFactory,
   })
-  const yaml = generateConfig({
-    role: 'worker',
-    clusterName: mark,
-    endpoint: `https://${mark}:6443`,
-    talosVersion: talos,
-    kubernetesVersion: kubernetes,
-    secrets,
-    installDisk,
-    installImage,
-  })
+  const generated = (role: ClusterRole) =>
+    generateConfig({
+      role,
+      clusterName: mark,
+      endpoint: `https://${mark}:6443`,
+      talosVersion: talos,
+      kubernetesVersion: kubernetes,
+      secrets,
+      installDisk,
+      installImage,
+    })
   return {
-    yaml,
+    yaml: generated('worker'),
     context: {
+      controlPlaneBase: generated('control_plane'),
       role: 'worker',
       talosVersion: talos,
       installDisk,

@@ -3,7 +3,7 @@
  * bytes are the bytes that are stored and sent.
  */
 import { Problem } from '#contract/errors.ts'
-import type { NewPatch, PatchProblem } from '#contract/patches.ts'
+import type { NewPatch, PatchProblem, PreviewWarning } from '#contract/patches.ts'
 import { apart } from '#talos/config/compare.ts'
 import { generatedLayer } from '#talos/config/generate.ts'
 import type { Audience } from '#talos/config/mask.ts'
@@ -11,6 +11,12 @@ import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
+import { type Inventory, inventoryFindings } from '#talos/runtime-rules/inventory.ts'
+import {
+  broughtBy,
+  type RuntimeFinding,
+  runtimeFindings,
+} from '#talos/runtime-rules/runtime-rules.ts'
 import { minors } from '#talos/versions.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered, StoredLayer } from '../api.ts'
@@ -25,9 +31,18 @@ import {
 import { linksOf, missingLinks } from './links.ts'
 import { maskText, secretsOf } from './masking.ts'
 
+type LayerProblem = PatchProblem & { layer: string | null }
+
 /** Like `Rendered`, with errors. `yaml` is empty if the merge fails. */
 interface Composed extends Rendered {
-  readonly errors: (PatchProblem & { layer: string | null })[]
+  readonly errors: LayerProblem[]
+  /** Values that Talos accepts, and that can't work or may not work when running. */
+  readonly findings: RuntimeFinding[]
+  /**
+   * For a server without a role: why the configuration is possible on a control plane only. Empty
+   * if it is possible on both.
+   */
+  readonly onlyOnControlPlanes: LayerProblem[]
 }
 
 const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem => ({
@@ -80,20 +95,63 @@ function merge(base: string, layers: readonly Layer[]): Merged & { judged: strin
   }
 }
 
-/** Merges and validates. Throws only on bugs in this program. */
+type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase'>
+
+/**
+ * Merges and validates. Throws only on bugs in this program.
+ * @param inventory what is known of the machine; null to leave that out
+ */
 export function compose(
   base: string,
   layers: readonly Layer[],
-  { talosVersion }: Pick<RenderContext, 'talosVersion'>,
+  context: Known,
+  inventory: Inventory | null = null,
+): Composed {
+  const composed = composeOn(base, layers, context, inventory)
+  if (composed.errors.length === 0 || context.controlPlaneBase === undefined) return composed
+  const other = composeOn(context.controlPlaneBase, layers, context, inventory)
+  return other.errors.length > 0 ? composed : { ...other, onlyOnControlPlanes: composed.errors }
+}
+
+/**
+ * Like `compose`, for a change of layers: of the findings, only those that the change brings.
+ * @param without the layers without the change
+ */
+export function composeChange(
+  base: string,
+  without: readonly Layer[],
+  layers: readonly Layer[],
+  context: Known,
+  inventory: Inventory | null,
+): Composed {
+  const after = compose(base, layers, context, inventory)
+  if (after.findings.length === 0) return after
+  const before = compose(base, without, context, inventory)
+  return { ...after, findings: broughtBy(after.findings, before.findings) }
+}
+
+function composeOn(
+  base: string,
+  layers: readonly Layer[],
+  { talosVersion }: Known,
+  inventory: Inventory | null,
 ): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
-    const { yaml, sources, judged } = merge(base, filled)
+    const { yaml, sources, judged, documents } = merge(base, filled)
     const { errors, warnings } = validateConfig(judged, { talosVersion, inContainer: false })
     return {
       yaml,
       sources,
       warnings,
+      findings:
+        errors.length > 0
+          ? []
+          : [
+              ...runtimeFindings(documents, { talosVersion }),
+              ...(inventory === null ? [] : inventoryFindings(documents, inventory)),
+            ],
+      onlyOnControlPlanes: [],
       // Line numbers of the merged text mean nothing to users, so errors have a path and a layer.
       errors: errors.map((e) => ({
         ...problemOf(e),
@@ -108,6 +166,8 @@ export function compose(
       yaml: '',
       sources: [],
       warnings: [],
+      findings: [],
+      onlyOnControlPlanes: [],
       errors: error.problems.map((p) => ({ ...problemOf(p), layer: error.layer ?? null })),
     }
   }
@@ -126,9 +186,45 @@ export function demandValid(server: Pick<ServerFacts, 'name'>, composed: Compose
   )
 }
 
+/** A message of another layer starts with the layer's name. */
+const fromLayer = (message: string, layer: string | null, own: string): string =>
+  layer !== null && layer !== own ? `${layer}: ${message}` : message
+
+/** Findings that are refused, as problems of the layer `own`; lines are those of its text. */
+export const refusedOf = (findings: readonly RuntimeFinding[], own: string): PatchProblem[] =>
+  findings
+    .filter(({ level }) => level === 'refuse')
+    .map(({ message, path, layer, line, column }) => ({
+      message: fromLayer(message, layer, own),
+      path,
+      line: layer === own ? line : null,
+      column: layer === own ? column : null,
+    }))
+
+/** What a user is warned of before the layer `own` is saved. */
+export const cautionsOf = (
+  { findings, onlyOnControlPlanes }: Pick<Composed, 'findings' | 'onlyOnControlPlanes'>,
+  own: string,
+): PreviewWarning[] => [
+  ...onlyOnControlPlanes.map(({ message, path, layer }) => ({
+    check: null,
+    message: `${fromLayer(message, layer, own)}: it takes effect only if the server becomes a control plane${path === null || path === '' ? '' : ` (${path})`}`,
+    link: null,
+    line: null,
+  })),
+  ...findings
+    .filter(({ level }) => level === 'warn')
+    .map(({ message, layer, line }) => ({
+      check: null,
+      message: fromLayer(message, layer, own),
+      link: null,
+      line: layer === own ? line : null,
+    })),
+]
+
 interface PreviewInput {
   readonly base: string
-  readonly talosVersion: RenderContext['talosVersion']
+  readonly context: Known
   readonly without: readonly Layer[]
   readonly with: readonly Layer[]
   /**
@@ -139,20 +235,27 @@ interface PreviewInput {
   readonly audience: Audience
   /** Names of the server's links; null if unknown. */
   readonly links: readonly string[] | null
+  readonly inventory: Inventory | null
 }
 
 /** The effect of a patch on a configuration, for display. */
 export function previewOf({
   base,
-  talosVersion,
+  context,
   without,
   with: layers,
   patch,
   audience,
   links,
+  inventory,
 }: PreviewInput) {
-  const before = compose(base, without, { talosVersion })
-  const after = compose(base, layers, { talosVersion })
+  const after = compose(base, layers, context, inventory)
+  // Both are shown for the same role.
+  const before =
+    after.onlyOnControlPlanes.length > 0
+      ? composeOn(context.controlPlaneBase!, without, context, inventory)
+      : compose(base, without, context, inventory)
+  const findings = broughtBy(after.findings, before.findings)
   // Merged configurations are masked for everybody. Users who may read secrets see that a secret
   // has changed, which other users must not find out by guessing.
   const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
@@ -167,10 +270,14 @@ export function previewOf({
     sources: after.sources
       .filter((s) => s.layer !== generatedLayer)
       .map(({ line, layer }) => ({ line: shown.lines[line - 1] ?? 1, layer })),
-    errors: after.errors.map(({ layer, ...e }) => ({
-      ...e,
-      message: layer && layer !== patch.name ? `${layer}: ${e.message}` : e.message,
-    })),
+    errors: [
+      ...after.errors.map(({ layer, ...e }) => ({
+        ...e,
+        message: fromLayer(e.message, layer, patch.name),
+      })),
+      ...refusedOf(findings, patch.name),
+    ],
+    cautions: cautionsOf({ ...after, findings }, patch.name),
     /** Links that the patch configures; see `linksOf`. */
     links: linksOf(patch.body),
     missing: links === null || after.yaml === '' ? [] : missingLinks(patch.body, after.yaml, links),

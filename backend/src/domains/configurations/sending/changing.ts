@@ -1,16 +1,18 @@
 /** Changes of a server's layers: checked first, then saved together with the new generation. */
 import { Problem } from '#contract/errors.ts'
+import { problemSentence } from '#contract/patches.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { configuringQueue, type Layering, type Sending } from '../api.ts'
-import { demandValid, layersOf } from '../composing/render.ts'
+import { inventoryFor } from '../composing/inventory.ts'
+import { demandValid, layersOf, refusedOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { ConfigurationParts, Core } from '../parts.ts'
 import type { Verdict } from './previewing.ts'
 
 export function changing(
-  { db, engine, read, servers }: ConfigurationParts,
+  { db, engine, read, servers, layers }: ConfigurationParts,
   { factsOf, baseOf, renderAgain }: Pick<Core, 'factsOf' | 'baseOf' | 'renderAgain'>,
   {
     verdict,
@@ -18,7 +20,7 @@ export function changing(
   }: { readonly verdict: Verdict; readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'> },
 ): Pick<Sending, 'change'> {
   /**
-   * The merged configuration must be valid and, on a server in a cluster, pass a dry run.
+   * The merged configuration must be valid and usable and, on a server in a cluster, pass a dry run.
    */
   const demandAccepted = async (
     caller: Caller,
@@ -27,12 +29,30 @@ export function changing(
   ): Promise<void> => {
     const server = await factsOf(db, nodeId)
     const { yaml: base, context, isReal } = await baseOf(server)
-    const { talosVersion } = context
-    const layers = layersOf(server, context, stored, more)
-    const { yaml } = demandValid(
-      server,
-      await read({ caller }, 'compose', base, layers, { talosVersion }),
+    const { talosVersion, controlPlaneBase } = context
+    const before = await layers.ofServer(db, nodeId)
+    const changed = layersOf(server, context, stored, more)
+    const composed = await read(
+      { caller },
+      'composeChange',
+      base,
+      layersOf(server, context, before),
+      changed,
+      { talosVersion, controlPlaneBase },
+      await inventoryFor(
+        { db, servers },
+        server,
+        context,
+        changed.map((layer) => layer.body),
+      ),
     )
+    const { yaml } = demandValid(server, composed)
+    const own =
+      more[0]?.name ??
+      stored.find((layer) => before.find(({ id }) => id === layer.id)?.body !== layer.body)?.name
+    const refused = refusedOf(composed.findings, own ?? '').map(problemSentence)
+    if (refused[0] !== undefined)
+      throw new Problem('invalid', refused[0], { body: refused.slice(0, 20).join('\n') })
     if (!server.cluster) return
     if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
     if (server.operation_id)

@@ -12,6 +12,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
 import { withPlaceholders } from '../composing/layers.ts'
+import { inventoryFor } from '../composing/inventory.ts'
 import type { LinkUse } from '../composing/links.ts'
 import { layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
@@ -117,19 +118,20 @@ export function previewing(
     async preview(who, nodeId, { layer, without, after, audience, mayAsk }) {
       const server = await factsOf(db, nodeId)
       const { yaml: base, context, isReal } = await baseOf(server)
-      const { talosVersion } = context
+      const { talosVersion, controlPlaneBase } = context
       const refusals = await read(who, 'check', layer.body, talosVersion)
       const before = layersOf(server, context, without)
       const isBad = refusals.length > 0
       const merged = await read(who, 'preview', {
         base,
-        talosVersion,
+        context: { talosVersion, controlPlaneBase },
         without: before,
         // A patch that violates the rules isn't merged.
         with: isBad ? before : layersOf(server, context, after.stored, after.more),
         patch: { name: layer.name, body: isBad ? '' : layer.body },
         audience,
         links: server.hardware && server.links.map((l) => l.name),
+        inventory: await inventoryFor({ db, servers }, server, context, [layer.body]),
       })
       const errors = isBad ? refusals : merged.errors
       return {
@@ -139,11 +141,14 @@ export function previewing(
         warnings:
           errors.length > 0
             ? []
-            : warnings(
-                server,
-                [...without.flatMap((p) => p.links), ...merged.links],
-                merged.missing,
-              ),
+            : [
+                ...warnings(
+                  server,
+                  [...without.flatMap((p) => p.links), ...merged.links],
+                  merged.missing,
+                ),
+                ...merged.cautions,
+              ],
         verdict: errors[0]
           ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
           : await verdict(server, merged.yaml, { isReal, mayAsk }),
@@ -161,12 +166,18 @@ export function previewing(
       }
       const merged = await read(ours, 'preview', {
         base,
-        talosVersion: context.talosVersion,
+        context: { talosVersion: context.talosVersion },
         without: layersOf(server, context, stored),
         with: layersOf(server, context, after.stored, after.more),
         patch: { name: '', body: set.patches.map((p) => p.body).join('\n---\n') },
         audience: 'everybody',
         links: server.hardware && server.links.map((l) => l.name),
+        inventory: await inventoryFor(
+          { db, servers },
+          server,
+          context,
+          set.patches.map((p) => p.body),
+        ),
       })
       const [error] = merged.errors
       if (error)
@@ -182,11 +193,14 @@ export function previewing(
             ? shown
             : '# Only secrets change, or the order of patches: the shown configuration stays the same\n',
         verdict: await verdict(server, merged.yaml, { isReal, mayAsk: true }),
-        warnings: warnings(
-          server,
-          [...after.stored.flatMap((p) => p.links), ...merged.links],
-          merged.missing,
-        ),
+        warnings: [
+          ...warnings(
+            server,
+            [...after.stored.flatMap((p) => p.links), ...merged.links],
+            merged.missing,
+          ),
+          ...merged.cautions,
+        ],
       }
     },
 

@@ -11,6 +11,8 @@ import type { Db, Tx } from '../../../../db/db.ts'
 import type { Caller } from '../../../../http/caller.ts'
 import { judgeServers, toWipe } from '../../create/check.ts'
 import { dialledNetwork } from '../../create/check-endpoint.ts'
+import { roomProblem } from '../../create/check-networks.ts'
+import { judgePatches } from '../../create/configurations.ts'
 import type { ChosenServer, Finding } from '../../create/judged.ts'
 import { agreedOf, diskColumns } from '../../create/disks.ts'
 import { joiningStepsOf } from '../../plan.ts'
@@ -86,12 +88,27 @@ async function judge(
         `The virtual IP ${endpointHost(row.endpoint)} is not in the network of ${name}, so ${name} can't hold it as a control plane`,
       )
   }
-  for (const { patch } of asked)
-    for (const problem of patch === undefined ? [] : await parts.patches.check(patch.body))
-      refused(problem)
-  const warnings = chosen.flatMap((s) =>
-    (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`),
-  )
+  const joining = chosen.filter(({ node_id }) => !before.has(node_id)).length
+  const pod = parseCidr(row.pod_cidr)
+  // The size of a node's network in a cluster that was taken over may be another one.
+  const room =
+    pod === null || row.taken_over_at !== null
+      ? null
+      : roomProblem(
+          pod,
+          [...before.values()].filter((m) => m.released_at === null).length + joining,
+        )
+  const judged = await judgePatches(parts, on, {
+    name: row.name,
+    resolved: { ...row, servers: chosen },
+    servers: asked,
+  })
+  for (const { message } of judged.findings) refused(message)
+  const warnings = [
+    ...chosen.flatMap((s) => (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`)),
+    ...judged.warnings,
+    ...(room === null ? [] : [`${room}. Further nodes get no addresses for pods.`]),
+  ]
   return { findings, warnings, chosen }
 }
 

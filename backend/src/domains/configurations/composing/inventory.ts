@@ -1,0 +1,58 @@
+/** What is known of a server, in the form that Talos's rules take. */
+import { devicePath } from '#contract/servers/disks.ts'
+import type { Inventory } from '#talos/runtime-rules/inventory.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { ServerFacts } from '../../servers/api.ts'
+import type { RenderContext } from './layers.ts'
+
+/** Addresses without prefix that other servers have. */
+export interface TakenBy {
+  takenBy(
+    on: Db | Tx,
+    server: Pick<ServerFacts, 'id' | 'datacenter_id' | 'cluster'>,
+  ): Promise<Inventory['taken']>
+}
+
+/** Whether a patch may give a server an address. The addresses of others are read only then. */
+const mayAddress = (body: string): boolean => /vip|address|cidr/i.test(body)
+
+/** The inventory for patches with these bodies. */
+export const inventoryFor = async (
+  { db, servers }: { readonly db: Db | Tx; readonly servers: TakenBy },
+  server: ServerFacts,
+  context: Pick<RenderContext, 'installDisk'>,
+  bodies: readonly string[],
+): Promise<Inventory> =>
+  inventoryOf(server, context, bodies.some(mayAddress) ? await servers.takenBy(db, server) : [])
+
+/** @param taken addresses without prefix that others have */
+const inventoryOf = (
+  server: ServerFacts,
+  { installDisk }: Pick<RenderContext, 'installDisk'>,
+  taken: Inventory['taken'],
+): Inventory => ({
+  server: server.name,
+  links:
+    server.hardware &&
+    server.links.map(({ name, physical, hardware_addr }) => ({
+      name,
+      physical,
+      hardwareAddress: hardware_addr,
+      driver: server.hardware!.interfaces.find((one) => one.id === name)?.driver ?? null,
+    })),
+  disks:
+    server.hardware &&
+    server.disks.map((disk) => ({
+      path: disk.device,
+      size: disk.size,
+      model: disk.model ?? null,
+      serial: disk.serial ?? null,
+      wwid: disk.wwid,
+      transport: disk.transport ?? null,
+      rotational: disk.type === null ? null : disk.type === 'HDD',
+      readonly: disk.readonly ?? null,
+    })),
+  systemDisk: server.system_disk ?? devicePath(installDisk),
+  addresses: server.hardware && server.addresses.map((address) => address.split('/', 1)[0]!),
+  taken,
+})

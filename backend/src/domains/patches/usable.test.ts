@@ -1,0 +1,130 @@
+/** Values that Talos accepts and that can't work or may not work when running, through the API. */
+import { expect, test } from 'vitest'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { patchCreate, patchPreview, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { serverConfig } from '#contract/servers/servers.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator' })
+const hardware = {
+  processors: [],
+  memory: [],
+  disks: [{ id: 'nvme0n1', size: 1e12, content: 'empty' }],
+  interfaces: [{ id: 'eth0', driver: 'mlx5_core' }],
+  addresses: ['10.0.0.5'],
+  links: [
+    {
+      name: 'eth0',
+      up: true,
+      physical: true,
+      hardware_addr: 'b8:ce:f6:b2:db:c5',
+      addresses: ['10.0.0.5/24'],
+    },
+  ],
+  routes: [],
+}
+const build = () =>
+  buildServer(backend, { address: '10.0.0.5', hardware: JSON.stringify(hardware), reachable: true })
+const preview = async (id: string, body: string) =>
+  (await operator.call(patchPreview, { params: { id }, body: { name: 'mine', body } })).answer!
+const create = (id: string, body: string) =>
+  operator.call(patchCreate, { params: { id }, body: { name: 'mine', body } })
+
+test('09 files-without-op and 16 name-server-by-name: a preview refuses each value with its line, and nothing is saved', async () => {
+  const id = await build()
+  const body =
+    'machine:\n  files:\n    - path: /etc/nfsmount.conf\n      permissions: 420\n      content: x\n  network:\n    nameservers:\n      - dns.example.org\n      - "8.8.8.8:53"\n'
+  const { errors, verdict } = await preview(id, body)
+  expect(errors.map(({ line, path }) => ({ line, path }))).toEqual([
+    { line: 3, path: 'machine.files.0.op' },
+    { line: 8, path: 'machine.network.nameservers.0' },
+    { line: 9, path: 'machine.network.nameservers.1' },
+  ])
+  expect(verdict.kind).toBe('not_allowed')
+  const refused = await create(id, body)
+  expect(refused).toMatchObject({
+    status: 422,
+    problem: {
+      code: 'invalid',
+      error: expect.stringMatching(/^Line 3: .*create, overwrite or append/) as string,
+      fields: { body: expect.stringContaining('Line 8: ') as string },
+    },
+  })
+  expect((await operator.call(serverConfig, { params: { id } })).text).not.toContain('nfsmount')
+})
+
+test('11 mac-in-capitals and 13 volume-on-a-disk-that-is-not-there: a preview warns with the line, and the patch can be saved', async () => {
+  const id = await build()
+  const body =
+    'machine:\n  network:\n    interfaces:\n      - deviceSelector:\n          hardwareAddr: "B8:CE:F6:B2:DB:C5"\n        dhcp: true\n---\napiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nprovisioning:\n  diskSelector:\n    match: disk.dev_path == "/dev/vda"\n  maxSize: 40GiB\n'
+  const { errors, warnings } = await preview(id, body)
+  expect(errors).toEqual([])
+  expect(warnings).toEqual([
+    expect.objectContaining({
+      check: null,
+      line: 5,
+      message: expect.stringContaining('write "b8:ce:f6:b2:db:c5"') as string,
+    }),
+    expect.objectContaining({
+      line: 13,
+      message: expect.stringContaining('It has /dev/nvme0n1') as string,
+    }),
+  ])
+  expect((await create(id, body)).status).toBe(201)
+})
+
+test('19 vip-on-a-free-server: a patch for a control plane can be saved on a server without a role', async () => {
+  const id = await build()
+  const body =
+    'machine:\n  features:\n    kubernetesTalosAPIAccess:\n      enabled: true\n      allowedRoles: [os:reader]\n      allowedKubernetesNamespaces: [kube-system]\n  network:\n    interfaces:\n      - interface: eth0\n        dhcp: true\n        vip: {ip: 10.0.0.45}\n'
+  const { errors, warnings, diff, verdict } = await preview(id, body)
+  expect(errors).toEqual([])
+  expect(verdict.kind).toBe('at_install')
+  expect(warnings.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/kubernetesTalosAPIAccess.*only if the server becomes a control plane/),
+    expect.stringMatching(/virtual address.*only if the server becomes a control plane/),
+  ])
+  // Both sides are of the same role.
+  expect(diff.before).toContain('type: controlplane')
+  expect((await create(id, body)).status).toBe(201)
+  expect((await operator.call(serverConfig, { params: { id } })).text).toContain('10.0.0.45')
+})
+
+test('an address that another server of the datacenter has is refused', async () => {
+  const admin = await backend.signIn()
+  const datacenter = (
+    await admin.call(datacenterCreate, {
+      body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
+    })
+  ).answer!
+  const datacenter_id = datacenter.id
+  const id = await buildServer(backend, { address: '10.0.0.6', datacenter_id })
+  // Reported, not dialled.
+  await buildServer(backend, {
+    address: '10.0.0.7',
+    datacenter_id,
+    hardware: JSON.stringify(hardware),
+  })
+  const body = (address: string) =>
+    `apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\naddresses:\n  - address: ${address}/24\n`
+  for (const address of ['10.0.0.5', '10.0.0.7'])
+    expect((await preview(id, body(address))).errors).toEqual([
+      expect.objectContaining({
+        line: 5,
+        message: expect.stringContaining(`${address} is the address of server test-`) as string,
+      }),
+    ])
+  expect((await preview(id, body('10.0.0.6'))).errors).toEqual([])
+})
+
+test('a refused change of a patch changes nothing, and other changes of it are possible', async () => {
+  const id = await build()
+  const made = await create(id, 'machine:\n  time:\n    servers: [time.example.org]\n')
+  const params = { id, patchId: made.answer!.patch_id }
+  const bad = 'machine:\n  time:\n    servers: ["time.example.org "]\n'
+  expect((await operator.call(patchUpdate, { params, body: { body: bad } })).status).toBe(422)
+  expect((await operator.call(patchUpdate, { params, body: { weight: 7 } })).status).toBe(200)
+  expect((await operator.call(patchRemove, { params })).status).toBe(204)
+})
