@@ -128,3 +128,21 @@ test('a refused change of a patch changes nothing, and other changes of it are p
   expect((await operator.call(patchUpdate, { params, body: { weight: 7 } })).status).toBe(200)
   expect((await operator.call(patchRemove, { params })).status).toBe(204)
 })
+
+test.each([
+  [
+    '31 pass-vlan-and-hostname-rules',
+    'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: edge01\n---\nmachine:\n  network:\n    hostname: edge01\n',
+    [/HostnameConfig: the host name is the server’s name/, /machine\.network\.hostname/],
+  ],
+  [
+    '32 pass-json-patch',
+    '- op: replace\n  path: /cluster/clusterName\n  value: test\n',
+    [/JSON patches are not possible.*Write a strategic merge patch/],
+  ],
+])('%s: stays refused with the reason', async (_name, body, reasons) => {
+  const { errors } = await preview(await build(), body)
+  expect(errors.map(({ message }) => message)).toEqual(
+    reasons.map((reason) => expect.stringMatching(reason) as string),
+  )
+})

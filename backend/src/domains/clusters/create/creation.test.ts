@@ -260,6 +260,45 @@ test('a preview shows the plan and the configurations with masked secrets, and w
   })
 })
 
+test('01 podsecurity-namespace-twice and 15 role-label-and-taint-on-a-worker: a patch is held against the configuration that the server would get', async () => {
+  const nodes = world.take(2)
+  const body = world.ask(nodes)
+  const [first, second] = body.servers
+  const exempt = {
+    name: 'exempt',
+    body: 'cluster:\n  apiServer:\n    admissionControl:\n      - name: PodSecurity\n        configuration:\n          exemptions:\n            namespaces: [kube-system, rook-ceph]\n',
+  }
+  const labels = {
+    name: 'labels',
+    body: 'machine:\n  nodeLabels:\n    node-role.kubernetes.io/worker: ""\n  nodeTaints:\n    dedicated: storage:NoSchedule\n',
+  }
+  const asked = {
+    ...body,
+    servers: [
+      { ...first!, patch: exempt },
+      { ...second!, patch: labels },
+    ],
+  }
+  const { answer } = await admin.call(clusterPreview, { body: asked })
+  expect(answer!.checks.filter((c) => !c.ok)).toEqual([
+    {
+      check: 'configuration',
+      ok: false,
+      message: expect.stringMatching(
+        new RegExp(`^${nodes[0]!.name}: Line 7: kube-system is exempt from PodSecurity already`),
+      ) as string,
+    },
+  ])
+  expect(answer!.servers[1]!.warnings).toEqual([
+    expect.stringContaining('node-role.kubernetes.io/worker'),
+    expect.stringContaining('register-with-taints: dedicated=storage:NoSchedule'),
+  ])
+  expect(await refused(asked)).toMatchObject({
+    status: 422,
+    fields: { 'servers.0.patch.body': expect.stringContaining('kube-system') as string },
+  })
+})
+
 test('a patch in the request for a new cluster is stored only if the cluster is created', async () => {
   const nodes = world.take(1)
   const body = world.ask(nodes)
