@@ -7,6 +7,7 @@ import {
   defaultInstallDisk,
   defaultWorkloadDisks,
   type DiskFacts,
+  disksBeside,
   disksToConfirm,
   installable,
   mediaOf,
@@ -181,6 +182,8 @@ test('26 install-and-workload-disk-are-the-same-disk: a disk with two paths is o
   expect(withoutPaths(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
   expect(installable(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
   expect(defaultWorkloadDisks(disks).map((d) => d.id)).toEqual(['sda', 'sdc', 'sde', 'sdf'])
+  expect(disksBeside(disks, '/dev/sdb').map((d) => d.id)).toEqual(['sdc', 'sde', 'sdf'])
+  expect(disksBeside(disks, 'sdd').map((d) => d.id)).toEqual(['sda', 'sde', 'sdf'])
   expect(defaultInstallDisk(disks, ['/dev/sda'])?.id).toBe('sdc')
   expect(capacityOf({ processors: [], memory: [], disks }).disk_bytes).toBe(4 * 500e9)
 })

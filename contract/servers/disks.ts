@@ -59,6 +59,14 @@ export const withoutPaths = <T extends DiskIdentity>(disks: readonly T[]): T[] =
   })
 }
 
+/** The disks beside one (by id or path), each once: no further paths to it or to another disk. */
+export function disksBeside<T extends DiskFacts>(disks: readonly T[], device: string): T[] {
+  const used = disks.find((d) => devicePath(d.id) === devicePath(device))
+  return withoutPaths(
+    used === undefined ? disks : disks.filter((d) => d !== used && !isSameDisk(d, used)),
+  )
+}
+
 export const emptyContent = 'empty'
 /**
  * Content of a disk that was wiped since the server's last boot: the kernel still lists its old

@@ -79,6 +79,16 @@ test('selected disks are wiped even if their names have changed; the disk that T
   expect(toWipe(chosen, [], undefined)).toEqual({ wipe: [], gone: ['/dev/sdb', '/dev/sdc'] })
 })
 
+test('26 install-and-workload-disk-are-the-same-disk: another path to the disk that Talos runs from is never wiped', () => {
+  const now = [
+    { id: 'sda', wwid: 'naa.2' },
+    { id: 'sdb', wwid: 'naa.1' },
+    { id: 'sdd', wwid: 'naa.1' },
+  ]
+  const paths = { ...chosen, disk_wwids: {}, workload_disks: ['/dev/sda', '/dev/sdb'] }
+  expect(toWipe(paths, now, '/dev/sdd')).toEqual({ wipe: ['/dev/sda'], gone: ['/dev/sdb'] })
+})
+
 describe('the check right before wiping', () => {
   const told = (id: string, content: string, more: Partial<Disk> = {}): Disk => ({
     id,

@@ -11,6 +11,7 @@ import {
   diskSentence,
   emptyContent,
   isBlank,
+  isSameDisk,
   mediaOf,
 } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
@@ -78,7 +79,7 @@ type Chosen = Pick<
   'name' | 'install_disk' | 'install_wwid' | 'disk_wwids' | 'agreed_disks'
 > & { readonly workload_disks: readonly string[] }
 
-type Present = Pick<DiskFacts, 'id' | 'wwid' | 'serial'>
+type Present = Pick<DiskFacts, 'id' | 'wwid' | 'serial' | 'model' | 'size'>
 
 /**
  * The current disks that have the identifier of a chosen disk: its WWID, or its serial if it has no
@@ -192,9 +193,14 @@ export function toWipe(
 ): { wipe: string[]; gone: string[] } {
   const wipe: string[] = []
   const gone: string[] = []
+  const system = now.find((d) => devicePath(d.id) === systemDisk)
   for (const device of chosen.workload_disks) {
     const at = found(chosen, device, now)
-    if (at === undefined || at === systemDisk) gone.push(device)
+    const disk = now.find((d) => devicePath(d.id) === at)
+    // A server may reach the disk with Talos over several paths.
+    const isSystem =
+      at === systemDisk || (system !== undefined && disk !== undefined && isSameDisk(system, disk))
+    if (at === undefined || isSystem) gone.push(device)
     else wipe.push(at)
   }
   return { wipe, gone }

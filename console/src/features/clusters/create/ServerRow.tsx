@@ -1,6 +1,12 @@
 import type { ReactNode } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
-import { contentOf, type DiskFacts, emptyContent, notByDefault } from '#contract/servers/disks.ts'
+import {
+  contentOf,
+  type DiskFacts,
+  disksBeside,
+  emptyContent,
+  notByDefault,
+} from '#contract/servers/disks.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { Server } from '#contract/servers/servers.ts'
@@ -93,6 +99,7 @@ interface ChosenRowProps {
 export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: ChosenRowProps) {
   const size = (bytes: number | undefined) => (bytes === undefined ? '' : disk(bytes))
   const disks = s.resources.disks
+  const offered = disksBeside(disks, chosen.installDisk)
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
   return (
     <div
@@ -160,7 +167,7 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
             </Button>
           }
           items={disks
-            .filter((d) => d.id !== chosen.installDisk)
+            .filter((d) => offered.includes(d) || chosen.workloadDisks.includes(d.id))
             .map((d) => ({
               label: `${d.id} ${size(d.size)}`,
               note: [diskHolds(d), d.model].filter(Boolean).join(', '),

@@ -9,6 +9,7 @@ import {
   type ConfirmedDisk,
   defaultInstallDisk,
   defaultWorkloadDisks,
+  disksBeside,
   devicePath,
   type DiskToConfirm,
   disksToConfirm,
@@ -71,7 +72,7 @@ export function firstChoice(s: Machine): Chosen {
     roleSet: false,
     link: '',
     installDisk,
-    workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== installDisk)).map(
+    workloadDisks: defaultWorkloadDisks(disksBeside(s.resources.disks, installDisk)).map(
       (d) => d.id,
     ),
   }

@@ -3,7 +3,7 @@ import type { NewPatch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { MenuItem } from '../../../ui/overlay/Menu.tsx'
-import { defaultWorkloadDisks } from '#contract/servers/disks.ts'
+import { defaultWorkloadDisks, disksBeside } from '#contract/servers/disks.ts'
 import { firstDisk, installDisks } from './choice.ts'
 import type { Chosen, Draft } from './draft.ts'
 
@@ -38,9 +38,9 @@ export const onDisk = (disk: string, now: Chosen): Partial<Chosen> => ({
   workloadDisks: now.workloadDisks.filter((d) => d !== disk),
 })
 const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
-  workloadDisks: defaultWorkloadDisks(
-    s.resources.disks.filter((d) => d.id !== now.installDisk),
-  ).map((d) => d.id),
+  workloadDisks: defaultWorkloadDisks(disksBeside(s.resources.disks, now.installDisk)).map(
+    (d) => d.id,
+  ),
 })
 
 /** Sets the same new patch for every selected server, or removes it. */

@@ -2,6 +2,7 @@
  * Summaries of a server's hardware, such as one line for twelve equal memory modules. Sizes in
  * bytes, clock in MHz; null is unknown, never 0.
  */
+import { withoutPaths } from '#contract/servers/disks.ts'
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 
@@ -82,7 +83,8 @@ export function summaryOf(r: Resources) {
   const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
   const ram = memoryLines(r.memory)
   const ramBytes = sumKnown(r.memory.map((m) => m.size))
-  const diskBytes = sumKnown(r.disks.map((d) => d.size))
+  const disks = withoutPaths(r.disks)
+  const diskBytes = sumKnown(disks.map((d) => d.size))
   const models = new Set(r.disks.map((d) => d.model ?? 'Unknown'))
   const up = r.interfaces.filter((i) => i.link_state === true)
   const makers = [
@@ -121,9 +123,7 @@ export function summaryOf(r: Resources) {
         : {
             text: diskBytes === null ? 'Unknown size' : disk(diskBytes),
             more:
-              models.size === 1
-                ? `${r.disks.length} × ${[...models][0]}`
-                : `${r.disks.length} disks`,
+              models.size === 1 ? `${disks.length} × ${[...models][0]}` : `${disks.length} disks`,
           },
     links:
       r.interfaces.length === 0

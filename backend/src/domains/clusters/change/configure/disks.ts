@@ -10,6 +10,7 @@ import {
   devicePath,
   type DiskFacts,
   isBlank,
+  isSameDisk,
 } from '#contract/servers/disks.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
@@ -37,7 +38,7 @@ const titles = changeTable.clusterDisks.steps
 function problemOf(
   m: store.MemberRow,
   server: Pick<ServerFacts, 'name' | 'disks' | 'system_disk'>,
-  { add, remove }: Change,
+  { add, remove, wipe }: Change,
 ): string | null {
   const known = server.disks.map((d) => d.device)
   if (add.length + remove.length === 0) return 'Name a disk to add or to remove'
@@ -52,7 +53,32 @@ function problemOf(
   const already = add.find((disk) => m.workload_disks.includes(disk))
   if (already !== undefined) return `${already} of ${server.name} is a workload disk already`
   const strange = remove.find((disk) => !m.workload_disks.includes(disk))
-  return strange === undefined ? null : `${strange} is no workload disk of ${server.name}`
+  if (strange !== undefined) return `${strange} is no workload disk of ${server.name}`
+  const used = [m.install_disk, ...(server.system_disk === null ? [] : [server.system_disk])]
+  const staying = m.workload_disks.filter((disk) => !remove.includes(disk))
+  return (
+    pathProblem(server, add, [...used, ...staying]) ??
+    (wipe ? pathProblem(server, remove, [...used, ...staying]) : null)
+  )
+}
+
+/** Why these disks can't be added or wiped: one is another path to a disk that is in use. */
+function pathProblem(
+  { name, disks }: Pick<ServerFacts, 'name' | 'disks'>,
+  chosen: readonly string[],
+  used: readonly string[],
+): string | null {
+  const of = (device: string) => disks.find((d) => d.device === device)
+  for (const [at, device] of chosen.entries()) {
+    const disk = of(device)
+    const twin = [...used, ...chosen.slice(0, at)].find((other) => {
+      const one = of(other)
+      return other !== device && disk !== undefined && one !== undefined && isSameDisk(disk, one)
+    })
+    if (twin !== undefined)
+      return `${device} of ${name} is another path to the disk ${twin}, which is in use`
+  }
+  return null
 }
 
 /** The current path of the disk that was chosen under this path. */
@@ -92,7 +118,9 @@ async function wipe(
       const disk = found(m, device, disks)
       if (!disk) return `${m.name} no longer has ${device}. Nothing was wiped`
       const now = devicePath(disk.id)
-      if (now === system) return `Talos is installed on ${now} of ${m.name}. Nothing was wiped`
+      const systemDisk = disks.find((d) => devicePath(d.id) === system)
+      if (now === system || (systemDisk !== undefined && isSameDisk(disk, systemDisk)))
+        return `Talos is installed on ${now} of ${m.name}. Nothing was wiped`
       // The disk is also empty after an earlier attempt whose answer was lost.
       if (isBlank(disk)) return null
       const allowed = canWipe(

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChangeDisks } from '#contract/clusters/changes/disks.ts'
-import { devicePath } from '#contract/servers/disks.ts'
+import { devicePath, disksBeside } from '#contract/servers/disks.ts'
 import { serverQueryOf } from '../../../../api/one-server.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
@@ -106,7 +106,10 @@ function ServerDisks({
 }) {
   const answer = useQuery(serverQueryOf(nodeId))
   if (answer.data === undefined) return <Pending of={answer} boxed={false} rows={3} />
-  const disks = answer.data.resources.disks.filter((d) => devicePath(d.id) !== install)
+  const { disks: known } = answer.data.resources
+  // A disk with several paths is offered once; what is recorded stays visible.
+  const offered = disksBeside(known, install ?? '')
+  const disks = known.filter((d) => offered.includes(d) || used.includes(devicePath(d.id)))
   return (
     <ul className={css['pick']} aria-label="Disks" tabIndex={0}>
       {disks.map((d) => {
