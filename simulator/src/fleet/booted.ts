@@ -5,7 +5,7 @@ import { seeded } from '../random.ts'
 import { readState, writeState } from '../store.ts'
 import { addressAt, type Spot, TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
 import { faultSchema } from './faults.ts'
-import { MODEL_NAMES, type ModelName } from './hardware.ts'
+import { ALL_MODEL_NAMES, MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES } from './places.ts'
 import { placeCode, schematicId, talosVersion, uuid, word } from './scenario.ts'
 
@@ -27,7 +27,7 @@ export const bootSchema = z.strictObject({
    * occur in the command line.
    */
   schematic: z.optional(schematicId),
-  hardware: z.optional(z.enum(MODEL_NAMES)),
+  hardware: z.optional(z.enum(ALL_MODEL_NAMES)),
   slowness: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 1),
   /** UUID and serial number of every new board. Real boards sometimes share them. */
   uuid: z.optional(uuid),

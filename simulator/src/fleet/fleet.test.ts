@@ -84,6 +84,16 @@ describe('fleet', () => {
 })
 
 describe('hardware', () => {
+  test('26 install-and-workload-disk-are-the-same-disk: a shelf has two paths to each hard disk', () => {
+    const { disks, links } = hardwareOf('seed', 0, 'jbod-60')
+    expect(disks).toHaveLength(62)
+    expect(links).toHaveLength(50)
+    expect(disks.at(-1)!.name).toBe('sdbj')
+    expect(new Set(disks.map(({ name }) => name)).size).toBe(62)
+    expect(new Set(disks.map(({ wwid, serial }) => `${wwid} ${serial}`)).size).toBe(32)
+    expect(new Set(links.map(({ name }) => name)).size).toBe(50)
+  })
+
   test.each(MODEL_NAMES)('the hardware of %s is complete and consistent', (model) => {
     const hardware = hardwareOf('seed', 3, model)
     expect(hardware.sockets.length).toBeGreaterThan(0)

@@ -34,6 +34,8 @@ interface Model {
   }
   /** Number of disks by kind. */
   disks: Partial<Record<keyof typeof DISK, number>>
+  /** Every second hard disk is another path to the one before it. */
+  hasPaths?: boolean
   nics: readonly NicKind[]
   serial: (random: Random) => string
 }
@@ -176,12 +178,34 @@ const MODELS = {
   },
 } satisfies Record<string, Model>
 
-export type ModelName = keyof typeof MODELS
+/** Unusual machines, which only a scenario names. */
+const UNUSUAL = {
+  // 60 bays that both expanders of the shelf reach: each hard disk has two paths.
+  'jbod-60': {
+    manufacturer: 'Supermicro',
+    product: 'SSG-640SP-E1CR60',
+    sku: 'To be filled by O.E.M.',
+    processor: CPU.xeon6338,
+    sockets: 2,
+    socketName: (i) => `CPU${i + 1}`,
+    memory: { module: DIMM.micronDdr4x32, slots: 16, filled: 16, locator: intelSlot },
+    disks: { intelS4510: 2, exos16: 60 },
+    hasPaths: true,
+    nics: Array.from({ length: 25 }, () => NIC.i350),
+    serial: (r) => `S${r.int(100_000, 999_999)}J${r.int(100_000, 999_999)}`,
+  },
+} satisfies Record<string, Model>
+const ALL = { ...MODELS, ...UNUSUAL }
+
+export type ModelName = keyof typeof ALL
+/** Models of an ordinary fleet. */
 export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
+/** Models that a scenario may name. */
+export const ALL_MODEL_NAMES = Object.keys(ALL) as [ModelName, ...ModelName[]]
 
 /** Maker and product, without generating the parts. */
 export const modelName = (name: ModelName): string =>
-  `${MODELS[name].manufacturer} ${MODELS[name].product}`
+  `${ALL[name].manufacturer} ${ALL[name].product}`
 
 /**
  * UUID (version 4) and serial number of a server, derived from the seed only, so that this needs
@@ -191,7 +215,7 @@ export const identityOf = (seed: string, index: number, model: ModelName, salt =
   const random = seeded(`${seed}/identity/${index}/${salt}`)
   const hex = random.hex(32)
   const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${'89ab'[Number.parseInt(hex.slice(16, 17), 16) % 4]}${hex.slice(17, 20)}-${hex.slice(20)}`
-  return { uuid, serial: MODELS[model].serial(random) }
+  return { uuid, serial: ALL[model].serial(random) }
 }
 
 /** The hardware of a server. `missingDisks` leaves the bays empty, so Talos can't be installed. */
@@ -201,7 +225,7 @@ export const hardwareOf = (
   name: ModelName,
   options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {},
 ) => {
-  const model: Model = MODELS[name]
+  const model: Model = ALL[name]
   const random = seeded(`${seed}/hardware/${index}`)
   const sockets = Array.from({ length: model.sockets }, (_, socket) => ({
     name: model.socketName(socket),
@@ -257,7 +281,22 @@ export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefi
   }
 }
 
+/** `a` to `z`, then `aa`, `ab`, … */
+const letters = (index: number): string =>
+  (index < 26 ? '' : letters(Math.floor(index / 26) - 1)) + letter(index % 26).toLowerCase()
+
 const disksOf = (model: Model, random: Random): Disk[] => {
+  const disks = ownDisksOf(model, random)
+  if (model.hasPaths !== true) return disks
+  const hard = disks.filter(({ rotational }) => rotational)
+  return disks.map((disk) => {
+    const at = hard.indexOf(disk)
+    const { serial, wwid } = at % 2 === 1 ? hard[at - 1]! : disk
+    return { ...disk, serial, wwid }
+  })
+}
+
+const ownDisksOf = (model: Model, random: Random): Disk[] => {
   const slots = { nvme: 0, sata: 0 }
   return Object.entries(model.disks).flatMap(([name, count]) => {
     const kind = DISK[name as keyof typeof DISK]
@@ -265,7 +304,7 @@ const disksOf = (model: Model, random: Random): Disk[] => {
       const isNvme = kind.transport === 'nvme'
       const slot = slots[kind.transport]++
       return {
-        name: isNvme ? `nvme${slot}n1` : `sd${letter(slot).toLowerCase()}`,
+        name: isNvme ? `nvme${slot}n1` : `sd${letters(slot)}`,
         model: kind.model,
         serial: kind.serial(random),
         wwid: isNvme ? `eui.${kind.wwn}${random.hex(24)}` : `naa.${kind.wwn}${random.hex(8)}`,
@@ -284,7 +323,7 @@ const disksOf = (model: Model, random: Random): Disk[] => {
 const linksOf = (model: Model, random: Random) => {
   let index = 2
   return model.nics.flatMap((nic, card) => {
-    const bus = 0x81 + card * 0x10
+    const bus = model.nics.length > 7 ? 0x20 + card * 4 : 0x81 + card * 0x10
     const base = random.int(0, 0xff_ff_00)
     return Array.from({ length: nic.ports }, (_, port) => {
       const tail = (base + port).toString(16).padStart(6, '0')

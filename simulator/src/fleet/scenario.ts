@@ -5,7 +5,7 @@ import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { isTalosVersion, RELEASES } from '../config/versions.ts'
 import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { faultSchema } from './faults.ts'
-import { MODEL_NAMES } from './hardware.ts'
+import { ALL_MODEL_NAMES } from './hardware.ts'
 import { DISK_CONTENTS, MEDIA_KINDS } from './media.ts'
 import { PLACES } from './places.ts'
 
@@ -38,7 +38,7 @@ const serverSchema = z.strictObject({
   datacenter: z.optional(placeCode),
   talos: z.optional(talosVersion),
   schematic: z.optional(schematicId),
-  hardware: z.optional(z.enum(MODEL_NAMES)),
+  hardware: z.optional(z.enum(ALL_MODEL_NAMES)),
   /** Factor by which everything takes longer, if above 1. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
