@@ -86,7 +86,7 @@ test.each([
   'a change of patches interrupted by kill −9 %s ends with the patch on every server, sent once',
   { timeout: 180_000 },
   async (_name, point, value) => {
-    const body = `machine:\n  sysctls:\n    kernel.panic: "${value}"\n`
+    const body = `machine:\n  sysctls:\n    vm.swappiness: "${value}"\n`
     const before = await Promise.all(nodes.map(countersOf))
     await changed(point, { kind: 'configure', patches: [{ name: 'panic', body }] })
     for (const node of nodes) expect(await patchesOf(node)).toEqual([body])

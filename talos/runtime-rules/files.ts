@@ -4,7 +4,7 @@ import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 const source =
   'Talos internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles'
 
-const operations = ['create', 'overwrite', 'append']
+const operations = new Set(['create', 'overwrite', 'append'])
 const operationWords = 'create, overwrite or append'
 
 /** A file of the folder of static pods, or of the runtime's configuration, is handled apart. */
@@ -34,7 +34,7 @@ export const fileRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       for (const { path, name, operation } of filesOf(config))
-        if (!operations.includes(operation))
+        if (!operations.has(operation))
           yield {
             document: config.main,
             path: [...path, 'op'],

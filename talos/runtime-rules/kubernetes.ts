@@ -131,7 +131,7 @@ function manifestProblem(text: string): string | null {
     const [error] = document.errors
     if (error !== undefined) {
       const line = text.slice(0, error.pos[0]).split('\n').length
-      return `is not YAML in its line ${line}: ${error.message.split('\n', 1)[0]!.replace(/ at line.*$/, '')}`
+      return `is not YAML in its line ${line}: ${error.message.split(/\n| at line /, 1)[0]!}`
     }
     const root = document.contents
     if (root === null || (isScalar(root) && root.value === null)) continue

@@ -190,7 +190,7 @@ const cases: Readonly<
     good: ['apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\nmtu: 1280'],
   },
   'sysctl-name': {
-    bad: ['"vm nr_hugepages"', '"net.ipv4.ip_forward=1"', 'vm'].map(
+    bad: ['"vm nr_hugepages"', '"net.ipv4.ip_forward=1"', '".vm"'].map(
       (name) => `machine: {sysctls: {${name}: "1"}}`,
     ),
     good: ['machine: {sysctls: {net/ipv4/conf/eth0.7/rp_filter: "0", vm.max_map_count: "1"}}'],
@@ -210,7 +210,7 @@ const cases: Readonly<
     good: ['machine: {sysctls: {net.ipv4.ip_forward: "1"}}'],
   },
   'sysctl-unknown': {
-    bad: ['a.b', 'nett.ipv4.ip_forward', 'proc.sys.vm.x'].map(
+    bad: ['a.b', 'nett.ipv4.ip_forward', 'proc.sys.vm.x', 'vm'].map(
       (name) => `machine: {sysctls: {${name}: "1"}}`,
     ),
     good: ['machine: {sysctls: {fs.inotify.max_user_watches: "1"}}'],
@@ -372,15 +372,11 @@ describe('rules that apply when running', () => {
 
   it.each(Object.entries(cases))('finds what violates %s', (rule, { bad, good, on }) => {
     const { level } = runtimeRules.find(({ id }) => id === rule)!
-    for (const body of bad)
-      expect(find(body, on), body).toContainEqual(
-        expect.objectContaining({ rule, level, layer: 'mine' }),
-      )
-    for (const body of good)
-      expect(
-        find(body, on).filter((found) => found.rule === rule),
-        body,
-      ).toEqual([])
+    const found = (body: string) => find(body, on).filter((one) => one.rule === rule)
+    expect(
+      bad.filter((body) => !found(body).some((one) => one.level === level && one.layer === 'mine')),
+    ).toEqual([])
+    expect(good.flatMap(found)).toEqual([])
   })
 
   it('finds nothing in what Steelyard generates, in each version', () => {

@@ -54,7 +54,7 @@ export const sysctlRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       for (const { path, key } of sysctlsOf(config))
-        if (!/^[A-Za-z0-9_@-]+([./:][A-Za-z0-9_@-]+)+$/.test(key))
+        if (!/^[A-Za-z0-9_@-]+([./:][A-Za-z0-9_@-]+)*$/.test(key))
           yield {
             document: config.main,
             path,
@@ -101,11 +101,11 @@ export const sysctlRules: readonly RuntimeRule[] = [
     *find(config) {
       for (const { path, name } of sysctlsOf(config)) {
         const [root] = name.split('.', 1)
-        if (name.includes('.') && !roots.has(root!))
+        if (!name.includes('.') || !roots.has(root!))
           yield {
             document: config.main,
             path,
-            sentence: `Linux has no kernel parameters below ${root}: ${name} has no effect`,
+            sentence: `Linux has no kernel parameter ${name}, so it has no effect`,
           }
       }
     },

@@ -56,7 +56,7 @@ async function outside(node: { id: string }, change: (yaml: string) => string): 
 }
 
 test('the plan lists workers first, shows the difference and that no server restarts, and changes nothing', async () => {
-  const plan = await planOf(configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
+  const plan = await planOf(configureWith([patchNamed('panic', sysctl('vm.swappiness', '30'))]))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])
   expect(plan.groups.map((g) => [g.reboots, g.drains])).toEqual(
     Array.from({ length: 5 }, () => ['no', false]),
@@ -71,11 +71,11 @@ test('every server gets the patch without a restart, and it becomes a patch of t
   const before = nodes.map(boots)
   const { id } = await world.change(
     cluster.id,
-    configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]),
+    configureWith([patchNamed('panic', sysctl('vm.swappiness', '30'))]),
   )
   expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
   for (const node of nodes) {
-    expect(configOf(node)).toContain('kernel.panic: "30"')
+    expect(configOf(node)).toContain('vm.swappiness: "30"')
     expect(await namesOf(node.id)).toEqual(['panic'])
     expect((await world.server(node.id)).drift).toBeNull()
   }
@@ -87,7 +87,7 @@ test('an API token that may not write servers may not give them patches by a cha
     body: { name: 'clusters', scopes: ['clusters:write'] },
   })
   const headers = { authorization: `Bearer ${made.answer!.token}` }
-  const patches = [patchNamed('panic', sysctl('kernel.panic', '31'))]
+  const patches = [patchNamed('panic', sysctl('vm.swappiness', '31'))]
   const refused = { code: 'forbidden', error: 'The API token does not include servers:write' }
   for (const change of [
     configureWith(patches),
@@ -115,7 +115,7 @@ test('an API token that may not write servers may not give them patches by a cha
 })
 
 test('a server that already has the patch is left out, and a change without effect is refused', async () => {
-  const same = configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))])
+  const same = configureWith([patchNamed('panic', sysctl('vm.swappiness', '30'))])
   expect((await planOf(same)).checks.find((c) => !c.ok)?.message).toBe(
     'Every chosen server has these patches already',
   )
@@ -155,7 +155,7 @@ test('only the server that must restart is drained, restarts once, and runs work
     (s) => s.talos.stage === 'running' && s.kubernetes?.ready === true,
   )
   const before = nodes.map(boots)
-  const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '60'))], {
+  const change = configureWith([patchNamed('panic', sysctl('vm.swappiness', '60'))], {
     remove: ['devices'],
   })
   const plan = await planOf(change)
@@ -193,11 +193,11 @@ describe('trouble', () => {
 
   test('the change stops at a server with drift, later servers are not changed, and a retry continues once the drift is resolved', async () => {
     const [first, second, third] = [nodes[3]!, nodes[4]!, nodes[0]!]
-    const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '90'))], {
+    const change = configureWith([patchNamed('panic', sysctl('vm.swappiness', '90'))], {
       node_ids: [first.id, second.id, third.id],
     })
     const { id } = await world.change(cluster.id, change)
-    await outside(second, (yaml) => yaml.replace('kernel.panic: "60"', 'kernel.panic: "61"'))
+    await outside(second, (yaml) => yaml.replace('vm.swappiness: "60"', 'vm.swappiness: "61"'))
     expect(await world.ended(id)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('was changed outside of Steelyard') as string,
@@ -208,10 +208,10 @@ describe('trouble', () => {
     expect((await planOf(change)).checks.find((c) => !c.ok)?.message).toContain(
       'changed outside of Steelyard',
     )
-    await outside(second, (yaml) => yaml.replace('kernel.panic: "61"', 'kernel.panic: "60"'))
+    await outside(second, (yaml) => yaml.replace('vm.swappiness: "61"', 'vm.swappiness: "60"'))
     await admin.call(operationRetry, { params: { id }, body: {} })
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
-    expect(configOf(third)).toContain('kernel.panic: "90"')
+    expect(configOf(third)).toContain('vm.swappiness: "90"')
   })
 
   test('a cancelled change finishes the current server and does not change the others', async () => {
