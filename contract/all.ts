@@ -11,13 +11,15 @@ import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
+import * as existing from './clusters/existing.ts'
 import * as events from './events.ts'
 import * as extensions from './clusters/extensions.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
+import * as money from './marketplace/money.ts'
 import * as offers from './marketplace/offers.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, Words } from './operation.ts'
 import * as operations from './operations.ts'
 import * as overview from './overview.ts'
 import * as patches from './patches.ts'
@@ -30,14 +32,50 @@ import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
 import * as restoration from './restoration.ts'
+import * as server from './servers/server.ts'
 import * as servers from './servers/servers.ts'
 import * as snapshots from './clusters/changes/snapshots.ts'
 import * as sessions from './sessions.ts'
 import * as stores from './storage/stores.ts'
 import * as takeover from './clusters/takeover.ts'
+import * as subnet from './network/subnet.ts'
 import * as subnets from './network/subnets.ts'
 import * as users from './users.ts'
 import * as versions from './versions.ts'
+import * as windows from './clusters/changes/window.ts'
+
+/** Fields that calls of several nouns have in common. */
+const common: Words = {
+  fields: {
+    body: 'The patch: strategic-merge YAML, one document or several, at most 64 KiB.',
+    challenge_id: 'Id of the challenge.',
+    kind: 'What is changed.',
+    cluster: 'Only objects of this cluster, by name or id.',
+    confirmed_disks:
+      'Confirms that these disks may be wiped. Name every chosen disk that has content or is removable, and its current content.',
+    content: 'Content of the disk, as the server reports it.',
+    credential: 'The passkey or its answer, as `PublicKeyCredential.toJSON()` returns it.',
+    datacenter: 'Only objects in this datacenter, by code or id.',
+    datacenter_id: 'Id of the datacenter; null for none, if the call allows it.',
+    email: 'Email address; case does not matter.',
+    endpoint:
+      'Address or DNS name of the Kubernetes API. Default: the address of the first control plane.',
+    force: 'True: continue even if the server or the cluster does not answer.',
+    id: 'Id of the object.',
+    labels: 'Labels for your own use: at most 20 pairs of key and value.',
+    name: 'Lowercase letters, digits and single hyphens, 1 to 25 characters; unique.',
+    node_id: 'Id of a server.',
+    page: 'Page, counting from 1.',
+    per_page: 'Items per page.',
+    q: 'Text to search for.',
+    serial: 'Serial number of the machine or disk, as an earlier response returned it.',
+    sort: 'Column to sort by; a leading minus sorts in descending order.',
+    status: 'Only objects with this status.',
+    store_id: 'Id of a store.',
+    weight: 'Order of merging: a higher weight is merged later.',
+    wwid: 'World Wide Identifier (WWID) of the disk, as an earlier response returned it.',
+  },
+}
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' &&
@@ -46,7 +84,7 @@ const isOperation = (value: unknown): value is Operation =>
   'path' in value &&
   'scope' in value
 
-const declared: readonly Operation[] = [
+const nouns: readonly object[] = [
   sessions,
   signIn,
   profile,
@@ -83,10 +121,19 @@ const declared: readonly Operation[] = [
   events,
   audit,
   applied,
-].flatMap((noun) => Object.values(noun).filter(isOperation))
+]
+const declared = nouns.flatMap((noun) => Object.values(noun).filter(isOperation))
 
 export const allOperations = declared.filter((one) => !('variantOf' in one))
 
 /** Responses that a call gives for certain values of its query parameters, beside its usual one. */
 export const variantsOf = ({ name }: Operation): readonly Operation[] =>
   declared.filter((one) => 'variantOf' in one && one.variantOf === name)
+
+/** The words of all nouns for the API documentation. No two describe the same. */
+export const allWords: readonly Words[] = [
+  common,
+  ...[...nouns, existing, money, server, subnet, windows].flatMap((noun) =>
+    'words' in noun ? [noun.words as Words] : [],
+  ),
+]

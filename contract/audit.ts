@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { list, listOperation, meaningsOf, narrowingOf } from './list.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { type OperationKind, operationTable } from './operations.ts'
 import { time } from './page.ts'
 import { count, counted } from './words.ts'
@@ -374,4 +374,17 @@ export function auditVerdict(check: Exclude<AuditCheck, { state: 'checking' }>):
       ? ''
       : `, the first ${count(check.unkeyed)} of them written before the chain had a key`
   return `The audit log is intact: ${counted(check.entries, 'entry', 'entries')}${older}`
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    AuditEntry: [
+      AuditEntry,
+      'An action: the actor, the action, the object, the time, the source address and the result. Each entry contains the hash of the previous entry.',
+    ],
+  },
+  fields: {
+    head: 'A noted entry that the chain must contain, as `HASH@SEQ`: the result of an earlier verification, or the log line `audit.head`.',
+  },
 }

@@ -2,6 +2,7 @@
  * Datacenters: the sites of servers, clusters and subnets.
  * Codes are ISO 3166-1 country, UN/LOCODE place, running index: PL-POZ-1.
  */
+import type { Words } from './operation.ts'
 import * as z from 'zod/mini'
 import { list } from './list.ts'
 import { seen } from './names.ts'
@@ -188,4 +189,41 @@ export function canRemoveDatacenter(
   return inside.length === 0
     ? yes
     : no(`In this datacenter: ${inside.join(', ')}. Move or remove them first`)
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Datacenter: [
+      Datacenter,
+      'A site with servers, clusters and subnets. Its code is made from country, city and index: PL-POZ-1.',
+    ],
+  },
+  fields: {
+    address: 'Street address.',
+    certifications: 'Certifications that the site has.',
+    city_code: 'The three characters of the UN/LOCODE place.',
+    city_name: 'Displayed name of the city.',
+    country_code: 'ISO 3166-1 country, two letters.',
+    facility: 'Name of the building or of its operator.',
+    index: 'Number at the end of the code. Default: the next number of the city.',
+    latitude: 'Degrees north. Give both coordinates or neither.',
+    longitude: 'Degrees east.',
+    notes: 'Free text.',
+    power_capacity_kw: 'Power of the site in kW.',
+    rack_capacity: 'Number of racks that the site has room for.',
+    tier: 'Tier that the provider declares (Uptime Institute); null if none is declared.',
+  },
+  bodies: {
+    datacenterCreate: {
+      country_code: 'PL',
+      city_code: 'POZ',
+      city_name: 'Poznań',
+      tier: 3,
+      certifications: ['ISO 27001'],
+      latitude: 52.41,
+      longitude: 16.93,
+    },
+    datacenterUpdate: { tier: 4, certifications: ['ISO 27001', 'SOC 2 Type II'] },
+  },
 }

@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
 import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { talosVersionText } from './versions.ts'
@@ -282,3 +282,34 @@ export function canPutServersIn(
  */
 export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] =>
   image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Extension: [Extension, 'A Talos system extension that an image can contain.'],
+    Image: [
+      Image,
+      'A prepared image: its schematic, the links to its files, the PXE script and the kernel command line.',
+    ],
+    NewImage: [NewImage, 'An image to prepare.'],
+  },
+  fields: {
+    arch: 'Processor architecture.',
+    extensions: 'Names of system extensions.',
+    format: 'Kind of file.',
+    kernel_args: 'Additional kernel arguments, one per item.',
+    secureboot: 'True: the image is signed for SecureBoot.',
+    'imageCreate.talos_version': 'Version of Talos on the image.',
+    token_id:
+      'Join token that the servers announce themselves with; null: the servers are added by address.',
+    version: 'Talos version.',
+  },
+  bodies: {
+    imageCreate: {
+      talos_version: 'v1.13.9',
+      extensions: ['siderolabs/amd-ucode'],
+      format: 'pxe',
+      token_id: '00000000-0000-4000-8000-000000000006',
+    },
+  },
+}

@@ -7,7 +7,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { nameOf } from './names.ts'
 import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
@@ -212,3 +212,30 @@ export const canUseJoinToken = (t: Pick<JoinToken, 'status'>): Verdict =>
   t.status === 'usable' ? yes : no(why[t.status])
 export const canRevokeJoinToken = (t: Pick<JoinToken, 'status'>): Verdict =>
   t.status === 'revoked' ? no('The join token was revoked already') : yes
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Arrival: [Arrival, 'A machine that announced itself with a join token.'],
+    JoinToken: [
+      JoinToken,
+      'A join token, with which a booting server can announce itself. The text of the token is returned only once, when it is created.',
+    ],
+    NewJoinToken: [
+      NewJoinToken,
+      'A join token to create: its lifetime, its number of uses and its datacenter.',
+    ],
+  },
+  fields: {
+    lifetime_hours: 'Lifetime in hours; null: the token does not expire.',
+    max_uses: 'How many servers (system UUIDs) may use the token; null for any number.',
+  },
+  bodies: {
+    joinTokenCreate: {
+      name: 'rack-12',
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      lifetime_hours: 24,
+      max_uses: 20,
+    },
+  },
+}

@@ -79,6 +79,22 @@ export interface Operation<
   readonly errors: readonly ErrorCode[]
 }
 
+/**
+ * Words for the API documentation, which stand beside the schemas and calls that they describe.
+ * Only `all.ts` reads them, so that no bundle of the console or the CLI contains them.
+ */
+export interface Words {
+  /** Schemas that calls share: written once in the document, under this name. */
+  readonly objects?: Readonly<Record<string, readonly [schema: Schema, description: string]>>
+  /**
+   * Description of a parameter or body field by its name, which means the same in the whole API; by
+   * `call.name` if the meaning differs in one call.
+   */
+  readonly fields?: Readonly<Record<string, string>>
+  /** An example body for each call, valid if the objects with its ids exist. */
+  readonly bodies?: Readonly<Record<string, unknown>>
+}
+
 /** The input of a handler: already parsed, so it conforms to the schemas. */
 export interface Input<O extends Operation> {
   params: z.output<O['params']>

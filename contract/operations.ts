@@ -14,7 +14,7 @@ import {
 } from './servers/machine-commands.ts'
 import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
@@ -310,3 +310,17 @@ export const operationRetryDisks = operation(
     answer: z.object({ items: z.array(DiskToConfirm) }),
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Operation: [
+      Operation,
+      'Work that continues after the response: its steps, its progress and what it waits for.',
+    ],
+    Step: [Step, 'One step of an operation.'],
+  },
+  bodies: {
+    operationRetry: {},
+  },
+}

@@ -1,6 +1,6 @@
 /** Data of the overview page in one call. Unknown capacity is null, never 0. */
 import * as z from 'zod/mini'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { time } from './page.ts'
 import { Operation } from './operations.ts'
 import { Subnet } from './network/subnet.ts'
@@ -88,3 +88,13 @@ export const overviewGet = operation('overviewGet', 'GET /v1/overview', 'signed_
     'Counts of servers and clusters, capacity, running and failed operations, and what needs attention now; parts that the caller may not read are empty.',
   answer: Overview,
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Overview: [
+      Overview,
+      'Counts of servers and clusters, capacity, running and failed operations.',
+    ],
+  },
+}

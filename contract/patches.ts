@@ -5,7 +5,7 @@
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
 import { list } from './list.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { eligibilityChecks } from './servers/servers.ts'
@@ -283,3 +283,33 @@ export const patchSchema = operation('patchSchema', 'GET /v1/nodes/patches', 'se
 
 export const canChangePatch = (p: Pick<Patch, 'read_only'>): Verdict =>
   p.read_only ? no('Steelyard writes this layer itself') : yes
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    NewPatch: [
+      NewPatch,
+      'A patch to add: strategic-merge YAML for the machine configuration of one server.',
+    ],
+    Patch: [Patch, 'A layer of the machine configuration of one server.'],
+    Preview: [
+      Preview,
+      'What a patch would do: the merged configuration before and after, errors by line, and whether a reboot is needed.',
+    ],
+  },
+  fields: {
+    patch_id:
+      'Id of the saved patch that is being edited; the text in the request is merged instead.',
+    patchId: 'Id of the patch, or `static-system` or `default-node`.',
+  },
+  bodies: {
+    patchCreate: {
+      name: 'more-connections',
+      weight: 500,
+      labels: { team: 'edge' },
+      body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+    },
+    patchPreview: { weight: 500, body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' },
+    patchUpdate: { weight: 600 },
+  },
+}

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { time } from './page.ts'
 import { code } from './people/second-factor.ts'
 import { Role, Scope } from './permissions.ts'
@@ -223,3 +223,30 @@ export const passwordReset = operation('passwordReset', 'POST /v1/password-reset
   body: PasswordReset,
   errors: ['link_over'],
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Session: [Session, 'An open session: a device that is signed in.'],
+    User: [User, 'The user who is signed in.'],
+  },
+  fields: {
+    code: 'Of an account with a second factor: a code of the authenticator app, or a recovery code.',
+    new_password: 'New password, 12 to 128 characters; never trimmed.',
+    password: 'Password; never trimmed.',
+    'passwordChange.password': 'Current password.',
+    refresh_token: 'The refresh token of the session.',
+    rotate: 'True: also return a new refresh token, which replaces the old one.',
+    token: 'Token of the link: the part after the #.',
+    user_id: 'Id of the user whose sessions are listed; `all` for the sessions of all users.',
+    'sessionEndAll.user_id': 'Id of the user whose sessions end. Default: the caller.',
+  },
+  bodies: {
+    authorize: { email: 'ops@example.com', password: 'correct horse battery' },
+    authorizeLogout: { refresh_token: 'the refresh token' },
+    authorizeRefresh: { refresh_token: 'the refresh token', rotate: true },
+    passwordChange: { password: 'correct horse battery', new_password: 'another horse battery' },
+    passwordReset: { token: 'the text behind the #', new_password: 'another horse battery' },
+    passwordResetLook: { token: 'the text behind the #' },
+  },
+}

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
-import { operation, withProof } from './operation.ts'
+import { operation, withProof, type Words } from './operation.ts'
 import { time } from './page.ts'
 import { Role, roles } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -151,3 +151,28 @@ export const installationGet = operation('installationGet', 'GET /v1/installatio
     }),
   }),
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    NewUser: [NewUser, 'A user to add.'],
+    Person: [Person, 'A user of this installation.'],
+  },
+  fields: {
+    disabled: 'True: the user cannot sign in, and all their sessions end.',
+    'userCreate.name': 'Displayed name.',
+    'userUpdate.name': 'Displayed name.',
+    'userCreate.password':
+      'Password; never trimmed. Without it, the user signs in through the identity provider, or sets a password with a link.',
+    role: 'Role, which determines what the user may do.',
+  },
+  bodies: {
+    userCreate: {
+      email: 'night@example.com',
+      name: 'Night shift',
+      role: 'operator',
+      password: 'twelve or more',
+    },
+    userUpdate: { role: 'operator' },
+  },
+}

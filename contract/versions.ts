@@ -1,6 +1,6 @@
 /** Talos and Kubernetes versions for clusters and images, with their end of support. */
 import * as z from 'zod/mini'
-import { operation } from './operation.ts'
+import { operation, type Words } from './operation.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 /** `v1.13.9`, with or without the `v`, optionally with a prerelease. */
@@ -97,3 +97,10 @@ export function canRunKubernetes(
  */
 export const supportEnded = ({ ends, ended }: Support): string | null =>
   ended && ends !== null ? `out of support since ${ends}` : ended ? 'out of support' : null
+
+/** Words for the API documentation. */
+export const words: Words = {
+  fields: {
+    prereleases: 'True: include alphas, betas and release candidates.',
+  },
+}

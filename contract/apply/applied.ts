@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { eventKinds } from '../events.ts'
 import { list, listOperation } from '../list.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import type { Scope } from '../permissions.ts'
 
@@ -96,3 +96,25 @@ export const appliedMove = operation('appliedMove', 'PUT /v1/applied', 'signed_i
   }),
   answer: z.object({ moved: z.int() }),
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Applied: [
+      Applied,
+      'An object that `steelyard apply` has created, and the set of files that it belongs to.',
+    ],
+  },
+  fields: {
+    objects: 'Kinds and ids of the objects.',
+    set: 'Name of a set of files that are applied together.',
+    'appliedMove.kind': 'Kind of the object.',
+    'appliedMove.id': 'Id of the object.',
+  },
+  bodies: {
+    appliedMove: {
+      set: 'rack-12',
+      objects: [{ kind: 'subnet', id: '00000000-0000-4000-8000-000000000004' }],
+    },
+  },
+}

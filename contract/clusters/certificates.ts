@@ -1,6 +1,6 @@
 /** Certificates of a cluster and when they expire, read from the machines during the call. */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 
 /**
@@ -78,4 +78,14 @@ export interface EndingCertificate {
   readonly ends_at: string
   /** What to do. */
   readonly reason: string
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ClusterCertificate: [
+      ClusterCertificate,
+      'A certificate of a cluster or of one of its servers: when it expires and what renews it. A time is null if the certificate could not be read.',
+    ],
+  },
 }

@@ -11,7 +11,7 @@ import { MaintenanceWindow } from './changes/window.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
 import { changed, time, wholeIn } from '../page.ts'
@@ -442,3 +442,73 @@ export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
 
 export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'deleting' ? no('The cluster is being deleted already') : yes
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Cluster: [Cluster, 'A Kubernetes cluster and its servers.'],
+    ClusterServer: [ClusterServer, 'A server and its role in a cluster that is to be created.'],
+    NewCluster: [
+      NewCluster,
+      'A cluster to create. All fields except name, datacenter and servers have a default.',
+    ],
+  },
+  fields: {
+    'clusterDelete.force': 'True: forget the servers without resetting them.',
+    install_disk:
+      'Device path of the disk for Talos. Default: the smallest fixed disk that is large enough; empty disks are preferred.',
+    interface:
+      'Link that carries the workload. Default: the link that Steelyard reaches the server on.',
+    kubernetes_version:
+      'Version of Kubernetes. Default: the newest that the Talos version supports.',
+    patch: 'A patch that is created for the server in the same transaction.',
+    pod_cidr: 'Network of the pods.',
+    'clusterCreate.role': 'Role of the server in the cluster.',
+    'clusterPreview.role': 'Role of the server in the cluster.',
+    servers: 'The servers and their roles. The number of control planes must be odd and at most 7.',
+    service_cidr: 'Network of the services.',
+    talos_version: 'Version of Talos. Default: the newest supported version.',
+    virtual_ip: 'True: the endpoint is an unused address that the control planes share.',
+    vlan_id: 'VLAN of the servers’ links; null for none.',
+    workload_disks: 'Device paths of the disks that are reserved for the workload.',
+  },
+  bodies: {
+    clusterCreate: {
+      name: 'poz-edge-01',
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      servers: [
+        { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
+        {
+          node_id: '00000000-0000-4000-8000-000000000003',
+          role: 'worker',
+          workload_disks: ['/dev/nvme1n1'],
+          patch: {
+            name: 'more-connections',
+            weight: 500,
+            labels: { team: 'edge' },
+            body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+          },
+        },
+      ],
+    },
+    clusterPreview: {
+      name: 'poz-edge-01',
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      servers: [
+        { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
+        {
+          node_id: '00000000-0000-4000-8000-000000000003',
+          role: 'worker',
+          workload_disks: ['/dev/nvme1n1'],
+          patch: {
+            name: 'more-connections',
+            weight: 500,
+            labels: { team: 'edge' },
+            body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+          },
+        },
+      ],
+    },
+    clusterServerReplace: { node_id: '00000000-0000-4000-8000-000000000005' },
+  },
+}

@@ -3,6 +3,7 @@
  * Steelyard manages the cluster: of another Steelyard, of an earlier management, or of anybody
  * else. They are kept, unless a user names them.
  */
+import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 
 /** What a user may have replaced. */
@@ -50,3 +51,17 @@ export const keptOf = (
   cluster: { readonly kept?: readonly KeptObject[] | undefined },
   object: ReplaceableObject,
 ): KeptObject | null => cluster.kept?.find((kept) => kept.object === object) ?? null
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ExistingObject: [
+      ExistingObject,
+      'An object in the Kubernetes of a cluster that is taken over. It is kept, unless the takeover names it in `replace`.',
+    ],
+    KeptObject: [
+      KeptObject,
+      'An object that was in the Kubernetes of the cluster before its takeover, and that was kept.',
+    ],
+  },
+}

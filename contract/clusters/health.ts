@@ -3,7 +3,7 @@
  * could not be read in time is null, with the reason.
  */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import { Remedy } from './changes/remedies.ts'
 import { ClusterRole } from './clusters.ts'
@@ -164,3 +164,13 @@ export const clusterHealth = operation(
     answer: ClusterHealth,
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ClusterHealth: [
+      ClusterHealth,
+      'Health of a cluster: etcd, its Kubernetes API, its nodes and its versions.',
+    ],
+  },
+}

@@ -8,7 +8,7 @@ import * as z from 'zod/mini'
 import { Check, Cluster, ClusterRole } from './clusters.ts'
 import { ExistingObject, ReplaceableObject } from './existing.ts'
 import { nameOf } from '../names.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { Operation } from '../operations.ts'
 
 const file = (what: string) =>
@@ -184,3 +184,55 @@ export const lockedOutSentences = {
   kubernetes_ca:
     "The cluster's Kubernetes CA was changed outside of Steelyard, so its API refuses Steelyard. Import the new secrets: the secrets bundle, or an admin's talosconfig.",
 } as const
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Takeover: [
+      Takeover,
+      'A cluster that was created without Steelyard, as its machines report it, and what taking it over would do.',
+    ],
+    TakeoverServer: [TakeoverServer, 'A machine of a cluster that is taken over.'],
+  },
+  fields: {
+    'clusterImport.addresses':
+      'Addresses of control planes. Default: the endpoints of the talosconfig.',
+    'clusterImportPreview.addresses':
+      'Addresses of control planes. Default: the endpoints of the talosconfig.',
+    'clusterImport.name':
+      'Name of the cluster in Steelyard. Default: the name that the cluster has.',
+    'clusterImportPreview.name':
+      'Name of the cluster in Steelyard. Default: the name that the cluster has.',
+    'clusterImport.replace':
+      'Objects of `existing` in the preview that are replaced. Default: none, all are kept.',
+    'clusterImport.confirm': 'The name of the cluster, which confirms `replace`.',
+    'clusterKeyReplace.address':
+      'Address of the key that is replaced, as `kept` of the cluster shows it; null if it has none.',
+    'clusterKeyReplace.confirm': 'The name of the cluster.',
+    'clusterImport.seen':
+      'The `seen` value of the preview. The request is refused if the cluster or its machines have changed since.',
+    kubeconfig: "Text of an admin's kubeconfig, to check that it belongs to the same cluster.",
+    secrets: 'Text of the secrets bundle, as `talosctl gen secrets` writes it.',
+    talosconfig:
+      "Text of an admin's talosconfig, instead of the bundle: the secrets are then read from a control plane.",
+  },
+  bodies: {
+    clusterImport: {
+      talosconfig: 'context: prod\ncontexts: {}\n',
+      addresses: ['10.1.2.11'],
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      name: 'prod',
+      seen: '0000000000000000000000000000000000000000000000000000000000000000',
+      replace: ['cluster_key'],
+      confirm: 'prod',
+    },
+    clusterImportPreview: {
+      talosconfig: 'context: prod\ncontexts: {}\n',
+      addresses: ['10.1.2.11'],
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      name: 'prod',
+    },
+    clusterKeyReplace: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', confirm: 'prod' },
+    clusterSecretsImport: { talosconfig: 'context: prod\ncontexts: {}\n' },
+  },
+}

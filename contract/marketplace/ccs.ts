@@ -8,7 +8,7 @@ import { ClusterEvent } from '../clusters/clusters.ts'
 import { list, narrowingOf } from '../list.ts'
 import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
 import { serverStatuses } from '../servers/server.ts'
 import { ccStatuses } from './cc-statuses.ts'
@@ -299,3 +299,46 @@ export const ccEvents = operation('ccEvents', 'GET /v1/ccs/{id}/events', 'market
   summary: 'What happened to a capacity commitment and who caused it, newest first.',
   answer: z.object({ items: z.array(ClusterEvent) }),
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    CapacityCommitment: [
+      CapacityCommitment,
+      'Capacity of a server that is promised for a time at a price.',
+    ],
+    CcCapacity: [
+      CcCapacity,
+      'The capacity of a server. An unknown value is null, never 0. Sizes in bytes.',
+    ],
+    CcPrice: [
+      CcPrice,
+      'A price per hour: a decimal number as text, its currency, and what it is paid for.',
+    ],
+  },
+  fields: {
+    'ccCounts.cu':
+      'Only commitments with a known number of compute units in this range, such as 32..64, 32.. or ..64.',
+    'ccCreate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
+    'ccUpdate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
+    offer_id:
+      'Id of the offer that the capacity is sold with: 0x and 64 lowercase hexadecimal digits; null for none.',
+    'ccCounts.price':
+      'Only commitments whose price per hour for the whole server is in this range, such as 0.5..1.25.',
+    'ccUpdate.reason': 'Why the commitment failed or is removed.',
+    'ccCounts.server': 'Only commitments of this server, by name or id.',
+    starts_at: 'Start of the commitment, in UTC; null: when the delegation is confirmed.',
+    'ccCreate.status':
+      '`waiting_delegation` commits the capacity at once: its terms are then fixed.',
+    'ccUpdate.status': 'The new status, which must be one that may follow the present one.',
+  },
+  bodies: {
+    ccCreate: {
+      node_id: '00000000-0000-4000-8000-000000000002',
+      price: { amount: '1.2480', currency: 'EUR', basis: 'server' },
+      starts_at: '2026-12-01T00:00:00Z',
+      expires_at: '2027-03-01T00:00:00Z',
+    },
+    ccUpdate: { status: 'waiting_delegation' },
+  },
+}

@@ -3,6 +3,7 @@
  * amounts are never numbers. Products are exact, because they are computed with integers. Amounts
  * are rounded only where they are shown.
  */
+import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { count } from '../words.ts'
 
@@ -86,4 +87,14 @@ export function hourlyTotal(
   if (basis === 'cluster') return canonical(amount)
   const units = basis === 'server' ? of.servers : of.compute_units
   return units === null ? null : times(amount, units)
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Price: [
+      Price,
+      'A price per hour. The amount is decimal text, because JSON numbers are inexact.',
+    ],
+  },
 }

@@ -7,7 +7,7 @@ import * as z from 'zod/mini'
 import { capacityOf, computeUnits, type Hardware } from '../capacity.ts'
 import { addressPattern, offerIdPattern } from '../clusters/clusters.ts'
 import { list, listOperation } from '../list.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
@@ -383,4 +383,49 @@ export function addressCommand(
 export interface ClusterKey {
   readonly offerId: string | null
   readonly chainAddress: string | null
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Offer: [
+      Offer,
+      'What is sold of one cluster: its resources, its price, and the address whose key lets software act for it.',
+    ],
+    OfferResources: [
+      OfferResources,
+      'Capacity of an offer. Null: unknown, because the hardware of a server is unknown.',
+    ],
+    OfferTool: [
+      OfferTool,
+      'The command-line tool for offers. `{offerId}` and `{chainAddress}` in its commands stand for the values of a cluster.',
+    ],
+  },
+  fields: {
+    'offerAccessAddressSet.address':
+      'Address with the checksum of EIP-55, such as the `chainAddress` of a cluster.',
+    amount: 'Decimal number as text, at most 12 digits before and 8 after the point.',
+    basis:
+      'What an hour at this price pays for: one compute unit, one server, or the whole cluster.',
+    cluster_id: 'Id of the cluster that the offer sells. A cluster has at most one offer.',
+    currency: 'Code of ISO 4217, or the symbol of a token: 3 to 5 capital letters.',
+    nonce: 'The `nonce` of the challenge.',
+    price: 'Price per hour; null: none yet.',
+    signature:
+      'Signature of the `message` of the challenge, in hexadecimal: 65 bytes as Ethereum wallets sign a text (EIP-191), or 64 bytes of ES256K (RFC 8812).',
+    'offerUpdate.status': '`listed`: the offer is sold. `withdrawn`: it is not sold any more.',
+  },
+  bodies: {
+    offerAccessAddressSet: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
+    offerCreate: {
+      cluster_id: '00000000-0000-4000-8000-000000000007',
+      price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' },
+    },
+    offerProve: {
+      nonce: 'the nonce of the challenge',
+      signature:
+        '0x00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000',
+    },
+    offerUpdate: { status: 'listed' },
+  },
 }

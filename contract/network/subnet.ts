@@ -2,6 +2,7 @@
  * Schema of a subnet in responses. Separate from the rules in `subnet-rules.ts`, which the overview
  * doesn't need.
  */
+import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { changed, time } from '../page.ts'
 
@@ -46,3 +47,13 @@ export const Subnet = z.object({
   ...changed,
 })
 export type Subnet = z.infer<typeof Subnet>
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Subnet: [
+      Subnet,
+      'Addresses that are routed to a datacenter. A workload subnet is the address pool of one cluster.',
+    ],
+  },
+}

@@ -9,7 +9,7 @@ import { addressStates } from './address-map.ts'
 import { list, narrowingOf } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
-import { type Answer, operation } from '../operation.ts'
+import { type Answer, operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { time, wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
@@ -346,4 +346,42 @@ export function canAssignSubnet(
     )
   const other = s.clusters.find((c) => c.id !== cluster.id)
   return s.purpose === 'workload' && other ? no(`${s.name} is assigned to ${other.name}`) : yes
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    AddressRun: [AddressRun, 'Neighbouring addresses of a subnet that are in the same state.'],
+    NewSubnet: [NewSubnet, 'A subnet to add. Its type is read from the CIDR.'],
+  },
+  fields: {
+    cidr: 'A network in CIDR notation, host bits zero.',
+    csv: 'Text of a CSV file in the format of the export, at most 1 MiB.',
+    dry_run: 'True: only report what would be done, and all problems.',
+    exclude:
+      'Addresses that are never assigned: addresses, CIDRs and a-b ranges, one per line or with commas between.',
+    first_and_last:
+      'True: the network and broadcast address can be assigned too. For a routed network that is not on a link.',
+    'clusterSubnetsAssign.force':
+      'True: unassign subnets at once, so that Services lose their addresses. Otherwise subnets are drained.',
+    gateway: 'Address of the gateway; never assigned to a Service.',
+    purpose:
+      '`workload`: assigned by one cluster to its Services. `management`: addresses of the servers themselves.',
+    subnet_ids:
+      'All subnets that the cluster should have. Other subnets of the cluster are unassigned.',
+    type: 'Only subnets of this type.',
+  },
+  bodies: {
+    clusterSubnetsAssign: { subnet_ids: ['00000000-0000-4000-8000-000000000004'] },
+    clusterSubnetsPreview: { subnet_ids: ['00000000-0000-4000-8000-000000000004'] },
+    subnetCreate: {
+      name: 'edge-a',
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+      cidr: '203.0.113.0/26',
+      gateway: '203.0.113.1',
+      exclude: ['203.0.113.2-203.0.113.9'],
+    },
+    subnetImport: { csv: 'name,cidr,datacenter\nedge-a,203.0.113.0/26,PL-POZ-1\n', dry_run: true },
+    subnetUpdate: { exclude: ['203.0.113.2-203.0.113.15'] },
+  },
 }

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { byId, time, wholeIn } from '../page.ts'
 import { type Role, Scope, scopesOf } from '../permissions.ts'
 import { no, type Verdict, yes } from '../rule.ts'
@@ -131,3 +131,24 @@ export const apiTokenRevoke = operation('apiTokenRevoke', 'DELETE /v1/tokens/{id
     "Revoke an API token: one of the caller's own, or with `users:manage` any user's. It stops working within 5 s.",
   params: byId,
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ApiToken: [
+      ApiToken,
+      'A credential of a program: its user, its scopes, its end and its last use. The text of the token is returned only once, when it is created.',
+    ],
+    NewApiToken: [NewApiToken, 'An API token to create. Its scopes are at most those of its user.'],
+  },
+  fields: {
+    lifetime_days: 'Lifetime in days, at most 365.',
+    'apiTokenCreate.name': 'Name of the token, unique among those of the user.',
+    scopes: 'What the token may do; at most what its user may do.',
+    'apiTokenList.user_id':
+      'Id of the user whose API tokens are listed; `all` for those of all users.',
+  },
+  bodies: {
+    apiTokenCreate: { name: 'ci', scopes: ['servers:read', 'clusters:read'], lifetime_days: 90 },
+  },
+}

@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation, withProof } from '../operation.ts'
+import { operation, withProof, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 import { Role } from '../permissions.ts'
 import { displayName, email, newPassword } from '../sessions.ts'
@@ -170,3 +170,29 @@ export const waitlistRemove = operation(
     params: byId,
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Invitation: [Invitation, 'An invitation that was not accepted yet.'],
+    NewInvitation: [NewInvitation, 'Whom to invite, and with which role.'],
+    WaitlistEntry: [WaitlistEntry, 'A person on the waitlist.'],
+  },
+  fields: {
+    company: 'Company of the visitor; may be empty.',
+    'waitlistJoin.name': "The visitor's name.",
+    'invitationCreate.name': 'Displayed name, which the invited person can change.',
+    'invitationAccept.name': 'Displayed name.',
+  },
+  bodies: {
+    invitationAccept: {
+      token: 'the text behind the #',
+      name: 'Ada',
+      new_password: 'another horse battery',
+    },
+    invitationCreate: { email: 'ada@example.com', name: 'Ada', role: 'operator' },
+    invitationLook: { token: 'the text behind the #' },
+    waitlistInvite: { role: 'viewer' },
+    waitlistJoin: { name: 'Ada', company: 'Example Ltd', email: 'ada@example.com' },
+  },
+}

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { parseAddress } from '../network/addresses.ts'
 import { seen } from '../names.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 
@@ -137,3 +137,27 @@ export const authorizePasskeyBegin = operation(
     errors: ['conflict', 'forbidden'],
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Passkey: [Passkey, 'A passkey of a user (WebAuthn).'],
+    PasskeyAnswer: [PasskeyAnswer, "The browser's answer to a challenge for a passkey."],
+    PasskeyChallenge: [
+      PasskeyChallenge,
+      'A challenge for a passkey, for the browser. It is answered once, within five minutes.',
+    ],
+  },
+  fields: {
+    'passkeyAdd.name': 'Name of the passkey.',
+    'passkeyRename.name': 'Name of the passkey.',
+  },
+  bodies: {
+    passkeyAdd: {
+      challenge_id: '00000000-0000-4000-8000-000000000007',
+      credential: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {} },
+      name: 'Laptop',
+    },
+    passkeyRename: { name: 'Laptop' },
+  },
+}

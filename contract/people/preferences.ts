@@ -1,6 +1,6 @@
 /** Preferences of a user for the console. */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 
 /** Limits of saved views per table. */
 export const viewLimits = { views: 20, nameLength: 40 } as const
@@ -57,3 +57,18 @@ export const preferencesPut = operation(
     answer: Preferences,
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  fields: {
+    columns: 'Displayed columns of each table.',
+    'preferencesPut.name': 'Name of the view.',
+    search: 'Search, filters and order of the list, as in the URL.',
+    sidebar: 'How the sidebar is shown.',
+    theme: 'Colour theme of the console.',
+    views: 'Saved views by table.',
+  },
+  bodies: {
+    preferencesPut: { theme: 'dark', columns: { servers: ['name', 'status'] } },
+  },
+}

@@ -1,6 +1,6 @@
 /** The caller's own account, and the renewed proof of identity. */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import { Role } from '../permissions.ts'
 import { displayName, oldPassword, SignInMethod, User } from '../sessions.ts'
@@ -99,3 +99,19 @@ export const sessionProve = operation('sessionProve', 'POST /v1/session/proof', 
   answer: z.object({ proof_until: time, return_to: z.nullable(z.string()) }),
   errors: ['challenge_over', 'provider_refused', 'provider_unreachable'],
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  fields: {
+    'sessionProve.code': 'The authorization code.',
+    'profileUpdate.name': 'Displayed name.',
+    'sessionProve.password': 'Current password.',
+    passkey: 'The answer of one of the caller’s passkeys.',
+    provider: 'The answer of the identity provider.',
+  },
+  bodies: {
+    profileUpdate: { name: 'Ada' },
+    sessionProve: { password: 'correct horse battery' },
+    sessionProveProvider: { return_to: '/infra/clusters' },
+  },
+}

@@ -3,7 +3,7 @@
  * recovery codes for both.
  */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 
 /** Number of recovery codes of an account. Each works once. */
@@ -65,3 +65,13 @@ export const recoveryCodesRenew = operation(
     answer: z.object({ recovery_codes: z.array(z.string()) }),
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  fields: {
+    'totpConfirm.code': 'The code that the new app shows.',
+  },
+  bodies: {
+    totpConfirm: { code: '123456' },
+  },
+}

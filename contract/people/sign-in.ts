@@ -3,7 +3,7 @@
  * installation (code flow with PKCE).
  */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { SignedIn } from '../sessions.ts'
 import { PasskeyAnswer } from './passkeys.ts'
 
@@ -92,3 +92,32 @@ export const authorizeProviderFinish = operation(
     ],
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ProviderAnswer: [
+      ProviderAnswer,
+      'The query with which the identity provider sent the browser back.',
+    ],
+  },
+  fields: {
+    'authorizeProviderFinish.code': 'The authorization code.',
+    error: 'Error code of the identity provider.',
+    error_description: "The provider's explanation of the error.",
+    iss: 'The issuer that the provider names.',
+    return_to: 'Path of the console to which the user returns afterwards.',
+    state: 'The `state` that Steelyard sent to the provider.',
+  },
+  bodies: {
+    authorizePasskey: {
+      challenge_id: '00000000-0000-4000-8000-000000000007',
+      credential: { id: 'AQID', rawId: 'AQID', type: 'public-key', response: {} },
+    },
+    authorizeProvider: { return_to: '/infra/servers' },
+    authorizeProviderFinish: {
+      state: 'sign-in.00000000-0000-4000-8000-000000000008',
+      code: 'the code of the provider',
+    },
+  },
+}

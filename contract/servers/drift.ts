@@ -5,7 +5,7 @@
  * decides.
  */
 import * as z from 'zod/mini'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import type { Server } from './servers.ts'
@@ -92,3 +92,22 @@ export const canConfigure = (server: Pick<Server, 'name' | 'drift'>): Verdict =>
   server.drift
     ? no(`${driftSentence}: look at the difference of ${server.name}, then keep or overwrite it`)
     : yes
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Drift: [
+      Drift,
+      'Changes made outside of Steelyard to the configuration of a machine, and how they would be kept.',
+    ],
+  },
+  fields: {
+    seen: 'The `seen` value of `serverDrift`. The request is refused if the configuration has changed since.',
+  },
+  bodies: {
+    serverDriftKeep: { seen: '0000000000000000000000000000000000000000000000000000000000000000' },
+    serverDriftOverwrite: {
+      seen: '0000000000000000000000000000000000000000000000000000000000000000',
+    },
+  },
+}

@@ -3,6 +3,7 @@
  * `status` is Steelyard's view (free, in a cluster, removed); `stage` is Talos's name for what the
  * machine is doing; `reachable` says whether the server answers. The three are independent.
  */
+import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
@@ -393,3 +394,22 @@ export const serverRows = variantOf(serverList, {
   query: { fields: z.literal('list') },
   answer: pageOf(ListedServer),
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Eligibility: [
+      Eligibility,
+      'A check that a server must pass to join a cluster, and what to do if the check fails.',
+    ],
+    ListedServer: [ListedServer, 'A server with only the fields that lists show.'],
+    Resources: [
+      Resources,
+      'The hardware of a server. Sizes in bytes, speeds in MHz; fields that the server did not report are left out.',
+    ],
+    Server: [
+      Server,
+      'A machine, called node in paths. `status` is its state in Steelyard, `talos.stage` the stage that Talos reports.',
+    ],
+  },
+}

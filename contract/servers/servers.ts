@@ -4,7 +4,7 @@ import type { Cluster } from '../clusters/clusters.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
 import { all, no, type Verdict, yes } from '../rule.ts'
@@ -365,3 +365,32 @@ export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
   (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready')
     ? yes
     : no(`A server that is ${from} can't become ${to}`)
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ServerEvent: [ServerEvent, 'Something that happened to a server.'],
+  },
+  fields: {
+    addresses: 'IP addresses to contact.',
+    'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',
+    fields: '`list`: only the fields that lists show.',
+    follow: 'True: stream new lines until the client disconnects.',
+    'serverRemove.force':
+      'True: also remove a server of a cluster, if the server does not answer. The cluster then forgets the server.',
+    keep_workload_disks:
+      'True: do not wipe the workload disks that were named when the server joined its cluster.',
+    service: 'Talos service whose log is wanted.',
+    tail: 'Number of lines to return, counted from the end of the log.',
+    uuid: 'System UUID of the machine, as an earlier response returned it.',
+  },
+  bodies: {
+    serverAdd: {
+      addresses: ['10.1.2.11', '10.1.2.12'],
+      datacenter_id: '00000000-0000-4000-8000-000000000001',
+    },
+    serverConfirm: { uuid: '4c4c4544-0046-4e10-8051-b4c04f573133', serial: 'S987168X4391365' },
+    serverReset: { keep_workload_disks: true },
+    serverUpdate: { name: 'calm-heron-204' },
+  },
+}

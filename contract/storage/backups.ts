@@ -10,7 +10,7 @@ import {
 } from '../clusters/changes/snapshots.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 
@@ -124,3 +124,26 @@ export const backupScheduleRemove = operation(
     errors: ['stale', 'not_found'],
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Backup: [Backup, 'A backup of Steelyard itself in a store.'],
+  },
+  fields: {
+    at_hour: 'Hour of the day, UTC, of the first snapshot; the others follow at the interval.',
+    every_hours: 'Hours between two snapshots: 1, 2, 3, 4, 6, 8, 12, 24, 48, 72 or 168.',
+    keep_count: 'How many snapshots of the schedule are kept; null: not limited.',
+    keep_days:
+      'How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept.',
+    paused: 'True: the schedule takes no snapshots.',
+  },
+  bodies: {
+    backupCreate: { store_id: '00000000-0000-4000-8000-000000000009' },
+    backupScheduleSet: {
+      store_id: '00000000-0000-4000-8000-000000000009',
+      every_hours: 24,
+      keep_count: 30,
+    },
+  },
+}

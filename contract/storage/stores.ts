@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
-import { operation } from '../operation.ts'
+import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
 
 const storeKinds = ['folder', 's3'] as const
@@ -233,3 +233,38 @@ export const storeTest = operation('storeTest', 'POST /v1/stores/{id}/test', 'us
     took_ms: z.int(),
   }),
 })
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    NewStore: [NewStore, 'A store to add: a folder, or a bucket of an S3-compatible service.'],
+    Store: [Store, 'A place for snapshots of clusters and for backups of Steelyard.'],
+  },
+  fields: {
+    access_key_id: 'Id of the access key of the S3 service.',
+    bucket: 'Name of the bucket, which must exist.',
+    'storeCreate.endpoint':
+      'URL of the S3 service, without path, such as https://s3.eu-central-1.amazonaws.com.',
+    folder:
+      'Absolute path of a folder inside `STEELYARD_STORE_FOLDERS`, on the machine that Steelyard runs on.',
+    path_style: 'True: the bucket is in the path of URLs. False: it is in the host name.',
+    prefix: 'Prefix of the name of every object, such as `steelyard/prod`.',
+    region: 'Region of the bucket.',
+    secret_access_key: 'Secret access key. Stored encrypted and never returned.',
+    'storeCreate.kind':
+      '`folder`: a folder on the machine that Steelyard runs on. `s3`: a bucket of an S3-compatible service.',
+    'storeList.kind': 'Only stores of this kind.',
+  },
+  bodies: {
+    storeCreate: {
+      name: 'offsite',
+      kind: 's3',
+      endpoint: 'https://s3.example.com',
+      region: 'eu-central-1',
+      bucket: 'steelyard',
+      access_key_id: 'AKIA0000000000000000',
+      secret_access_key: 'the secret access key',
+    },
+    storeUpdate: { name: 'offsite-2' },
+  },
+}

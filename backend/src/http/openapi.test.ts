@@ -1,14 +1,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import { allOperations } from '#contract/all.ts'
+import { allOperations, allWords } from '#contract/all.ts'
 import { errors } from '#contract/errors.ts'
 import { errorsOf, takesBody } from '#contract/operation.ts'
 import { startBackend } from '../testing/backend.ts'
 import { openapiDocument } from './openapi.ts'
-import { bodies } from './words/bodies.ts'
-import { meanings } from './words/meanings.ts'
-import { objects } from './words/objects.ts'
 
 const document = openapiDocument('1.2.3')
 
@@ -227,18 +224,32 @@ test('every parameter and every field of a body has a description', () => {
   expect(silent).toEqual([])
 })
 
+const keysOf = (part: 'objects' | 'fields' | 'bodies') =>
+  allWords.flatMap((words) => Object.keys(words[part] ?? {}))
+
+test.each(['objects', 'fields', 'bodies'] as const)(
+  'no two nouns have words for the same of %s',
+  (part) => {
+    const keys = keysOf(part)
+    expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
+  },
+)
+
 test('every field and object that has a description is used by a call', () => {
   const text = JSON.stringify(document)
-  const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
+  const fields = keysOf('fields').map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])
   expect(
-    Object.keys(objects).filter((name) => !text.includes(`#/components/schemas/${name}"`)),
+    keysOf('objects').filter((name) => !text.includes(`#/components/schemas/${name}"`)),
   ).toEqual([])
 })
 
 test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))(
   '%s has an example body that it accepts',
   (name, { body }) => {
-    expect(z.safeParse(body, bodies[name]).error?.issues ?? []).toEqual([])
+    expect(
+      z.safeParse(body, allWords.find(({ bodies }) => bodies && name in bodies)?.bodies?.[name])
+        .error?.issues ?? [],
+    ).toEqual([])
   },
 )

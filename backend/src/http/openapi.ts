@@ -4,13 +4,16 @@
  */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
-import { allOperations, variantsOf } from '#contract/all.ts'
+import { allOperations, allWords, variantsOf } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { joinPath } from '#contract/join-tokens.ts'
-import { answersWith, errorsOf, type Operation, takesBody } from '#contract/operation.ts'
-import { bodies } from './words/bodies.ts'
-import { meanings } from './words/meanings.ts'
-import { objects } from './words/objects.ts'
+import {
+  answersWith,
+  errorsOf,
+  type Operation,
+  takesBody,
+  type Words,
+} from '#contract/operation.ts'
 
 type Json = Record<string, unknown>
 
@@ -54,6 +57,10 @@ export interface Call {
   security: { session: string[] }[]
 }
 
+const told = <Part extends keyof Words>(part: Part): Required<Words>[Part] =>
+  Object.assign({}, ...allWords.map((words) => words[part])) as Required<Words>[Part]
+const [objects, fields, bodies] = [told('objects'), told('fields'), told('bodies')]
+
 const named = z.registry<{ id: string; description: string }>()
 for (const [id, [schema, description]] of Object.entries(objects))
   named.add(schema, { id, description })
@@ -82,7 +89,7 @@ function tidy(schema: Json, call: string): Schema {
         ? tidy(value as Json, call)
         : value
   const field = (name: string, one: Json): Schema => {
-    const meaning = meanings[`${call}.${name}`] ?? meanings[name]
+    const meaning = fields[`${call}.${name}`] ?? fields[name]
     return {
       ...(meaning !== undefined && one['$ref'] === undefined && { description: meaning }),
       ...tidy(one, call),

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
-import { operation } from '../../operation.ts'
+import { operation, type Words } from '../../operation.ts'
 import { begun, type OperationKind } from '../../operations.ts'
 import { time } from '../../page.ts'
 import { hasPatches } from '../../patches.ts'
@@ -168,3 +168,65 @@ export const clusterWindowSet = operation(
     errors: ['operation_running'],
   },
 )
+
+/** Fields of a change, in the calls that plan and start it. */
+const ofChange = {
+  force:
+    'True: remove a server that does not answer without resetting it. It is reset as soon as it answers.',
+  role: 'Role of the server in the cluster.',
+  servers: 'The servers that are added, are removed, or change their role.',
+}
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    ClusterPlan: [
+      ClusterPlan,
+      'The steps of a change of a cluster in their order, and whether it can begin.',
+    ],
+  },
+  fields: {
+    mends:
+      'Names of control planes that are not well and that this change mends. They are changed first, and their problems do not stop the change.',
+    take_back:
+      'Id of an earlier change of patches of this cluster: its patches become again what they were before it on each server.',
+    stage: 'True: each server installs the new version during its next boot.',
+    canary: 'Id of the server that is upgraded first.',
+    change: 'The change: its `kind` and the fields of that kind.',
+    node_ids: 'Ids of the servers that are changed, in the order of the change. Default: all.',
+    at: 'Time before which the change does not begin.',
+    in_window:
+      "True: the work on a server starts only while the cluster's maintenance window is open.",
+    by: 'The new server, which gets the role of the replaced one.',
+    'clusterPlan.force': ofChange.force,
+    'clusterChange.force': ofChange.force,
+    'clusterPlan.role': ofChange.role,
+    'clusterChange.role': ofChange.role,
+    'clusterPlan.servers': ofChange.servers,
+    'clusterChange.servers': ofChange.servers,
+    start: 'When the change begins. Default: at once.',
+    what: 'What to rotate. Talos cannot replace `service_account`, `encryption_keys` and `etcd_ca`; the plan says why.',
+    window: 'The maintenance window; null removes it.',
+    'clusterChange.seen':
+      'The `seen` value of the plan. The request is refused if the plan has changed since.',
+    of: "Name of the snapshot's cluster. Required if that is another cluster, as a confirmation.",
+    reset:
+      'Ids of the control planes whose etcd is wiped. Every control plane that answers and has etcd data must be listed.',
+    snapshot_id: 'Id of the snapshot.',
+    accept_removed_apis:
+      'True: upgrade even if programs still use APIs that the new version no longer serves.',
+    accept_unchecked: "True: continue even if Steelyard can't reach the new endpoint.",
+    drain: 'True: move the workload off each server before its kubelet is updated.',
+    add: 'Disks that become workload disks, by id or path.',
+    remove: 'Patches to remove, by name, or disks to remove, by id or path.',
+    wipe: 'True: wipe the removed disks.',
+    patches: 'Patches that each server gets. A patch of the same name is replaced.',
+  },
+  bodies: {
+    clusterChange: { change: { kind: 'defragment' }, start: { in_window: true } },
+    clusterPlan: { change: { kind: 'defragment' } },
+    clusterWindowSet: {
+      window: { days: ['sat', 'sun'], from: '02:30', minutes: 240, time_zone: 'Europe/Warsaw' },
+    },
+  },
+}

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini'
 import { list } from '../../list.ts'
 import { callsOf } from '../../object-calls.ts'
-import { operation } from '../../operation.ts'
+import { operation, type Words } from '../../operation.ts'
 import { changed, time, wholeIn } from '../../page.ts'
 import { ClusterServer } from '../clusters.ts'
 import { no, type Verdict, yes } from '../../rule.ts'
@@ -296,3 +296,32 @@ export const snapshotScheduleRemove = operation(
     errors: ['stale'],
   },
 )
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    Snapshot: [
+      Snapshot,
+      "A snapshot of a cluster's etcd in a store. Only a snapshot with the status `ready` can be restored.",
+    ],
+    SnapshotSchedule: [
+      SnapshotSchedule,
+      'When snapshots of a cluster are taken, and how long they are kept.',
+    ],
+  },
+  fields: {
+    file: 'Name of the file in the store, without the prefix of the store.',
+    store: 'Only objects in this store, by name or id.',
+  },
+  bodies: {
+    snapshotImport: {
+      store_id: '00000000-0000-4000-8000-000000000009',
+      file: 'import/snapshot.db',
+    },
+    snapshotScheduleSet: {
+      store_id: '00000000-0000-4000-8000-000000000009',
+      every_hours: 6,
+      keep_count: 28,
+    },
+  },
+}

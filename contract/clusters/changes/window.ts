@@ -1,4 +1,5 @@
 /** Maintenance windows of clusters: weekly times in which scheduled changes may begin. */
+import type { Words } from '../../operation.ts'
 import * as z from 'zod/mini'
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -92,3 +93,13 @@ export const windowText = ({ days, from, minutes, time_zone }: MaintenanceWindow
     .join(
       ', ',
     )} ${from} for ${minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`}, ${time_zone}`
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    MaintenanceWindow: [
+      MaintenanceWindow,
+      'Weekly times in which scheduled changes of a cluster run.',
+    ],
+  },
+}
