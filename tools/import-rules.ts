@@ -52,6 +52,12 @@ const forbid = (
 })
 const within = (names: readonly string[]) => `^(${names.join('|')})/`
 
+/**
+ * Number of files that may import each other in a circle, types included. One of them cannot be
+ * read, tested or moved without the others.
+ */
+export const mostInCircle = 4
+
 export const ruleSet: IFlattenedRuleSet = {
   forbidden: [
     ...Object.entries(doors).flatMap(([room, { source, test: more }]) => [

@@ -33,6 +33,19 @@ test('each rule finds an import that breaks the rule', async () => {
     'backend/src/domains/users/users.ts':
       "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }\nexport interface User {}",
     'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
+    // Four files may import each other, five may not, with types and imports on demand.
+    ...Object.fromEntries(
+      [1, 2, 3, 4].map((n) => [
+        `cli/four-${n}.ts`,
+        `import type { F } from './four-${(n % 4) + 1}.ts'\nexport type { F }`,
+      ]),
+    ),
+    'talos/a.ts': "import type { B } from './b.ts'\nexport type A = B",
+    'talos/b.ts': "export { type C as B } from './c.ts'",
+    'talos/c.ts': "import { d } from './d.ts'\nexport type C = typeof d",
+    'talos/d.ts': "export const d = () => import('./e.ts')",
+    'talos/e.ts': "import './f.ts'\nimport type { A } from './a.ts'\nexport type E = A",
+    'talos/f.ts': 'export {}',
     'node_modules/kysely/package.json': '{ "name": "kysely", "main": "index.js" }',
     'node_modules/kysely/index.js': 'exports.sql = 1',
     'node_modules/@tanstack/react-query/package.json':
@@ -46,6 +59,7 @@ test('each rule finds an import that breaks the rule', async () => {
   const sources = Object.keys(files).filter((file) => /\.tsx?$/.test(file))
   const broken = (await brokenRules(sources, folder)).map((line) => line.split(' -> ')[0]!)
   expect(broken.toSorted()).toEqual([
+    'circle: talos/a.ts, talos/b.ts, talos/c.ts, talos/d.ts, talos/e.ts',
     'door-backend: backend/src/app.ts',
     'door-contract: contract/servers.ts',
     'layer-ui: console/src/ui/Button.tsx',

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cruise, type ICruiseResult } from 'dependency-cruiser'
-import { ruleSet } from './import-rules.ts'
+import { circles } from './circles.ts'
+import { mostInCircle, ruleSet } from './import-rules.ts'
 
 export const isTest = (file: string): boolean =>
   /\.(test|e2e)\.tsx?$|\/testing(\/|\.ts$)/.test(file)
@@ -18,8 +19,8 @@ export function sourceFiles(): string[] {
 }
 
 /**
- * Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`. Paths are relative
- * to `baseDir`.
+ * Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`, and each circle of
+ * too many files. Paths are relative to `baseDir`.
  */
 export async function brokenRules(
   files: readonly string[],
@@ -37,7 +38,14 @@ export async function brokenRules(
     exportsFields: ['exports'],
     conditionNames: ['import', 'node', 'default'],
   })
-  return (output as ICruiseResult).summary.violations.map(
-    ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
+  const { modules, summary } = output as ICruiseResult
+  const imports = new Map(
+    modules.map(({ source, dependencies }) => [source, dependencies.map((d) => d.resolved)]),
   )
+  return [
+    ...summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`),
+    ...circles(imports)
+      .filter((files) => files.length > mostInCircle)
+      .map((files) => `circle: ${files.join(', ')}`),
+  ]
 }

@@ -35,7 +35,7 @@ import { startBackend } from '../testing/backend.ts'
 import { testClock } from '../testing/clock.ts'
 import { nestedBuckets, overlappingPages } from '../testing/etcd-bombs.ts'
 import { costOf, longestTurnMs, mostGrownBytes } from '../testing/turns.ts'
-import { ours, sentBy } from './reader.ts'
+import { ours, sentBy } from './asker.ts'
 import {
   piecesOf,
   yamlBombs,

@@ -3,7 +3,8 @@
  * ones are checked and split on a thread first.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { For, Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
+import type { For } from './asker.ts'
 import type { JsonLimits } from './json-pieces.ts'
 
 /**

@@ -3,7 +3,8 @@ import { masked } from '#talos/config/mask.ts'
 import { maskText } from '../domains/configurations/composing/masking.ts'
 import { checkBody, compose } from '../domains/configurations/composing/render.ts'
 import type { Caller } from '../http/caller.ts'
-import { type For, ours, reader, sentBy } from './reader.ts'
+import { reader } from './reader.ts'
+import { type For, ours, sentBy } from './asker.ts'
 
 const talosVersion = 'v1.13.9'
 const lines = (count: number, last = '') =>

@@ -5,26 +5,10 @@
  */
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
-import { type Caller, system } from '../http/caller.ts'
+import type { For } from './asker.ts'
 import { jobs, longestMs, type ThreadName, threads, type Work } from './jobs.ts'
 import type { Owner } from './lanes.ts'
 import { line, type Waiting } from './line.ts'
-
-/**
- * For whom a text is read. `from`: who wrote it, if Steelyard reads it for itself: a machine or
- * cluster, which then delays only itself. `signal` aborts when nobody waits for the result any
- * more.
- */
-export interface For {
-  readonly caller: Caller
-  readonly from?: string
-  readonly signal?: AbortSignal | undefined
-}
-
-/** For reads of Steelyard itself, which limits how many it does at once. */
-export const ours: For = { caller: system }
-/** For bytes that a machine or cluster sent. */
-export const sentBy = (from: string): For => ({ caller: system, from })
 
 /**
  * Runs work on another thread: `read({caller}, 'check', body)`.

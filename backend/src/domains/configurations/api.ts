@@ -14,7 +14,7 @@ import type { Form, Rotation } from '#talos/secrets/rotation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { For } from '../../reading/reader.ts'
+import type { For } from '../../reading/asker.ts'
 
 /** Queue of servers that get their newest configuration; the key is the server's id. */
 export const configuringQueue = 'server-config'

@@ -9,7 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
-import { type Reader, sentBy } from '../../reading/reader.ts'
+import type { Reader } from '../../reading/reader.ts'
+import { sentBy } from '../../reading/asker.ts'
 import { withoutTokens } from '../joining/api.ts'
 
 /**

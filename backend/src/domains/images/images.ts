@@ -22,7 +22,7 @@ import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
-import { sentBy } from '../../reading/reader.ts'
+import { sentBy } from '../../reading/asker.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Joining, TokenForImage } from '../joining/api.ts'
 import {

@@ -12,7 +12,8 @@ import {
   schematicId,
   schematicText,
 } from '#talos/schematic/schematic.ts'
-import { type Reader, sentBy } from '../../reading/reader.ts'
+import type { Reader } from '../../reading/reader.ts'
+import { sentBy } from '../../reading/asker.ts'
 import type { Installers } from './api.ts'
 import { asProblem, notBuilt, offered } from './checks.ts'
 import { FactoryError } from './factory-call.ts'

@@ -11,7 +11,7 @@ import {
 import { patchSchema as talosSchema } from '#talos/config/schema.ts'
 import { minors } from '#talos/versions.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { For } from '../../reading/reader.ts'
+import type { For } from '../../reading/asker.ts'
 import type { SystemLayer } from '../configurations/api.ts'
 import {
   audienceOf,

@@ -1,6 +1,6 @@
 /** Changes of patches by operations on clusters, which apply to several servers. */
 import { callerName, system } from '../../http/caller.ts'
-import { ours } from '../../reading/reader.ts'
+import { ours } from '../../reading/asker.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
 import { changesOf, inverseOf, isChanged } from './sets.ts'

@@ -6,7 +6,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { existing, type Versions } from '../../http/tags.ts'
-import { type For, ours } from '../../reading/reader.ts'
+import { type For, ours } from '../../reading/asker.ts'
 import type { Patches } from './api.ts'
 import {
   asNameTaken,

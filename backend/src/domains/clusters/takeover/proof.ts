@@ -1,7 +1,8 @@
 /** Reads the proof of ownership of a cluster, before any machine is contacted. */
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import type { For, Reader } from '../../../reading/reader.ts'
+import type { Reader } from '../../../reading/reader.ts'
+import type { For } from '../../../reading/asker.ts'
 import { type Handed, invalid } from './proof-files.ts'
 
 export type Proof = Awaited<ReturnType<typeof readProof>>

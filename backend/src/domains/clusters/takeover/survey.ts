@@ -10,7 +10,7 @@ import { type Credentials, mintKubernetesClient } from '#talos/pki/certificates.
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readEverything } from '../../../talos-fleet/reading.ts'
 import { readFound } from '#talos/client/found.ts'
-import { sentBy } from '../../../reading/reader.ts'
+import { sentBy } from '../../../reading/asker.ts'
 import { kubernetes } from '../../../kubernetes/client.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import { type Existing, markOf, readExisting } from '../existing.ts'

@@ -7,7 +7,7 @@ import { type Preview, type PreviewWarning, problemSentence } from '#contract/pa
 import { unifiedDiff } from '#contract/servers/diff.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
-import { ours } from '../../../reading/reader.ts'
+import { ours } from '../../../reading/asker.ts'
 import { apply } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'

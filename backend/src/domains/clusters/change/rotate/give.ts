@@ -5,7 +5,7 @@
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Form } from '#talos/secrets/rotation.ts'
-import { sentBy } from '../../../../reading/reader.ts'
+import { sentBy } from '../../../../reading/asker.ts'
 import { touching } from '../../control-planes/touching.ts'
 import { readFound } from '#talos/client/found.ts'
 import type * as store from '../../store.ts'
