@@ -16,6 +16,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
+import { touching } from '../../control-planes/touching.ts'
 import { agreedOf, wwidsOf } from '../../create/disks.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -27,6 +28,7 @@ import {
   memberOf,
   type StepResult,
   talos,
+  viewOf,
   write,
 } from '../frame.ts'
 import { checkReachable } from './servers.ts'
@@ -203,8 +205,10 @@ export const disks: ChangeKind<Change> = {
       const m = memberOf(turn, nodeId!)
       for (const device of turn.change.remove) {
         try {
-          const problem = await wipe(turn, m, device)
-          if (problem !== null) return { failed: problem }
+          const touched = await touching(viewOf(turn), m, () => wipe(turn, m, device))
+          if ('forbidden' in touched)
+            return { waiting: touched.forbidden, againMs: 1_000, isSafe: true }
+          if (touched.sent !== null) return { failed: touched.sent }
         } catch (error) {
           if (!(error instanceof TalosError && error.kind === 'failed_precondition')) throw error
           return {
