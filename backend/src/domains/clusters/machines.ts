@@ -25,10 +25,14 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
     },
     async whyNotRequest(clusterId, nodeId) {
       const found = await placeOf(clusterId, nodeId)
+      if (found === undefined) return null
       const signal = AbortSignal.timeout(askMs)
-      return found === undefined
-        ? null
-        : whyNotRequest({ parts, state: found.state, signal }, found.m)
+      try {
+        return await whyNotRequest({ parts, state: found.state, signal }, found.m)
+      } catch (error) {
+        if (!signal.aborted) throw error
+        return `They have not answered within ${askMs / 1000} s`
+      }
     },
   }
 }
