@@ -26,27 +26,15 @@ import { serve, Serialised, serveStream } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
 import { leases } from '../../talos-fleet/leases.ts'
-import type { Audit } from '../audit/api.ts'
 import type { Clusters } from '../clusters/api.ts'
-import type { Datacenters } from '../datacenters/api.ts'
-import type { Operations } from '../operations/api.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import { pack } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
-import type { FaceParts } from './membership.ts'
+import type { CallParts } from './parts.ts'
 import { present } from './present.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
-import type { ServersDomain } from './servers.ts'
 import * as store from './store.ts'
-
-export interface CallParts extends FaceParts {
-  readonly servers: ServersDomain
-  readonly operations: Operations
-  readonly datacenters: Pick<Datacenters, 'find'>
-  readonly audit: Pick<Audit, 'events'>
-  readonly clusters: Pick<Clusters, 'talosCredentials' | 'controlPlaneAddresses' | 'forgetServer'>
-}
 
 const talosconfigLifetimeMs = 24 * 3_600_000
 /**

@@ -23,7 +23,7 @@ import { checkVersion, type Versions } from '../../http/tags.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
-import type { CallParts } from './calls.ts'
+import type { CallParts } from './parts.ts'
 import * as store from './store.ts'
 
 export function demand(verdict: Verdict, code: ErrorCode): void {

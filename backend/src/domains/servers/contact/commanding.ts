@@ -12,7 +12,7 @@ import type { commandEnds, MachineCommand } from '#contract/servers/machine-comm
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { NewStep } from '../../operations/api.ts'
-import type { CallParts } from '../calls.ts'
+import type { CallParts } from '../parts.ts'
 import * as store from '../store.ts'
 
 export const commandQueue = 'server-command'

@@ -17,7 +17,7 @@ import { has, since } from '#talos/versions.ts'
 import type * as z from 'zod/mini'
 import { streamWithoutTokens, withoutTokens } from '../../joining/api.ts'
 import { OtherHardware } from '../../../talos-fleet/fleet.ts'
-import type { CallParts } from '../calls.ts'
+import type { CallParts } from '../parts.ts'
 import * as store from '../store.ts'
 import { alarming } from './observe.ts'
 
