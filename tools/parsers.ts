@@ -87,11 +87,6 @@ export const table: Readonly<Record<string, ParserRow>> = {
     limits: 'jobs.difference, same, images: 8 MiB, 3 s; only what readDocuments bounds',
   },
   'talos/config/mask.ts': { parses: ['yaml'], on: 'worker', limits: 'jobs.mask: 4 MiB, 500 ms' },
-  'talos/runtime-rules/kubernetes.ts': {
-    parses: ['yaml'],
-    on: 'worker',
-    limits: 'jobs.compose, composeChange, preview: inside a value that readDocuments bounds',
-  },
   'talos/config/tree.ts': {
     parses: ['yaml'],
     on: 'worker',

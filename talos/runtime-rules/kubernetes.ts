@@ -1,8 +1,15 @@
 /** The API server's lists and policies, arguments of components, manifests. */
-import { isMap, isScalar, parseAllDocuments } from 'yaml'
 import { isDnsName } from '../config/formats.ts'
 import { type Report, textOf } from '../config/report.ts'
-import { at, type TreeNode } from '../config/tree.ts'
+import {
+  at,
+  ConfigError,
+  type MapNode,
+  readDocuments,
+  textAt,
+  TooMuch,
+  type TreeNode,
+} from '../config/tree.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from './rule.ts'
 
 const apiServer = ['cluster', 'apiServer'] as const
@@ -124,24 +131,29 @@ function kubeletLabels(node: TreeNode): string[] {
     .filter((label) => label !== '')
 }
 
+/** What our reader refuses although Talos's reader of manifests (Kubernetes's YAML) takes it. */
+const takenByTalos = / not allowed$|^The key .* is there twice$|^A key must be a single value$/
+
 /** The first problem of a manifest's text as Talos reads it, or null. */
 function manifestProblem(text: string): string | null {
   if (text.trim() === '') return 'is empty'
-  for (const document of parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: false })) {
-    const [error] = document.errors
-    if (error !== undefined) {
-      const line = text.slice(0, error.pos[0]).split('\n').length
-      return `is not YAML in its line ${line}: ${error.message.split(/\n| at line /, 1)[0]!}`
-    }
-    const root = document.contents
-    if (root === null || (isScalar(root) && root.value === null)) continue
-    if (!isMap(root)) return 'must be an object of Kubernetes'
-    if (root.items.length === 0) continue
+  let roots: MapNode[]
+  try {
+    roots = readDocuments(text, '')
+  } catch (error) {
+    // A text that is too large or too deep for our reader isn't judged.
+    if (error instanceof TooMuch || !(error instanceof ConfigError)) return null
+    const problem = error.problems.find(({ message }) => !takenByTalos.test(message))
+    return problem === undefined
+      ? null
+      : `is refused in its line ${problem.line ?? 1}: ${problem.message}`
+  }
+  for (const root of roots) {
+    if (root.entries.size === 0) continue
+    const kind = textAt(root, 'kind') ?? ''
     for (const key of ['kind', 'apiVersion'])
-      if (typeof root.get(key) !== 'string') return `has an object without ${key}`
-    const metadata = root.get('metadata')
-    const kind = String(root.get('kind'))
-    if (!kind.endsWith('List') && (!isMap(metadata) || !metadata.get('name')))
+      if ((textAt(root, key) ?? '') === '') return `has an object without ${key}`
+    if (!kind.endsWith('List') && (textAt(root, 'metadata', 'name') ?? '') === '')
       return `has an object without metadata.name (${kind})`
   }
   return null

@@ -319,6 +319,9 @@ const cases: Readonly<
     ],
     good: [
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: a}\\n---\\n# nothing\\n"}]}',
+      // Talos takes anchors and equal keys, and a text that our reader can't take isn't judged.
+      'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: &k ConfigMap\\nmetadata: {name: a, name: b}"}]}',
+      `cluster: {inlineManifests: [{name: a, contents: "${'['.repeat(5_000)}"}]}`,
     ],
   },
   'kubelet-label': {
