@@ -1,16 +1,40 @@
 /** What a cluster decides about the configurations of its servers. */
-import { endpointHost } from '#contract/clusters/clusters.ts'
+import { type ClusterRole, endpointHost } from '#contract/clusters/clusters.ts'
+import type { ServerFacts } from '../servers/api.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images } from '#talos/versions.ts'
 import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Blueprint } from '../configurations/api.ts'
-import type { ChosenServer, Resolved } from './create/judged.ts'
-import { formOfNewServer } from './change/rotate/stages.ts'
-import { selectorWwid } from './create/disks.ts'
+import { formOfNewServer } from './rotation-stages.ts'
+import { selectorWwid } from './disks.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import type { OpenRotation } from './secrets.ts'
 import * as store from './store.ts'
+
+/** A server of a cluster that is to be created, with every default filled in. */
+export interface ChosenServer {
+  readonly node_id: string
+  readonly name: string
+  readonly role: ClusterRole
+  readonly interface: string | null
+  readonly install_disk: string
+  readonly workload_disks: readonly string[]
+  readonly candidate: ServerFacts
+}
+
+/** The request with every default filled in. */
+export interface Resolved {
+  readonly talos_version: string
+  readonly kubernetes_version: string
+  /** `https://10.1.2.3:6443` */
+  readonly endpoint: string
+  readonly virtual_ip: boolean
+  readonly vlan_id: number | null
+  readonly pod_cidr: string
+  readonly service_cidr: string
+  readonly servers: readonly ChosenServer[]
+}
 
 /** The Image Factory's schematic without customization, from which Talos's own images are built. */
 const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'

@@ -70,7 +70,7 @@ import { replaceKey } from './takeover/key-replace.ts'
 import { importSecrets } from './takeover/secrets-import.ts'
 import { previewTakeover, takeOver } from './takeover/takeover.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
-import { tellTroubles } from './whole/troubles.ts'
+import { tellTroubles } from './troubles.ts'
 import { wakeCluster } from './whole/wake.ts'
 
 /** Lifetime of downloaded credentials, in ms. */

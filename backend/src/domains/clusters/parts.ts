@@ -103,6 +103,8 @@ export async function updateCluster(
 export const clusterQueue = 'cluster'
 /** Queue of servers of clusters; the key is `<cluster id>/<node id>`. */
 export const memberQueue = 'cluster-server'
+/** Queue of clusters whose certificates are looked at; the key is the cluster's id. */
+export const certificateQueue = 'cluster-certificates'
 export const memberKey = (clusterId: string, nodeId: string): string => `${clusterId}/${nodeId}`
 
 /** Wakes the members that were not released yet, in the caller's transaction. */

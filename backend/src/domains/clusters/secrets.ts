@@ -20,7 +20,7 @@ import {
 import { bothOf, rotatedSecrets, type Rotatable, type Rotation } from '#talos/secrets/rotation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
-import * as rotations from './change/rotate/store.ts'
+import * as rotations from './store-rotations.ts'
 import * as store from './store.ts'
 
 const hour = 3_600_000

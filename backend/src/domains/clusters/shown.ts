@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import { type ClusterParts, demandCluster } from './parts.ts'
 import { present } from './present.ts'
 import type * as store from './store.ts'
-import { troublesOf } from './whole/troubles.ts'
+import { troublesOf } from './troubles.ts'
 
 export async function shown(
   { engine, subnets, offers }: ClusterParts,

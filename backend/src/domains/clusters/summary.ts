@@ -1,11 +1,14 @@
 /** The figures of clusters for the overview. */
 import { lockedOutSentences } from '#contract/clusters/takeover.ts'
 import type { Attention } from '#contract/overview.ts'
+import { certificateKinds } from '#contract/clusters/certificates.ts'
+import { listed } from './sentences.ts'
+import type { Db } from '../../db/db.ts'
 import type { ClustersSummary } from './api.ts'
-import { certificateAttention } from './change/rotate/certificate-watch.ts'
 import type { CoreParts } from './parts.ts'
 import * as store from './store.ts'
-import { troublesOf } from './whole/troubles.ts'
+import * as rotations from './store-rotations.ts'
+import { troublesOf } from './troubles.ts'
 
 /** Number of clusters by status, and clusters with problems. */
 export async function clusterSummary({
@@ -55,4 +58,31 @@ export async function clusterSummary({
       ...ending,
     ],
   }
+}
+
+/** Clusters with certificates that expire soon, for the overview. */
+async function certificateAttention(db: Db): Promise<Attention[]> {
+  return (await rotations.endingCertificates(db)).map(
+    ({ id, name, certificates_ending: ending }) => {
+      const all = ending ?? []
+      const first = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))[0]!
+      const what = listed(
+        [
+          ...new Set(
+            all.map(
+              (c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`,
+            ),
+          ),
+        ],
+        3,
+      )
+      return {
+        kind: 'cluster_certificate_ending',
+        id,
+        name,
+        since: null,
+        reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${what}. ${first.reason}`,
+      }
+    },
+  )
 }

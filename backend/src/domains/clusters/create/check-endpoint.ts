@@ -10,7 +10,8 @@ import { isLoopback } from '#contract/network/special-ranges.ts'
 import { type NewCluster } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { anyLink } from '../../configurations/api.ts'
-import type { ChosenServer, Surroundings, Find } from './judged.ts'
+import type { Surroundings, Find } from './judged.ts'
+import type { ChosenServer } from '../blueprint.ts'
 
 export function endpointUrl(host: string): string {
   const address = parseAddress(host)

@@ -16,7 +16,8 @@ import { counted } from '#contract/words.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { listed } from '../sentences.ts'
 import { bare } from './check-endpoint.ts'
-import type { ChosenServer, Find, Surroundings } from './judged.ts'
+import type { Find, Surroundings } from './judged.ts'
+import type { ChosenServer } from '../blueprint.ts'
 
 /** Servers that a sentence names at most. */
 const mostNamed = 24

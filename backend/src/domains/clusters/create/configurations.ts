@@ -7,7 +7,8 @@ import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ClusterParts } from '../parts.ts'
 import { type Joining, previewBlueprint } from '../blueprint.ts'
-import type { ChosenServer, Finding } from './judged.ts'
+import type { Finding } from './judged.ts'
+import type { ChosenServer } from '../blueprint.ts'
 
 /** The cluster with its name and servers, and what was asked for them. */
 interface Asked {

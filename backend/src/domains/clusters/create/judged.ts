@@ -1,4 +1,3 @@
-import { type ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import type { OfferedVersions } from '../../images/api.ts'
 import type { ServerFacts, Wanted } from '../../servers/api.ts'
@@ -21,29 +20,6 @@ export interface Surroundings {
   readonly versions: OfferedVersions
   /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]
-}
-
-export interface ChosenServer {
-  readonly node_id: string
-  readonly name: string
-  readonly role: ClusterRole
-  readonly interface: string | null
-  readonly install_disk: string
-  readonly workload_disks: readonly string[]
-  readonly candidate: ServerFacts
-}
-
-/** The request with every default filled in. */
-export interface Resolved {
-  readonly talos_version: string
-  readonly kubernetes_version: string
-  /** `https://10.1.2.3:6443` */
-  readonly endpoint: string
-  readonly virtual_ip: boolean
-  readonly vlan_id: number | null
-  readonly pod_cidr: string
-  readonly service_cidr: string
-  readonly servers: readonly ChosenServer[]
 }
 
 export interface Finding {

@@ -8,7 +8,7 @@ import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { defaultInstallDisk } from './check.ts'
-import { agreedOf, diskColumns } from './disks.ts'
+import { agreedOf, diskColumns } from '../disks.ts'
 import {
   clusterQueue,
   type ClusterParts,

@@ -8,7 +8,7 @@ import { readDisks } from '#talos/client/inventory.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Wipes } from '../../operations/api.ts'
 import type { AgreedDisks } from '../../../db/columns.ts'
-import { agreedOf, notAgreed } from './disks.ts'
+import { agreedOf, notAgreed } from '../disks.ts'
 import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 

@@ -28,7 +28,7 @@ import { deletionSteps, resetSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import * as store from '../store.ts'
 import { waitingForMembers } from '../whole/decide-cluster.ts'
-import { whyNotNow, whyStay } from './etcd.ts'
+import { whyNotNow, whyStay } from '../removal.ts'
 
 interface Asked {
   readonly ifMatch?: Versions

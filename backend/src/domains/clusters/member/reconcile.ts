@@ -7,7 +7,7 @@
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { type ClusterParts, memberQueue } from '../parts.ts'
-import { removeFromEtcd, removeFromKubernetes, whyStay } from '../leave/etcd.ts'
+import { removeFromEtcd, removeFromKubernetes, whyStay } from '../removal.ts'
 import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
 import * as store from '../store.ts'

@@ -15,7 +15,7 @@ import {
   checkNodes,
   escrow,
   makeSecrets,
-} from '../create/bring-up.ts'
+} from './bring-up.ts'
 import type { WholeStep } from '../plan.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'

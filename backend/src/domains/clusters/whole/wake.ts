@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/db.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { changeQueue } from '../change/planning.ts'
-import { certificateQueue } from '../change/rotate/certificate-watch.ts'
+import { certificateQueue } from '../parts.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 

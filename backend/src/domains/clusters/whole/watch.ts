@@ -4,7 +4,7 @@ import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answer
 import type { Kubernetes } from '../../../kubernetes/client.ts'
 import { unreadyPods } from '../control-planes/pods.ts'
 import { kubernetesOf } from '../kubernetes.ts'
-import { removeFromEtcd, removeFromKubernetes } from '../leave/etcd.ts'
+import { removeFromEtcd, removeFromKubernetes } from '../removal.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { change, type ClusterTurn, write } from './cluster-run.ts'

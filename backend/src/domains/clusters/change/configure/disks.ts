@@ -17,7 +17,7 @@ import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
 import { touching } from '../../control-planes/touching.ts'
-import { agreedOf, wwidsOf } from '../../create/disks.ts'
+import { agreedOf, wwidsOf } from '../../disks.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {

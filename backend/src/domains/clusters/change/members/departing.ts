@@ -4,7 +4,7 @@
  */
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
-import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../leave/etcd.ts'
+import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../removal.ts'
 import { leavingStepsOf } from '../../plan.ts'
 import { release } from '../../member/releasing.ts'
 import * as store from '../../store.ts'

@@ -7,10 +7,10 @@ import { system } from '../../../../http/caller.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Place } from '../../../../db/columns.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
-import { etcdMembers } from '../../leave/etcd.ts'
+import { etcdMembers } from '../../removal.ts'
 import { memberKey, memberQueue } from '../../parts.ts'
 import { placesOf } from '../../plan.ts'
-import { lateReason } from '../../create/bring-up.ts'
+import { lateReason } from '../../whole/bring-up.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeKind,

@@ -2,19 +2,14 @@
  * Reads the certificates of each cluster a few times a day, so that the overview shows those that
  * expire soon. Changes nothing on the machines.
  */
-import { certificateKinds, type EndingCertificate } from '#contract/clusters/certificates.ts'
-import type { Attention } from '#contract/overview.ts'
-import type { Db } from '../../../../db/db.ts'
+import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Reconciler } from '../../../../engine/engine.ts'
-import { type ClusterParts, updateCluster } from '../../parts.ts'
+import { certificateQueue, type ClusterParts, updateCluster } from '../../parts.ts'
 import { system } from '../../../../http/caller.ts'
-import { listed } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
 import { certificatesOf } from './certificates.ts'
-import * as store from './store.ts'
+import * as store from '../../store-rotations.ts'
 
-/** The key is the cluster's id. */
-export const certificateQueue = 'cluster-certificates'
 const everyMs = 6 * 3_600_000
 
 export const certificateWatch = (parts: ClusterParts): Reconciler => ({
@@ -45,28 +40,3 @@ export const certificateWatch = (parts: ClusterParts): Reconciler => ({
     return { againMs: everyMs }
   },
 })
-
-/** Clusters with certificates that expire soon, for the overview. */
-export async function certificateAttention(db: Db): Promise<Attention[]> {
-  return (await store.endingCertificates(db)).map(({ id, name, certificates_ending: ending }) => {
-    const all = ending ?? []
-    const first = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))[0]!
-    const what = listed(
-      [
-        ...new Set(
-          all.map(
-            (c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`,
-          ),
-        ),
-      ],
-      3,
-    )
-    return {
-      kind: 'cluster_certificate_ending',
-      id,
-      name,
-      since: null,
-      reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${what}. ${first.reason}`,
-    }
-  })
-}

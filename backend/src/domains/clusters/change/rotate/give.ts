@@ -10,7 +10,7 @@ import { touching } from '../../control-planes/touching.ts'
 import { readFound } from '#talos/client/found.ts'
 import type * as store from '../../store.ts'
 import { type ChangeTurn, keyOf, type StepResult, talos, viewOf, write } from '../frame.ts'
-import { formsOf, type ServerStep } from './stages.ts'
+import { formsOf, type ServerStep } from '../../rotation-stages.ts'
 import type { OpenRotation } from '../../secrets.ts'
 
 const applyDeadlineMs = 60_000

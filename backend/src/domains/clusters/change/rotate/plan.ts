@@ -26,7 +26,7 @@ import {
 } from '../frame.ts'
 import { workersFirst } from '../configure/servers.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
-import type { ServerStep } from './stages.ts'
+import type { ServerStep } from '../../rotation-stages.ts'
 
 const titles = rotateRow.steps
 

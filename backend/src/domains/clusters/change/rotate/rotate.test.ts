@@ -21,7 +21,7 @@ import { openEscrow } from '../../../../testing/escrow.ts'
 import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
-import { certificateQueue } from './certificate-watch.ts'
+import { certificateQueue } from '../../parts.ts'
 
 const world = await clusterWorld({ servers: 24 })
 const { admin, backend } = world

@@ -28,7 +28,7 @@ import { etcdHealthy } from '../shared/etcd.ts'
 import { gateStep } from '../shared/gate.ts'
 import { give } from './give.ts'
 import { concerned, groupsBack, isRotatable, planRotation, serversOf } from './plan.ts'
-import type { ServerStep } from './stages.ts'
+import type { ServerStep } from '../../rotation-stages.ts'
 import { aggregatorLack, lackOf, podsLack } from './verify.ts'
 
 type Change = ChangeOf<'rotate'>

@@ -13,7 +13,7 @@ import { factsOf } from '../../parts.ts'
 import type { OpenRotation } from '../../secrets.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeTurn, talos } from '../frame.ts'
-import type { ServerStep } from './stages.ts'
+import type { ServerStep } from '../../rotation-stages.ts'
 
 const lifetimeMs = 10 * 60_000
 const callDeadlineMs = 10_000

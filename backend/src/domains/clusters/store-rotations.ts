@@ -1,7 +1,7 @@
 /** SQL for rotations of secrets, and for the secrets that clusters had before. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Db, Tx } from '../../../../db/db.ts'
-import type { Tables } from '../../../../db/tables.gen.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.gen.ts'
 
 export type RotationRow = Selectable<Tables['cluster_rotation']>
 export type GenerationRow = Selectable<Tables['cluster_secret_generation']>

@@ -3,14 +3,14 @@
  * they are not only in the log.
  */
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { Db, Tx } from '../../../db/db.ts'
-import type { Engine, Work } from '../../../engine/engine.ts'
-import { system } from '../../../http/caller.ts'
-import { configuringQueue } from '../../configurations/api.ts'
-import { poolQueue } from '../../pools/api.ts'
-import { problems } from '../../snapshots/api.ts'
-import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
-import * as store from '../store.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Engine, Work } from '../../engine/engine.ts'
+import { system } from '../../http/caller.ts'
+import { configuringQueue } from '../configurations/api.ts'
+import { poolQueue } from '../pools/api.ts'
+import { problems } from '../snapshots/api.ts'
+import { clusterQueue, type ClusterParts, memberQueue } from './parts.ts'
+import * as store from './store.ts'
 
 type Trouble = Cluster['troubles'][number]
 

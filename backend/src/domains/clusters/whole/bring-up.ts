@@ -4,7 +4,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
 import type { KubernetesNode } from '../../../kubernetes/answers.ts'
 import { sweepQueue } from '../../configurations/api.ts'
-import { certificateQueue } from '../change/rotate/certificate-watch.ts'
+import { certificateQueue } from '../parts.ts'
 import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'
 import { factsOf, updateCluster, wakeMembers } from '../parts.ts'
 import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from '../kubernetes.ts'
@@ -22,7 +22,7 @@ import {
   wait,
   waiting,
   write,
-} from '../whole/cluster-run.ts'
+} from './cluster-run.ts'
 import { leaving, stepKey } from '../plan.ts'
 import { atTime, listed } from '../sentences.ts'
 import {
@@ -33,9 +33,9 @@ import {
   reportsMembers,
   seeEtcd,
   standingOf,
-} from './etcd-order.ts'
+} from '../create/etcd-order.ts'
 import * as store from '../store.ts'
-import { chooseForBootstrap } from '../whole/decide-cluster.ts'
+import { chooseForBootstrap } from './decide-cluster.ts'
 
 export const makeSecrets = (turn: ClusterTurn): Promise<void> =>
   turn.job.effect('secrets', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Disk } from '#talos/client/inventory.ts'
-import type { PlannedDisk } from '../../servers/api.ts'
+import type { PlannedDisk } from '../servers/api.ts'
 import { agreedOf, installProblem, selectorWwid, toWipe, wipeProblem, wwidsOf } from './disks.ts'
 
 const disk = (id: string, wwid: string | null, type = 'SSD'): PlannedDisk => ({

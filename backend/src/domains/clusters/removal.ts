@@ -7,12 +7,12 @@ import { no, type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Job } from '../../../engine/engine.ts'
-import { KubernetesError } from '../../../kubernetes/answers.ts'
-import type { CoreParts } from '../parts.ts'
-import { controlPlanesOf, kubernetesOf, nodePath } from '../kubernetes.ts'
-import { listed } from '../sentences.ts'
-import type { MemberRow, State } from '../store.ts'
+import type { Job } from '../../engine/engine.ts'
+import { KubernetesError } from '../../kubernetes/answers.ts'
+import type { CoreParts } from './parts.ts'
+import { controlPlanesOf, kubernetesOf, nodePath } from './kubernetes.ts'
+import { listed } from './sentences.ts'
+import type { MemberRow, State } from './store.ts'
 
 /**
  * Limits in ms for each call and for all calls to one control plane. A slower control plane counts

@@ -16,9 +16,9 @@ import {
 } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
-import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
-import type { PlannedDisk } from '../../servers/api.ts'
-import type { MemberRow } from '../store.ts'
+import type { Agreed, AgreedDisks, DiskWwids } from '../../db/columns.ts'
+import type { PlannedDisk } from '../servers/api.ts'
+import type { MemberRow } from './store.ts'
 
 /**
  * WWIDs of the chosen devices, if unique among the server's disks (multiple paths to one disk share

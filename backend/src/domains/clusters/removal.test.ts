@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { afterLeaving } from '#contract/clusters/clusters.ts'
-import { canLeaveEtcd, type EtcdMembers } from './etcd.ts'
+import { canLeaveEtcd, type EtcdMembers } from './removal.ts'
 
 const etcd = (
   members: number,

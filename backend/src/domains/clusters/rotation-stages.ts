@@ -11,7 +11,7 @@
  *   Steelyard uses the old one again.
  */
 import { type Form, hasAcceptedList, type Rotatable } from '#talos/secrets/rotation.ts'
-import type { RotationRow } from './store.ts'
+import type { RotationRow } from './store-rotations.ts'
 
 export type Stage = RotationRow['stage']
 
