@@ -30,7 +30,7 @@
     var responses = {}
     first.calls.concat(location.search ? [] : page.calls).forEach(function (call) {
       responses[call] = fetch(call, {
-        headers: { authorization: 'Bearer ' + token.value },
+        headers: { 'content-type': 'application/json', authorization: 'Bearer ' + token.value },
         credentials: 'omit',
         cache: 'no-store',
       })

@@ -92,10 +92,12 @@ function begun(
   lists: object = first,
 ) {
   const [files, calls, tokens]: [string[], string[], Set<string>] = [[], [], new Set()]
+  const types = new Set<string>()
   const theme: { theme?: string } = {}
-  const fetched = (url: string, { headers }: { headers: { authorization: string } }) => {
+  const fetched = (url: string, { headers }: { headers: Record<string, string> }) => {
     calls.push(url)
-    tokens.add(headers.authorization)
+    tokens.add(headers['authorization']!)
+    types.add(headers['content-type']!)
     return Promise.resolve()
   }
   const document = {
@@ -119,7 +121,7 @@ function begun(
       Date,
     }),
   )
-  return { files, calls, tokens: [...tokens], theme: theme.theme }
+  return { files, calls, tokens: [...tokens], types: [...types], theme: theme.theme }
 }
 
 /** Storage after a sign-in whose access token lives for the given time in seconds. */
@@ -146,10 +148,11 @@ function signedIn(lifeSeconds: number): ReadonlyMap<string, string> {
 }
 
 test('with a stored session, the files of the layout and of the page are requested early, and so are the first calls of the page', () => {
-  const { files, calls, tokens, theme } = begun(signedIn(600), { pathname: '/list' })
+  const { files, calls, tokens, types, theme } = begun(signedIn(600), { pathname: '/list' })
   expect(files).toEqual(['modulepreload /app.js', 'preload /app.css', 'modulepreload /list.js'])
   expect(calls).toEqual(['/v1/session', '/v1/things'])
   expect(tokens).toEqual([expect.stringMatching(/^Bearer e30\./)])
+  expect(types).toEqual(['application/json'])
   expect(theme).toBe('light')
   expect(begun(signedIn(600), { pathname: '/list', search: '?q=a' }).calls).toEqual(['/v1/session'])
   expect(begun(signedIn(600), { pathname: '/other' }).calls).toEqual(['/v1/session'])

@@ -213,7 +213,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
     }
     const page = request.method === 'GET' || request.method === 'HEAD'
-    return page && isPagePath(path) ? undefined : new Problem('not_found', 'There is no such path')
+    return isForPage(request) || (page && isPagePath(path))
+      ? undefined
+      : new Problem('not_found', 'There is no such path')
   }
   app.addHook('onRequest', (request, reply, done) =>
     done(request.is404 ? nothingThere(request, reply) : undefined),
@@ -243,7 +245,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, parts)
-  serveConsole(app, files)
+  serveConsole(app, files, () => parts.lastEvent())
 
   patterns = [...methods].map(([url, allowed]) => ({
     pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`),

@@ -98,7 +98,7 @@ test('the console is served from a fixed list of files, compressed if the browse
   ])
     expect([
       missing,
-      (await own.app.inject({ url: missing, headers: { accept: 'text/html' } })).statusCode,
+      (await own.app.inject({ url: missing, headers: { accept: '*/*' } })).statusCode,
     ]).toEqual([missing, 404])
 })
 
@@ -194,7 +194,11 @@ test('the console can load its settings before sign-in', async () => {
 })
 
 test('a request for a page gets the console, whatever its path and query; a call of the API gets an error', async () => {
-  const { app } = await withConsole({})
+  const { app } = await withFiles({
+    ...script,
+    'index.html': '<title>Steelyard</title>',
+    'build.json': '{}',
+  })
   const urls = [
     '/%ZZ',
     '/infra/servers/%FF',
@@ -204,6 +208,10 @@ test('a request for a page gets the console, whatever its path and query; a call
     '/?q=%00',
     `/?q=${'x'.repeat(5000)}`,
     '/no/such/page',
+    '/assets/x',
+    '/assets/no-such.js',
+    '/flags',
+    '/cli/x',
   ]
   for (const url of urls) {
     const response = await app.inject({
@@ -234,6 +242,9 @@ test('a request for a page gets the console, whatever its path and query; a call
       expect.objectContaining({ code: 'bad_request' }),
     ])
   }
+  // A script that the browser lacks is an error: the console as a script would be none.
+  for (const accept of ['*/*', 'application/json'])
+    expect((await app.inject({ url: '/assets/x', headers: { accept } })).statusCode).toBe(404)
   expect(
     (await app.inject({ method: 'POST', url: '/%ZZ', headers: { accept: 'text/html' } }))
       .statusCode,

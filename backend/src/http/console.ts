@@ -177,7 +177,8 @@ export const isPagePath = (path: string): boolean =>
 
 /**
  * Whether a browser asks for a page. Such a request is answered with the console, whatever its path
- * and query: its own screen says what can't be read.
+ * and query: its own screen says what can't be read. A missing file is a page too, but below the
+ * paths of programs an error is what a browser wants to read.
  */
 export const isForPage = ({
   method,
@@ -186,7 +187,7 @@ export const isForPage = ({
 }: Pick<FastifyRequest, 'method' | 'url' | 'headers'>): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (headers.accept ?? '').includes('text/html') &&
-  isPagePath(url)
+  !/^\/(?:v1|join)(?:[/?]|$)/.test(url)
 
 const acceptingOf = (encoding: string) =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`)
@@ -199,7 +200,12 @@ const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const
 export const accepts = (request: FastifyRequest, encoding: keyof typeof accepting): boolean =>
   accepting[encoding].test(request.headers['accept-encoding'] ?? '')
 
-export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
+export function serveConsole(
+  app: FastifyInstance,
+  built: ConsoleFiles,
+  lastEvent: () => number | undefined,
+): void {
+  const { files } = built
   app.addHook('onClose', async () => {
     for (const { plain, br, gzip } of files.values())
       for (const content of [plain, br, gzip]) content?.close?.()
@@ -210,7 +216,10 @@ export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): voi
   for (const place of places) {
     app.get(place, { config: { open: true } }, async (request, reply) => {
       const file = files.get(place.replace('*', (request.params as { '*'?: string })['*'] ?? ''))
-      if (!file) throw new Problem('not_found', 'There is no such path')
+      if (!file) {
+        if (built.isBuilt && isForPage(request)) return built.sendIndex(reply, lastEvent())
+        throw new Problem('not_found', 'There is no such path')
+      }
       void reply
         .header('etag', file.etag)
         .header('vary', 'accept-encoding')

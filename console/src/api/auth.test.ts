@@ -315,23 +315,6 @@ test('the question for a code is neither reported nor shown as a failure, and th
   expect(auth.authStatus.get()).toBe('signedIn')
 })
 
-test('queries are retried once after no response, 5xx or 429, and never after a refusal', async () => {
-  const { retryQuery } = await import('./query.ts')
-  const { CallError } = await import('./http.ts')
-  const retried = (failures: number, status: number) =>
-    retryQuery(failures, new CallError('x', { status }))
-  expect([0, 429, 500, 503].map((status) => retried(0, status))).toEqual([true, true, true, true])
-  expect([0, 503].map((status) => retried(1, status))).toEqual([false, false])
-  expect([400, 401, 403, 404, 409, 422].map((status) => retried(0, status))).toEqual([
-    false,
-    false,
-    false,
-    false,
-    false,
-    false,
-  ])
-})
-
 test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs', async () => {
   expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', false])
   stored()
@@ -400,6 +383,7 @@ test('a request is not sent again in the name of another user who has signed in 
   await expect(call(sessionGet)).rejects.toThrow('Cannot retry request')
   expect(asked).toEqual(['/v1/session'])
   expect(tokenBox(local).user()).toEqual(other)
+  expect(notices).toEqual(['Cannot retry request'])
 })
 
 test('a 403 shows the notice, and the response is returned as it is', async () => {

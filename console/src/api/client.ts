@@ -56,8 +56,11 @@ export async function authorized(
   let response = await attempt(token)
   const repeat = async (refused: string | null) => {
     const renewed = await tokenOr(refused)
-    if (storedUserId() !== userId)
+    if (storedUserId() !== userId) {
+      // Shown here: what asks again in the new user's name would hide the error.
+      toast.error(messages.cannotRetry, { id: 'cannot_retry' })
       throw new CallError(messages.cannotRetry, { status: response.status, code: 'cannot_retry' })
+    }
     return attempt(renewed)
   }
   if (response.status === 401) {

@@ -93,9 +93,12 @@ export function NotFoundPage() {
   )
 }
 
+/** Whether an error is that of a call of the API, not of code that reads its response. */
+const isFailedCall = (error: unknown): error is Error & { status: unknown } =>
+  error instanceof Error && 'status' in error
 /** Whether an error may be temporary: no response, or a 5xx response. */
 const mayPass = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
+  isFailedCall(error) && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
 const failed = { predicate: (query: Query) => query.state.status === 'error' }
 
@@ -117,8 +120,11 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
   }, [reset])
   const again = async () => {
     if (isMissingCode(error) && (await reloadFromServer())) return
-    // Resets the failed queries in the cache, so that the page fetches the data again.
-    await (await queryCache())?.resetQueries(failed)
+    // Resets the failed queries in the cache, so that the page fetches the data again. If no call
+    // has failed, a cached response may be what breaks the page, so the page fetches all data again.
+    const cache = await queryCache()
+    if (isFailedCall(error)) await cache?.resetQueries(failed)
+    else void cache?.resetQueries()
     await show()
   }
   useEffect(() => {

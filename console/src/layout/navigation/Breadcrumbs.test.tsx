@@ -46,13 +46,14 @@ test('a page with one crumb has it as heading, with the title from the route; wh
   expect(screen.queryByRole('link')).toBeNull()
 })
 
-test('a page with several crumbs has a back arrow and a link to every page above it', () => {
+test('a page with several crumbs has a back arrow and links to every page above it and to itself', () => {
   client.setQueryData(['serverGet', { params: { id } }], { name: 'amber-falcon-204' })
   go(`/infra/servers/${id}/patches/p1`)
   expect(links()).toEqual([
     ['Back', `/infra/servers/${id}`],
     ['Servers', '/infra/servers'],
     ['amber-falcon-204', `/infra/servers/${id}`],
+    ['Edit Patch p1', `/infra/servers/${id}/patches/p1`],
   ])
   expect(last()).toBe('Edit Patch p1')
   expect(screen.getByRole('navigation', { name: 'Breadcrumb' }).textContent).toBe(

@@ -25,7 +25,8 @@ interface Place {
 }
 
 /**
- * The page's title from its route: one crumb is a heading, several are a back arrow and links.
+ * The page's title from its route: one crumb is a heading, several are a back arrow and links, also
+ * to the page itself.
  * Empty while a page loads.
  */
 export function Breadcrumbs() {
@@ -71,8 +72,10 @@ export function Breadcrumbs() {
             </span>
           </li>
         ))}
-        <li aria-current="page">
-          <Text place={last} title onText={showEnd} />
+        <li className={css['last']}>
+          <a href={last.href} aria-current="page">
+            <Text place={last} title onText={showEnd} />
+          </a>
         </li>
       </ol>
     </nav>

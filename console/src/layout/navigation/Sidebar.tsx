@@ -10,8 +10,8 @@ import css from './Sidebar.module.css'
 import { type ShownEntry, useMenu } from './use-menu.ts'
 
 /**
- * The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with several pages
- * opens a second column.
+ * The sidebar: 16.25 rem wide; below `lg` 5.25 rem, with icons only. An entry with a submenu
+ * opens a second column, also for a single page.
  */
 export function Sidebar() {
   const entries = useMenu()
@@ -58,7 +58,7 @@ export function Sidebar() {
           </button>
         </div>
       </aside>
-      {submenu && submenu.length > 1 && (
+      {submenu && submenu.length > 0 && (
         <nav className={css['sub']} aria-label="Pages of the section" data-submenu="">
           {submenu.map((entry) => (
             <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} />

@@ -106,7 +106,13 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Admin: sessions', icon: 'key', can: mayManageUsers(), to: paths.sessions() },
         { label: 'Admin: API tokens', icon: 'key', can: mayManageUsers(), to: paths.apiTokens() },
         { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
-        { label: 'Compute capacity', icon: 'marketplace', to: paths.ccs(), can: allowed(ccList) },
+        {
+          label: 'Compute capacity',
+          icon: 'marketplace',
+          hint: 'marketplace: offers, commitments (CCs)',
+          to: paths.ccs(),
+          can: allowed(ccList),
+        },
       ],
     },
     {

@@ -67,7 +67,9 @@ test('the data of a closed dialog is dropped after a moment', async () => {
   expect(openedDialogs.get()).toMatchObject([
     { open: false, element: { props: { text: 'Go on?' } } },
   ])
-  vi.runAllTimers()
+  vi.advanceTimersByTime(100)
+  expect(openedDialogs.get()).toHaveLength(1)
+  vi.advanceTimersByTime(900)
   expect(openedDialogs.get()).toEqual([])
 })
 
