@@ -1,6 +1,6 @@
 /**
- * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen,
- * and the page logs no error or blocked content. `npm test` opens the frequent ones at two widths,
+ * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen, no
+ * word of a status is cut, and the page logs no error or blocked content. `npm test` opens the frequent ones at two widths,
  * `npm run test:all` every screen at four.
  */
 import { join } from 'node:path'
@@ -33,6 +33,7 @@ import {
   widths,
 } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+import { listWidths, unreadable } from './screens/cut.ts'
 import { frequent } from './screens/frequent.ts'
 import { furnishJoining } from './screens/joining.ts'
 import { furnishMarketplace } from './screens/marketplace.ts'
@@ -76,7 +77,7 @@ beforeAll(async () => {
   free.visitor = await Promise.all([look(), look()])
   free.person = await Promise.all([look(), look()])
   ;[world] = await Promise.all([furnish(), ...free.person.map(({ page }) => signIn(page))])
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await browser?.close()
   await installation?.stop()
@@ -291,6 +292,17 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
   }
 }
 
+/** Fails if a list of the screen cuts a word of a status or squeezes a row, at any width. */
+async function readLists(page: Page, screen: Screen): Promise<void> {
+  const found: string[] = []
+  for (const width of listWidths) {
+    await page.setViewportSize({ width, height })
+    await drawn(page)
+    for (const text of await unreadable(page)) found.push(`at ${width}: ${text}`)
+  }
+  expect(found, `${screen.name}: what can't be read`).toEqual([])
+}
+
 /** Pictures are taken of all screens. */
 const isFull = longTests || process.env['STEELYARD_SHOTS'] !== undefined
 const opened = isFull ? screens : screens.filter(({ name }) => frequent.includes(name))
@@ -319,6 +331,8 @@ describe('every screen', () => {
         } else await drawn(page)
         await look(page, screen, width, count)
       }
+      if (screen.only === undefined && screen.anew === undefined && count === 0)
+        await readLists(page, screen)
       expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
     } catch (problem) {
       await tell(page, 'fail')

@@ -219,15 +219,13 @@ describe('the list', () => {
       (response) =>
         response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT',
     )
-    await Promise.all([saved, page.getByRole('menuitemcheckbox', { name: 'Node type' }).click()])
-    await table().getByRole('columnheader', { name: 'Node type' }).waitFor({ state: 'detached' })
+    await Promise.all([saved, page.getByRole('menuitemcheckbox', { name: 'Hardware' }).click()])
+    await table().getByRole('columnheader', { name: 'Hardware' }).waitFor({ state: 'detached' })
     await list()
-    await expect
-      .poll(() => table().getByRole('columnheader', { name: 'Node type' }).count())
-      .toBe(0)
+    await expect.poll(() => table().getByRole('columnheader', { name: 'Hardware' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('menuitem', { name: 'Reset columns' }).click()
-    await table().getByRole('columnheader', { name: 'Node type' }).waitFor()
+    await table().getByRole('columnheader', { name: 'Hardware' }).waitFor()
     await list('?datacenter=DE-FRA-1&sort=-name')
     await page.getByRole('button', { name: 'Saved views' }).click()
     await page.getByRole('menuitem', { name: 'Save this view' }).click()

@@ -32,6 +32,13 @@ const stages = [
   'upgrading',
 ] as const
 export type Stage = (typeof stages)[number]
+/** What a machine at a stage is, after "is": "The server is in maintenance mode". */
+export const stageSaid = (stage: string): string =>
+  stage === 'maintenance'
+    ? 'in maintenance mode'
+    : stage === 'unknown'
+      ? 'at an unknown stage'
+      : stage.replaceAll('_', ' ')
 
 const text = z.optional(z.string())
 const amount = z.optional(z.number())
@@ -243,20 +250,32 @@ const servers = list<ListedServer>()({
   nouns: ['server', 'servers'],
   columns: {
     name: { label: 'Name', sort: true, value: (s: ListedServer) => s.name },
+    status: { label: 'Status', sort: true },
+    cluster: { label: 'Cluster', sort: true, value: (s: ListedServer) => s.cluster?.name ?? null },
+    hardware: { label: 'Hardware', sort: true },
     datacenter: {
       label: 'Datacenter',
       sort: true,
       value: (s: ListedServer) => s.datacenter?.code ?? null,
     },
-    cluster: { label: 'Cluster', sort: true, value: (s: ListedServer) => s.cluster?.name ?? null },
     cc: {
       label: 'CC',
       kind: 'word',
       sort: true,
       value: (s: ListedServer) => s.capacity_commitment?.status ?? null,
     },
-    type: { label: 'Node type', kind: 'word', sort: true, value: (s: ListedServer) => s.type },
-    status: { label: 'Status', sort: true },
+    contact: {
+      label: 'Last Talos connection',
+      help: "Time of the last answer from this server's Talos API",
+      sort: true,
+    },
+    type: {
+      label: 'Node type',
+      kind: 'word',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.type,
+    },
     stage: {
       label: 'Stage',
       help: 'Stage that Talos reports',
@@ -319,11 +338,6 @@ const servers = list<ListedServer>()({
       sort: true,
       hidden: true,
       value: (s: ListedServer) => s.talos.version,
-    },
-    contact: {
-      label: 'Last Talos connection',
-      help: "Time of the last answer from this server's Talos API",
-      sort: true,
     },
     created_at: {
       label: 'Registered',

@@ -205,6 +205,10 @@ export const serverCommands: Command[] = [
         colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null),
       },
       type: { title: 'TYPE' },
+      hardware: {
+        text: ({ hardware: h }) =>
+          `${h.model ?? 'unknown model'}, ${number(h.cores)} cores, ${memory(h.memory_bytes)}, ${disk(h.disk_bytes)}`,
+      },
       cores: { text: (s) => number(s.hardware.cores) },
       memory: { text: (s) => memory(s.hardware.memory_bytes) },
       disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes) },

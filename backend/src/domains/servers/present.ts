@@ -212,9 +212,17 @@ function addressKey(text: string | undefined): string | null {
   return address && `${address.family}${address.value.toString(16).padStart(32, '0')}`
 }
 
+/** By model, and servers of one model by their cores. Null if both are unknown. */
+function hardwareKey({ row, facts }: Entry): string | null {
+  const cores = facts.capacity?.cores ?? null
+  if (!row.product && cores === null) return null
+  return `${row.product ?? ''} ${String(cores ?? 0).padStart(6, '0')}`
+}
+
 /** Sort keys of the server list. */
 export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   name: ({ row }) => row.name,
+  hardware: hardwareKey,
   datacenter: ({ row }) => row.datacenter_code,
   cluster: ({ row }) => row.cluster_name,
   cc: ({ row }) => row.commitment_status,

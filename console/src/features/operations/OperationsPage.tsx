@@ -23,7 +23,7 @@ const operationColumns = listColumns(operationList.list, {
     cell: (o, from) => (from.md ? kindTitles[o.kind] : operationTitle(o)),
   },
   target: { from: 'md', width: nameWidth, cell: (o) => o.target.name },
-  status: { card: 'state', cell: (o) => <StatusReason {...operationSaid(o)} tall /> },
+  status: { card: 'state', cell: (o) => <StatusReason {...operationSaid(o)} /> },
   created_at: { card: 'fact', width: 110, cell: (o) => <Time at={o.created_at} /> },
   created_by: { from: 'lg', width: 200, cell: (o) => <span className="clip">{o.created_by}</span> },
   id: { from: 'md', width: 290, cell: (o) => <span className="mono">{o.id}</span> },

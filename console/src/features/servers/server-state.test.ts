@@ -27,24 +27,37 @@ describe('the shown state of a server', () => {
       tone: 'idle',
       word: 'Maintenance',
       why: 'free to use',
-      more: null,
-      trouble: null,
+      status: null,
     })
     expect(statusOf({ ...server, ineligible: 'The server has no disk' })).toMatchObject({
-      why: 'not eligible',
-      more: 'The server has no disk',
+      word: 'Maintenance',
+      why: 'not eligible: The server has no disk',
     })
     expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe(
       'to be confirmed',
     )
   })
 
+  it('a server whose identity is in doubt shows that first, and why', () => {
+    expect(
+      statusOf({
+        ...server,
+        identity: { ...identity, state: 'changed' },
+      }),
+    ).toMatchObject({
+      tone: 'danger',
+      word: 'In doubt',
+      why: 'other hardware answered',
+      status: 'Maintenance',
+    })
+  })
+
   it('a server shows a warning if others have changed its configuration', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
     expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({
       tone: 'warn',
-      word: 'Ready',
-      why: 'changed outside',
+      word: 'Changed outside',
+      status: 'Ready',
     })
   })
 
@@ -56,16 +69,16 @@ describe('the shown state of a server', () => {
   }
   const now = Date.parse('2026-11-20T13:00:00Z')
 
-  it('an unreachable server shows Unreachable in red beside its status, with time and reason', () => {
-    for (const [status, word] of [
+  it('an unreachable server shows Unreachable first and in red, with time and reason, and keeps its status', () => {
+    for (const [status, kept] of [
       ['ready', 'Ready'],
       ['maintenance', 'Maintenance'],
     ] as const) {
       expect(statusOf({ ...server, status, talos: silent }, now)).toMatchObject({
         tone: 'danger',
-        word,
-        trouble: { word: 'Unreachable' },
-        why: expect.stringMatching(/^since \d\d:\d\d, connection refused$/),
+        word: 'Unreachable',
+        why: expect.stringMatching(/^since \d\d:\d\d · connection refused$/),
+        status: kept,
       })
     }
     expect(contactOf({ ...server, talos: silent }, now)).toEqual({
@@ -82,9 +95,9 @@ describe('the shown state of a server', () => {
     }
     expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
       tone: 'danger',
-      word: 'Ready',
-      trouble: { word: 'Node NotReady' },
-      why: expect.stringMatching(/^since \d\d:\d\d, Kubelet stopped posting node status$/),
+      word: 'Node NotReady',
+      status: 'Ready',
+      why: expect.stringMatching(/^since \d\d:\d\d · Kubelet stopped posting node status$/),
     })
     expect(
       statusOf({ ...server, status: 'ready', kubernetes: { ...kubernetes, ready: null } }, now),
@@ -129,8 +142,8 @@ describe('the shown state of a server', () => {
       at: talos.last_contact_at,
     })
     expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({
+      word: 'Maintenance',
       why: 'installing',
-      trouble: null,
     })
     expect(contactOf(dark, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
     expect(contactOf({ ...dark, operation_id: null }).kind).toBe('silent')

@@ -1,6 +1,6 @@
 /**
- * Texts of a server's status, contact and identity. An unreachable server keeps its status, with
- * the problem beside it.
+ * Texts of a server's status, contact and identity. A problem is said before the status, which an
+ * unreachable server keeps.
  */
 import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
@@ -9,12 +9,12 @@ import type { Tone } from '../../ui/feedback/Status.tsx'
 
 export interface Said {
   tone: Tone
+  /** The worst that is to be said: "Unreachable", or the status if the server has no problem. */
   word: string
+  /** Since when and why, or what the server is doing or can be used for. */
   why: string | null
-  /** Further text if there is room. */
-  more: string | null
-  /** The current problem: "Unreachable". */
-  trouble: Trouble | null
+  /** The status, where `word` is a problem. */
+  status: 'Ready' | 'Maintenance' | null
 }
 
 const stageWords: Readonly<Record<Stage, string | null>> = {
@@ -43,17 +43,24 @@ type Stateful = Pick<
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
   if (s.status === 'deleted')
-    return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
-  const word = s.status === 'ready' ? 'Ready' : 'Maintenance'
+    return { tone: 'off', word: 'Deleted', why: 'kept for history', status: null }
+  const status = s.status === 'ready' ? 'Ready' : 'Maintenance'
   const trouble = troubleOf(s, now)
   if (trouble !== null)
-    return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
+    return { tone: 'danger', word: trouble.word, why: troubleWhy(trouble, now), status }
+  if (s.identity.state === 'changed')
+    return {
+      tone: 'danger',
+      word: 'In doubt',
+      why: 'other hardware answered',
+      status,
+    }
   const stage = stageWords[s.talos.stage]
   if (s.status === 'ready' && s.drift)
-    return { tone: 'warn', word, why: 'changed outside', more: null, trouble }
-  if (s.status === 'ready')
-    return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
-  return { tone: 'idle', word, ...maintenance(s, stage), trouble }
+    return { tone: 'warn', word: 'Changed outside', why: stage, status }
+  return s.status === 'ready'
+    ? { tone: 'ok', word: status, why: stage ?? readyWhy(s), status: null }
+    : { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
 }
 
 function readyWhy({ talos, kubernetes }: Stateful): string | null {
@@ -61,13 +68,10 @@ function readyWhy({ talos, kubernetes }: Stateful): string | null {
   return kubernetes?.ready === null ? 'Kubernetes does not answer' : null
 }
 
-function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'more'> {
-  const only = (why: string) => ({ why, more: null })
-  if (stage !== null) return only(stage)
-  if (s.cluster) return only('reserved')
-  if (s.identity.state === 'changed') return { why: 'in doubt', more: 'other hardware answered' }
-  if (s.identity.state !== 'confirmed') return only('to be confirmed')
-  return s.ineligible === null ? only('free to use') : { why: 'not eligible', more: s.ineligible }
+function maintenance(s: Stateful): string {
+  if (s.cluster) return 'reserved'
+  if (s.identity.state !== 'confirmed') return 'to be confirmed'
+  return s.ineligible === null ? 'free to use' : `not eligible: ${s.ineligible}`
 }
 
 /** Content of the column "Last Talos connection". */
@@ -89,11 +93,11 @@ export function contactOf(
     : { kind: isSilent ? 'silent' : 'answered', at }
 }
 
-/** Reason of a problem: "since 21:38, connection refused". */
+/** Reason of a problem: "since 21:38 · connection refused". */
 const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
   [since === null ? null : `since ${moment(since, now)}`, reason]
     .filter((part) => part !== null)
-    .join(', ')
+    .join(' · ')
 
 const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   free: 'In no cluster, and no operation runs on it',

@@ -6,7 +6,7 @@ import type { SetSearch } from '../../lib/router.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { type ListSearch, sameView, showing, tableOf, viewOf } from '../../lib/list-search.ts'
 import { toast } from '../../ui/feedback/toast.ts'
-import { IconButton } from '../../ui/inputs/Button.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Menu, type MenuItem } from '../../ui/overlay/Menu.tsx'
 import { useCommands } from '../search/commands.ts'
@@ -75,7 +75,7 @@ export function SavedViews({
   return (
     <Menu
       label="Saved views"
-      trigger={<IconButton icon="bookmark" label="Saved views" />}
+      trigger={<Button aria-label="Saved views">Views</Button>}
       items={items}
     />
   )

@@ -18,12 +18,15 @@ interface StatusDotProps {
 }
 
 /**
- * A shape, a word and an optional reason: "Unreachable since 14:02, connection refused". `whole`: a
+ * A shape, a word and an optional reason: "Unreachable since 14:02 · connection refused". `whole`: a
  * long reason wraps instead of being cut.
  */
 export function StatusDot({ tone, children, why, quiet = false, whole = false }: StatusDotProps) {
   return (
-    <span className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}>
+    <span
+      className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}
+      data-status=""
+    >
       <span className={css['word']}>{children}</span>
       {why !== undefined && why !== null && why !== '' && (
         <span className={css['why']} title={typeof why === 'string' ? why : undefined}>
@@ -35,8 +38,9 @@ export function StatusDot({ tone, children, why, quiet = false, whole = false }:
 }
 
 /**
- * A state and its reason in a table cell. In a narrow cell the reason is below the word, otherwise
- * beside it. The reason has one line, but up to three lines with `tall` and in cards.
+ * A state and its reason in a table cell, in one line. The word is whole; only the reason may be
+ * cut. On narrow screens the reason may be below the word, and in cards, and with `tall`, it has up
+ * to three lines: `tall` is for tables without a page that shows the whole reason.
  */
 export const StatusReason = ({
   tone,

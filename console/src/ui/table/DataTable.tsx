@@ -196,8 +196,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </section>
     )
 
-  // On narrow screens the row itself is the link.
-  const arrow = href !== undefined && width.md
+  // The row itself is the link. Only wide screens have room for an arrow as well.
+  const arrow = href !== undefined && width.xl
   const controls = [actions, arrow, detail].filter(Boolean).length
   const allOn =
     selection !== undefined &&

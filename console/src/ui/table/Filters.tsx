@@ -2,7 +2,7 @@ import { type ComponentProps, Suspense } from 'react'
 import type { RangeFilter } from '#contract/list.ts'
 import { later } from '../part.tsx'
 import { useMedia } from '../../lib/use-media.ts'
-import { Button, IconButton } from '../inputs/Button.tsx'
+import { Button } from '../inputs/Button.tsx'
 import { Field } from '../inputs/Field.tsx'
 import { Select } from '../inputs/Choices.tsx'
 import { Icon } from '../pictures/Icon.tsx'
@@ -56,7 +56,11 @@ export function Filters({
       {tucked.length > 0 && (
         <Behind
           label="More filters"
-          trigger={<IconButton icon="filter" label="More filters" />}
+          trigger={
+            <Button icon="filter" aria-label="More filters">
+              Filters
+            </Button>
+          }
           filters={tucked}
           onOpen={onOpen}
         />

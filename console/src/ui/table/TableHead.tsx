@@ -1,4 +1,4 @@
-import { Button, IconButton } from '../inputs/Button.tsx'
+import { Button } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
 import type { Column } from './DataTable.tsx'
 import css from './DataTable.module.css'
@@ -69,7 +69,7 @@ export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuPr
   return (
     <Menu
       label="Columns"
-      trigger={<IconButton icon="columns" label="Columns" />}
+      trigger={<Button>Columns</Button>}
       items={[
         ...all
           .filter((c) => !c.fixed)

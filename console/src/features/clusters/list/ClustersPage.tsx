@@ -61,7 +61,7 @@ const clusterColumns = listColumns(clusterList.list, {
   },
   status: {
     card: 'state',
-    cell: (c) => <StatusReason {...clusterSaid(c)} tall />,
+    cell: (c) => <StatusReason {...clusterSaid(c)} />,
   },
 })
 

@@ -1,5 +1,5 @@
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { ago, exact, moment } from '../../../lib/time/time.ts'
+import { ago, exact } from '../../../lib/time/time.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { typingEndsInMs } from '../../../ui/typing.ts'
 import { contactOf } from '../server-state.ts'
@@ -61,7 +61,7 @@ export function Contact({
   const { talos } = server
   const contact = contactOf(server)
   if (contact.kind === 'never')
-    return <span className="t3">{contact.silent ? 'Never answered' : 'Not contacted yet'}</span>
+    return <span className="t3">{contact.silent ? 'Never answered' : 'Not asked yet'}</span>
   if (contact.kind === 'answered') {
     return (
       <>
@@ -78,7 +78,14 @@ export function Contact({
           .join(', ')}
       >
         <StatusDot tone="busy">
-          {contact.at === null ? 'Not seen yet' : `Last seen ${moment(contact.at)}`}
+          {contact.at === null ? (
+            'Not seen yet'
+          ) : (
+            <>
+              {sentence && 'Last seen '}
+              <Ago at={contact.at} />
+            </>
+          )}
         </StatusDot>
       </span>
     )

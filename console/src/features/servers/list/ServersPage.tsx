@@ -21,13 +21,13 @@ import { paths } from '../../../lib/paths.ts'
 import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { IconButton, IconLink } from '../../../ui/inputs/Button.tsx'
+import { IconButton } from '../../../ui/inputs/Button.tsx'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
 import { bulkActions, serverActions } from '../server-actions.ts'
-import { serverColumns } from './server-columns.tsx'
+import { committedColumns, serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
 import { part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
@@ -56,7 +56,14 @@ export function ServersPage({
 }) {
   const answer = useQuery(serversQuery(search))
   const { data: page, isPlaceholderData, dataUpdatedAt } = answer
-  const state = useList(serverList.list, serverColumns, { search, setSearch }, answer)
+  const isCommitted = useMemo(
+    () =>
+      search['cc'] !== undefined ||
+      (page?.items.some((s) => s.capacity_commitment !== null) ?? false),
+    [search, page],
+  )
+  const columns = isCommitted ? committedColumns : serverColumns
+  const state = useList(serverList.list, columns, { search, setSearch }, answer)
   // What depends on all rows of an answer renders in slices, like the rows themselves
   // (`DataTable`), so that the user can go on typing.
   const latest = useMemo(
@@ -173,7 +180,8 @@ export function ServersPage({
 }
 
 /** Filters beside the search. Other filters are behind a button. */
-const inline = ['status', 'nodeType', 'datacenter', 'reachable'] as const
+const inline = ['status', 'datacenter'] as const
+const inlineIfWide = ['status', 'nodeType', 'datacenter'] as const
 
 interface ToolbarProps {
   state: ListState<typeof serverList.list>
@@ -207,10 +215,7 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
     ...everyCluster,
     enabled: isFiltering || state.search['cluster'] !== undefined,
   })
-  const narrow = useMedia('below', 'sm')
-  const wide = useMedia('from', 'lg')
-  const widest = useMedia('from', 'xl')
-  const compact = useMedia('below', 'md')
+  const wide = useMedia('from', 'xl')
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({
       value: d.code,
@@ -226,29 +231,19 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
   return (
     <ListToolbar
       state={state}
-      placeholder={
-        wide || (compact && !narrow)
-          ? 'Name, id, serial, address or cluster'
-          : 'Name, serial or address'
-      }
+      placeholder={wide ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
       options={options}
-      inline={widest ? [...inline, 'confirmed'] : inline}
+      inline={wide ? inlineIfWide : inline}
       onFilters={() => setFiltering(true)}
       views="all"
     >
-      {wide ? (
-        <ActionButton label="Join tokens" icon="key" to={paths.joinTokens()} />
-      ) : (
-        <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />
-      )}
+      <ActionButton label="Join tokens" to={paths.joinTokens()} />
       {!state.isEmpty && (
         <>
-          {add.ok && !wide && !compact ? (
-            <IconLink icon="disk" label="Prepare image" href={paths.prepareImage()} />
-          ) : add.ok ? (
-            <ActionButton label="Prepare image" icon="disk" to={paths.prepareImage()} />
+          {add.ok ? (
+            <ActionButton label="Prepare image" to={paths.prepareImage()} />
           ) : (
-            <ActionButton label="Prepare image" icon="disk" can={add} />
+            <ActionButton label="Prepare image" can={add} />
           )}
           <ActionButton
             label="Add servers"

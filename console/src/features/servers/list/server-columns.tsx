@@ -1,20 +1,23 @@
 import { matchedText, type ListedServer, serverList } from '#contract/servers/servers.ts'
 import { ccTones } from '../../../ui/feedback/cc-tones.ts'
+import { counted } from '#contract/words.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
+import { disk, memory } from '../../../lib/units.ts'
 import { nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
-import { StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Badge, StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
 import { newServers } from './arrivals.ts'
 
 /**
- * A server's status, with the current problem or, in a quieter colour, with what the server is
- * doing or can be used for. In a list with a narrow column the reason is below the status.
+ * A server's status: the worst first, then since when and why, or what the server is doing or can
+ * be used for. In a list it has one line, and only the reason may be cut. On the server's page a
+ * long reason wraps, and the status that a problem hides follows.
  */
 export function ServerStatus({
   server,
@@ -23,32 +26,15 @@ export function ServerStatus({
   server: ListedServer
   inList?: boolean
 }) {
-  const { tone, word, why, more, trouble } = statusOf(server)
-  const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
-  const said = more === null ? why : `${why}: ${more}`
+  const { tone, word, why, status } = statusOf(server)
+  if (inList) return <StatusReason tone={tone} word={word} why={why} />
   return (
-    <StatusDot
-      tone={tone}
-      whole={!inList}
-      why={
-        why !== null && (alarm || more !== null) ? (
-          <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
-            {why}
-            {more !== null && <span className={inList ? css['more'] : undefined}>: {more}</span>}
-          </span>
-        ) : (
-          why
-        )
-      }
-    >
-      {word}
-      {trouble !== null && (
-        <>
-          {' '}
-          <span className={css['trouble']}>{trouble.word}</span>
-        </>
-      )}
-    </StatusDot>
+    <>
+      <StatusDot tone={tone} why={why} whole>
+        {word}
+      </StatusDot>
+      {status !== null && <Badge>{status}</Badge>}
+    </>
   )
 }
 
@@ -75,12 +61,56 @@ function Name({ server: s }: { server: ListedServer }) {
   )
 }
 
-export const serverColumns = listColumns(serverList.list, {
+const roleOf = (s: ListedServer): string =>
+  s.type === 'unknown' ? '' : ` · ${sentence(s.type).toLowerCase()}`
+
+/** "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. */
+export function hardwareLine({ hardware: h }: Pick<ListedServer, 'hardware'>): string | null {
+  const known = [
+    h.model,
+    h.cores === null ? null : counted(h.cores, 'core'),
+    h.memory_bytes === null ? null : memory(h.memory_bytes),
+    h.disk_bytes === null ? null : disk(h.disk_bytes),
+  ].filter((part) => part !== null)
+  return known.length === 0 ? null : known.join(' · ')
+}
+
+/**
+ * The columns. Those of the narrower screens leave the column of the status the width of
+ * "Unreachable since 17:38 · connection refused".
+ */
+const columns = listColumns(serverList.list, {
   name: {
     fixed: true,
-    width: (from) => (from.md ? nameWidth : 136),
+    width: (from) => (from.xl ? nameWidth : from.md ? 168 : 136),
     card: 'name',
     cell: (s) => <Name server={s} />,
+  },
+  status: {
+    fits: true,
+    card: 'state',
+    cell: (s) => <ServerStatus server={s} inList />,
+  },
+  cluster: {
+    fits: true,
+    width: (from) => (from.xl ? 232 : 166),
+    from: 'md',
+    cell: (s) =>
+      s.cluster ? (
+        <span className={css['cluster']}>
+          <a className="t2" href={paths.cluster(s.cluster.id)}>
+            {s.cluster.name}
+          </a>
+          <span className="t3">{roleOf(s)}</span>
+        </span>
+      ) : (
+        none
+      ),
+  },
+  hardware: {
+    width: (from) => (from.xl ? 310 : 150),
+    from: 'md',
+    cell: (s) => hardwareLine(s) ?? <span className="t3">Unknown</span>,
   },
   datacenter: {
     fits: true,
@@ -96,51 +126,23 @@ export const serverColumns = listColumns(serverList.list, {
         (datacenter?.code ?? none)
       ),
   },
-  cluster: {
-    width: (from) => (from.xl ? 168 : 124),
-    from: 'md',
-    cell: (s) =>
-      s.cluster ? (
-        <a className="t2" href={paths.cluster(s.cluster.id)}>
-          {s.cluster.name}
-        </a>
-      ) : (
-        none
-      ),
-  },
   cc: {
     fits: true,
-    width: (from) => (from.xl ? 132 : 96),
+    width: 152,
     from: 'md',
     cell: ({ capacity_commitment: cc }) =>
       cc ? (
-        <a className="t2" href={paths.cc(cc.id)} title={sentence(cc.status)}>
+        <a className="t2" href={paths.cc(cc.id)}>
           <StatusDot tone={ccTones[cc.status]}>{sentence(cc.status)}</StatusDot>
         </a>
       ) : (
         none
       ),
   },
-  type: {
-    fits: true,
-    width: 106,
-    from: 'md',
-    cell: (s) =>
-      s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type),
-  },
-  status: {
-    fits: true,
-    card: 'state',
-    cell: (s) => (
-      <span className={css['state']}>
-        <ServerStatus server={s} inList />
-      </span>
-    ),
-  },
   contact: {
     fits: true,
     card: 'fact',
-    width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
+    width: (from) => (from.xl ? 200 : from.md ? 122 : 112),
     cell: (s, from) =>
       from.md || s.datacenter === null ? (
         <Contact server={s} />
@@ -155,3 +157,10 @@ export const serverColumns = listColumns(serverList.list, {
       ),
   },
 })
+
+/** Without commitments among the servers, their column is hidden until a user turns it on. */
+export const serverColumns = columns.map((c) => (c.id === 'cc' ? { ...c, hidden: true } : c))
+/** With commitments. Their column takes the place of the hardware's on narrower screens. */
+export const committedColumns = columns.map((c) =>
+  c.id === 'hardware' ? { ...c, from: 'xl' as const } : c,
+)

@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
+import { allowed } from '../../../api/session.ts'
 import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -170,6 +171,24 @@ function Header({
           server.operation_id !== null && [
             'Operation',
             <OperationLink key="operation" id={server.operation_id} />,
+          ],
+          [
+            'Model',
+            [server.hardware.maker, server.hardware.model].filter(Boolean).join(' ') || (
+              <span className="t3">Unknown</span>
+            ),
+          ],
+          allowed({ scope: 'marketplace:read' }).ok && [
+            'Marketplace',
+            server.capacity_commitment === null ? (
+              <a key="cc" href={paths.ccs({ q: server.name })}>
+                Commitments
+              </a>
+            ) : (
+              <a key="cc" href={paths.cc(server.capacity_commitment.id)}>
+                {sentence(server.capacity_commitment.status)}
+              </a>
+            ),
           ],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
           [

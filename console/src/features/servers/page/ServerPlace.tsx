@@ -29,7 +29,7 @@ export function ServerPlace({ id, outline: Outline, children }: ServerPlaceProps
       <NotFound
         noun="Server"
         title={error.message}
-        text="It may never have existed, or you are not allowed to see it. Removed servers are in the list under the status Deleted."
+        text="It never existed. Removed servers are in the list under the status Deleted."
         back={{ label: 'All servers', to: paths.servers() }}
       />
     )

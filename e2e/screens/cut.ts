@@ -1,0 +1,49 @@
+/** Measures whether a status can be read: no cut word, no lines squeezed into a row. */
+import type { Page } from 'playwright-core'
+
+/**
+ * Runs in the page. A word of a status is cut if its own box or an element around it is narrower,
+ * or if it is only reached by scrolling a table sideways. Lines are squeezed if a row leaves less
+ * than 4 px above or below the text.
+ */
+const measure = `(() => {
+  const found = []
+  const shows = (element) => element.clientWidth > 1 && element.checkVisibility()
+  const textOf = (element) => {
+    const range = document.createRange()
+    range.selectNodeContents(element)
+    return [...range.getClientRects()].filter(({ width }) => width > 1)
+  }
+  for (const word of document.querySelectorAll('[data-status] > :first-child')) {
+    if (!shows(word.parentElement)) continue
+    const said = word.innerText.trim()
+    const rects = textOf(word)
+    const [left, right] = [
+      Math.min(...rects.map((r) => r.left)),
+      Math.max(...rects.map((r) => r.right)),
+    ]
+    for (let box = word; box !== document.body; box = box.parentElement) {
+      if (getComputedStyle(box).overflowX === 'visible') continue
+      const edge = box.getBoundingClientRect()
+      if (left < edge.left - 1 || right > edge.right + 1 || word.scrollWidth > word.clientWidth + 1) {
+        found.push('"' + said + '" is cut')
+        break
+      }
+    }
+  }
+  for (const row of document.querySelectorAll('tr[data-row]')) {
+    if (!row.checkVisibility()) continue
+    const edge = row.getBoundingClientRect()
+    const rects = textOf(row)
+    const above = Math.min(...rects.map((r) => r.top)) - edge.top
+    const below = edge.bottom - Math.max(...rects.map((r) => r.bottom))
+    if (rects.length > 0 && Math.min(above, below) < 4)
+      found.push('the row "' + row.innerText.replaceAll(/\\s+/g, ' ').slice(0, 80) + '" is squeezed')
+  }
+  return found
+})()`
+
+/** What can't be read on the page as it is now. */
+export const unreadable = (page: Page): Promise<string[]> => page.evaluate<string[]>(measure)
+/** The widths at which lists are measured, in px. */
+export const listWidths = [375, 744, 1280, 1440, 1920] as const
