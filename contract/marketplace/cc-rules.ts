@@ -13,7 +13,12 @@ const nextStatuses: Readonly<Record<CcStatus, readonly CcStatus[]>> = {
   removed: [],
 }
 
-const words = (status: CcStatus): string => status.replaceAll('_', ' ')
+const said: Readonly<Partial<Record<CcStatus, string>>> = {
+  not_committed: 'not committed',
+  waiting_delegation: 'waiting for delegation',
+  waiting_start: 'waiting for its start',
+}
+const words = (status: CcStatus): string => said[status] ?? status
 
 export function canChangeCcStatus(from: CcStatus, to: CcStatus): Verdict {
   const next = nextStatuses[from]

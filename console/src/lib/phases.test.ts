@@ -36,6 +36,24 @@ test('steps of several servers form one phase, in order', () => {
   expect(phaseCount(phases)).toEqual({ at: 2, of: 5 })
 })
 
+test('the current step is the one that holds the operation up, also while servers that are ahead have passed later steps', () => {
+  const steps = [
+    step('secrets', 'done'),
+    step('install/a', 'done'),
+    step('install/b', 'waiting', { reason: 'connection refused' }),
+    step('boot/a', 'done'),
+    step('boot/b', 'todo'),
+    step('bootstrap', 'done'),
+    step('etcd/a', 'done'),
+    step('etcd/b', 'todo'),
+    step('key', 'done'),
+    step('access', 'done'),
+  ]
+  expect(phaseCount(phasesOf(steps))).toEqual({ at: 2, of: 7 })
+  const all = steps.map(({ key }) => step(key, 'done'))
+  expect(phaseCount(phasesOf(all))).toEqual({ at: 7, of: 7 })
+})
+
 test('a phase with a failed step is shown as failed, even if another step is running', () => {
   expect(stateOf([step('a', 'done'), step('b', 'running'), step('c', 'failed')])).toBe('failed')
   expect(stateOf([step('a', 'done'), step('b', 'todo')])).toBe('running')

@@ -163,14 +163,15 @@ export function phasesOf(
 }
 export type Phase = ReturnType<typeof phasesOf>[number]
 
-/** "step 4 of 12": the current phase, counted from 1, and the number of phases. */
-export const phaseCount = (list: readonly Phase[]): { at: number; of: number } => ({
-  at: Math.min(
-    list.length,
-    list.filter((p) => p.state === 'done' || p.state === 'skipped').length + 1,
-  ),
-  of: list.length,
-})
+/**
+ * "step 4 of 12": the current phase, counted from 1, and the number of phases. The current phase is
+ * the one that holds the operation up, although servers that are ahead may be at later phases.
+ */
+export function phaseCount(list: readonly Phase[]): { at: number; of: number } {
+  const first = (states: readonly StepStatus[]) => list.findIndex((p) => states.includes(p.state))
+  const at = [first(['failed']), first(['waiting']), first(['running', 'todo'])].find((i) => i >= 0)
+  return { at: (at ?? list.length - 1) + 1, of: list.length }
+}
 
 /**
  * What an operation is doing: why it is on hold, or its current step and what the step waits for.

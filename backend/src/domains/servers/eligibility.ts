@@ -8,6 +8,7 @@ import {
   type Eligibility,
   eligibilityChecks,
   installedElse,
+  stageSaid,
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../configurations/api.ts'
@@ -54,7 +55,7 @@ function reachable({ reachable, reason, stage }: ServerFacts): string | null {
   if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
   return stage === 'maintenance' || stage === 'unknown'
     ? null
-    : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
+    : `The server is ${stageSaid(stage)}, not in maintenance mode`
 }
 
 function identity({ identity }: ServerFacts): string | null {

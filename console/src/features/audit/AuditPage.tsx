@@ -54,9 +54,7 @@ const auditColumns = listColumns(auditList.list, {
     cell: (e, from) => (
       <span className={css['what']}>
         <span className="clip">{auditSentence(e.action, e.after)}</span>
-        {from.md ? (
-          <span className="mono fs12 t3 clip">{e.action}</span>
-        ) : (
+        {!from.md && (
           <span className="fs12 t3 clip">
             {[objectSaid(e), actorSaid(e)].filter((part) => part !== null).join(', ')}
           </span>
@@ -84,7 +82,7 @@ function ObjectOf({ entry }: { entry: AuditEntry }) {
   const page = objectPage(entry)
   const shown = objectSaid(entry) ?? ''
   return (
-    <span className={css['what']}>
+    <span className={css['object']}>
       {page === null ? (
         <span className="clip">{shown}</span>
       ) : (
@@ -92,13 +90,13 @@ function ObjectOf({ entry }: { entry: AuditEntry }) {
           {shown}
         </a>
       )}
-      <span className="fs12 t3">{sentence(kind)}</span>
+      <span className="fs12 t3">{sentence(kind).toLowerCase()}</span>
     </span>
   )
 }
 
 function ResultOf({ entry }: { entry: AuditEntry }) {
-  const { tone, word, why } = resultSaid(entry.result)
+  const { tone, word, why } = resultSaid(entry)
   return (
     <span title={why ?? undefined}>
       <StatusReason tone={tone} word={word} />

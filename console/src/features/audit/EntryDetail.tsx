@@ -11,7 +11,7 @@ import css from './AuditPage.module.css'
 /** Everything that an entry records. */
 export function EntryDetail({ entry: e }: { entry: AuditEntry }) {
   const operation = operationOf(e)
-  const { tone, word, why } = resultSaid(e.result)
+  const { tone, word, why } = resultSaid(e)
   return (
     <div className={css['detail']}>
       <KeyValue

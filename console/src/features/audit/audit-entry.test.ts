@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { auditActions } from '#contract/audit.ts'
 import { objectPage, objectSaid, operationOf, resultSaid } from './audit-entry.ts'
 
 const of = (kind: string, id: string | null = 'x', name: string | null = 'n') =>
@@ -20,14 +21,24 @@ test('an entry links to the page of its object, if there is one', () => {
   ]).toEqual([null, null, null, null])
 })
 
+test('a recorded failure is shown as failed, not as done', () => {
+  for (const action of auditActions) {
+    const { tone, word } = resultSaid({ action, result: 'ok' })
+    expect([action, tone, word]).toEqual(
+      /(?:^|[._])failed$/.test(action) ? [action, 'danger', 'Failed'] : [action, 'ok', 'Done'],
+    )
+  }
+  expect(resultSaid({ action: 'operation.failed', result: 'ok' }).word).toBe('Failed')
+})
+
 test('a refusal is shown by its code in words, with the meaning of the code', () => {
-  expect(resultSaid('ok')).toEqual({ tone: 'ok', word: 'Done', why: null })
-  expect(resultSaid('forbidden')).toEqual({
+  const action = 'server.updated'
+  expect(resultSaid({ action, result: 'forbidden' })).toEqual({
     tone: 'warn',
     word: 'Forbidden',
     why: 'The caller lacks the scope.',
   })
-  expect(resultSaid('from_a_newer_version')).toEqual({
+  expect(resultSaid({ action, result: 'from_a_newer_version' })).toEqual({
     tone: 'warn',
     word: 'From a newer version',
     why: null,

@@ -38,9 +38,19 @@ export function objectSaid({ target }: Pick<AuditEntry, 'target'>): string | nul
 export const operationOf = ({ after }: Pick<AuditEntry, 'after'>): string | null =>
   typeof after?.['operation'] === 'string' ? after['operation'] : null
 
-/** Result of an action in words; `why`: the meaning of the refusal's code. */
-export function resultSaid(result: string): { tone: Tone; word: string; why: string | null } {
-  if (result === 'ok') return { tone: 'ok', word: 'Done', why: null }
+/**
+ * Result of an action in words; `why`: the meaning of the refusal's code. An action such as
+ * `operation.failed` records a failure, so it is none that was done.
+ */
+export function resultSaid({ action, result }: Pick<AuditEntry, 'action' | 'result'>): {
+  tone: Tone
+  word: string
+  why: string | null
+} {
+  if (result === 'ok')
+    return action.endsWith('failed')
+      ? { tone: 'danger', word: 'Failed', why: null }
+      : { tone: 'ok', word: 'Done', why: null }
   return {
     tone: 'warn',
     word: sentence(result),

@@ -6,7 +6,7 @@ export const ClusterNotFound = ({ title }: { title: string }) => (
   <NotFound
     noun="Cluster"
     title={title}
-    text="It was deleted, it never existed, or you are not allowed to see it."
+    text="It was deleted or forgotten, or it never existed."
     back={{ label: 'All clusters', to: paths.clusters() }}
   />
 )

@@ -14,6 +14,7 @@ import { allowed } from '../../api/session.ts'
 import { showClusterKey } from '../../layout/modals.ts'
 import { refreshClusters } from '../../api/refresh.ts'
 import { paths } from '../../lib/paths.ts'
+import { navigate } from '../../lib/router.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
@@ -52,6 +53,11 @@ const removal = (c: Cluster, force: boolean): Promise<boolean> =>
     typed: c.name,
     act: async () => {
       await call(clusterDelete, { params: { id: c.id }, query: force ? { force: 'true' } : {} })
+      // The page of a forgotten cluster has nothing left to show.
+      if (force) {
+        await navigate(paths.clusters(), { replace: true })
+        toast.success(`${c.name} was forgotten`)
+      }
       await refreshClusters()
     },
   })

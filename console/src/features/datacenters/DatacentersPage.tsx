@@ -139,11 +139,11 @@ const tableColumns = (most: number) =>
       card: 'state',
       cell: (d) => (
         <Meter
-          value={d.compute_units.free}
+          value={d.compute_units.total - d.compute_units.free}
           of={d.compute_units.total}
           scale={most}
-          label={`Free compute units of ${d.code}`}
-          text={`${count(d.compute_units.free)} of ${count(d.compute_units.total)}`}
+          label={`Compute units of ${d.code} in clusters`}
+          text={`${count(d.compute_units.free)} of ${count(d.compute_units.total)} free`}
         />
       ),
     },

@@ -28,7 +28,7 @@ export function CcPage({ id }: { id: string }) {
       <NotFound
         noun="Commitment"
         title={error.message}
-        text="It never existed, or you are not allowed to see it."
+        text="It never existed. Removed commitments are in the list under the status Removed."
         back={{ label: 'All commitments', to: paths.ccs() }}
       />
     )

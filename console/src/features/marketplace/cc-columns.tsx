@@ -7,7 +7,6 @@ import { exact, moment } from '../../lib/time/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { StatusDot, StatusReason } from '../../ui/feedback/Status.tsx'
 import { Site } from '../../ui/pictures/Flag.tsx'
-import { nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns, none } from '../../ui/table/list-columns.tsx'
 import { expiryNote, hourlyAmount, whyOf } from './cc-texts.ts'
 import css from './Marketplace.module.css'
@@ -68,7 +67,7 @@ export const ccColumns = listColumns(ccList.list, {
   server: {
     fixed: true,
     card: 'name',
-    width: (from) => (from.md ? nameWidth : 150),
+    width: (from) => (from.md ? 168 : 150),
     cell: (c) => (
       <a className={css['name']} href={paths.cc(c.id)}>
         {c.server.name}
@@ -77,12 +76,12 @@ export const ccColumns = listColumns(ccList.list, {
   },
   datacenter: {
     from: 'md',
-    width: (from) => (from.xl ? 130 : 116),
+    width: 116,
     cell: (c) => (c.datacenter === null ? none : <Site code={c.datacenter.code} />),
   },
   cluster: {
     from: 'md',
-    width: (from) => (from.xl ? 170 : 124),
+    width: 124,
     cell: (c) =>
       c.cluster === null ? (
         none
@@ -108,17 +107,17 @@ export const ccColumns = listColumns(ccList.list, {
       </>
     ),
   },
-  vcpu: { numeric: true, width: 76, from: 'lg', cell: (c) => amount(c.capacity.vcpu) },
+  vcpu: { numeric: true, width: 76, from: 'xl', cell: (c) => amount(c.capacity.vcpu) },
   memory: {
     numeric: true,
     width: 86,
     from: 'md',
     cell: (c) => amount(c.capacity.memory_bytes, memory),
   },
-  disk: { numeric: true, width: 86, from: 'lg', cell: (c) => amount(c.capacity.disk_bytes, disk) },
-  price: { numeric: true, width: 138, from: 'sm', cell: (c) => <HourlyPrice cc={c} /> },
+  disk: { numeric: true, width: 86, from: 'xl', cell: (c) => amount(c.capacity.disk_bytes, disk) },
+  price: { numeric: true, width: 118, from: 'sm', cell: (c) => <HourlyPrice cc={c} /> },
   expires_at: {
-    width: (from) => (from.xl ? 190 : 116),
+    width: (from) => (from.xl ? 160 : 116),
     from: 'md',
     cell: (c) => <Expiration cc={c} />,
   },

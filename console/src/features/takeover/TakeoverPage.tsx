@@ -20,7 +20,7 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
-import { Problem } from '../../ui/feedback/Status.tsx'
+import { Alert, Problem } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Found } from './Found.tsx'
 import { ProofFields } from './ProofFields.tsx'
@@ -150,6 +150,12 @@ function TakeoverForm({
                 autoCapitalize="none"
               />
             </div>
+            {sites.length === 0 && (
+              <Alert tone="info">
+                There is no datacenter yet. <a href={paths.datacenters()}>Add the datacenter</a> of
+                the machines first.
+              </Alert>
+            )}
             <Problem text={form.problem ?? taking.problem} />
             <div className="row wrap">
               <Button

@@ -70,3 +70,33 @@ test('on its way to an open submenu, the pointer may cross other items for 300 m
   wait(300)
   expect(screen.queryByRole('menuitem', { name: 'Role' })).toBeNull()
 })
+
+test('a reason that all refused items have in common is said once, and each of them refers to it', () => {
+  cleanup()
+  const can = { ok: false, reason: 'Your role does not include clusters:write' } as const
+  const show = (shown: readonly MenuItem[]) =>
+    render(
+      <MenuView
+        open
+        label="Change"
+        items={shown}
+        align="end"
+        onOpen={() => undefined}
+        focusBack={() => undefined}
+        within={{ current: document.body.appendChild(document.createElement('button')) }}
+      />,
+    )
+  show([{ label: 'Add servers', can }, { label: 'Open' }, { label: 'Remove servers', can }])
+  const reason = screen.getByText(can.reason)
+  for (const name of ['Add servers', 'Remove servers'])
+    expect(item(name).getAttribute('aria-describedby')).toBe(reason.id)
+  expect(item('Open').getAttribute('aria-describedby')).toBeNull()
+  cleanup()
+  show([
+    { label: 'Add servers', can },
+    { label: 'Delete', can: { ok: false, reason: 'The cluster is being deleted' } },
+  ])
+  const said = (name: RegExp) => screen.getByRole('menuitem', { name }).textContent
+  expect(said(/^Add servers/)).toContain(can.reason)
+  expect(said(/^Delete/)).toContain('The cluster is being deleted')
+})

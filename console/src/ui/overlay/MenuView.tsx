@@ -6,6 +6,7 @@ import {
   type RefObject,
   useEffect,
   useEffectEvent,
+  useId,
   useLayoutEffect,
   useRef,
   useState,
@@ -163,7 +164,18 @@ interface PanelProps {
   onBack?: () => void
 }
 
+const refusedBecause = (item: MenuItem): string | null =>
+  typeof item === 'object' && 'can' in item && item.can?.ok === false ? item.can.reason : null
+
+/** The reason that all refused items of a menu have in common; null unless several have it. */
+function sharedReason(items: readonly MenuItem[]): string | null {
+  const reasons = items.map(refusedBecause).filter((reason) => reason !== null)
+  return reasons.length > 1 && new Set(reasons).size === 1 ? reasons[0]! : null
+}
+
 function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
+  const id = useId()
+  const shared = sharedReason(items)
   const typed = useRef({ text: '', at: 0 })
   /**
    * The next item whose text begins with the typed letters. A repeated letter goes on to the next
@@ -239,6 +251,11 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
         event.stopPropagation()
       }
     >
+      {shared !== null && (
+        <div className={css['shared']} id={id}>
+          {shared}
+        </div>
+      )}
       {items.map((item, i) => {
         if (item === 'rule')
           return <div key={`rule ${i}`} role="separator" className={css['rule']} />
@@ -251,7 +268,12 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
         return 'items' in item ? (
           <SubMenu key={item.label} item={item} onClose={onClose} />
         ) : (
-          <Item key={item.label} item={item} onClose={onClose} />
+          <Item
+            key={item.label}
+            item={item}
+            onClose={onClose}
+            saidAt={shared === null ? undefined : id}
+          />
         )
       })}
     </div>
@@ -261,9 +283,12 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
 function Item({
   item,
   onClose,
+  saidAt,
 }: {
   item: Exclude<MenuItem, string | { heading: ReactNode } | { items: unknown }>
   onClose: () => void
+  /** Id of the element that says why items are refused, if it says it for all of them. */
+  saidAt: string | undefined
 }) {
   const refused = item.can?.ok === false ? item.can.reason : null
   const inside = (
@@ -275,7 +300,7 @@ function Item({
       <span className="grow">
         {item.label}
         {item.note !== undefined && <small className="t2">{item.note}</small>}
-        {refused !== null && <small>{refused}</small>}
+        {refused !== null && saidAt === undefined && <small>{refused}</small>}
       </span>
       {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}
     </>
@@ -287,6 +312,7 @@ function Item({
     'aria-checked': item.checked,
     // A refused item can still get the focus, so that screen readers read its reason.
     'aria-disabled': refused !== null || undefined,
+    'aria-describedby': refused === null ? undefined : saidAt,
     onClick: () => {
       if (refused !== null) return
       item.run?.()

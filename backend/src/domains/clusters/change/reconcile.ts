@@ -141,7 +141,9 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
     await end(
       turn,
       'cancelled',
-      at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps${left}`,
+      at === 0
+        ? 'Nothing was changed'
+        : `Cancelled after ${steps.filter((s) => s.status === 'done').length} of ${steps.length} steps${left}`,
     )
     return undefined
   }

@@ -1,3 +1,4 @@
+import { stageSaid } from '#contract/servers/server.ts'
 import { elapsedMs } from '../../../clock.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Installation } from '#talos/client/installation.ts'
@@ -68,8 +69,8 @@ function joinInTheDark(
       `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}`,
     )
   if (server.stage === 'rebooting' || server.at === 'boot')
-    return wait('boot', `Restarting, ${lastSeen(server)}`)
-  return wait('install', `Installing, ${lastSeen(server)}${attempt(server, null)}`)
+    return wait('boot', `Restarting, ${lastSeen(server)}: ${reason}`)
+  return wait('install', `Installing, ${lastSeen(server)}${attempt(server, null)}: ${reason}`)
 }
 
 /** The number of this attempt and the result of the last attempt; '' for the first attempt. */
@@ -230,7 +231,7 @@ function joinSecured(
     return {
       act: 'wait',
       at,
-      reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}`,
+      reason: `${server.name} is ${stageSaid(seen.stage)}${seen.trouble === null ? '' : `: ${seen.trouble}`}`,
     }
   }
   const etcd = seen.services['etcd']

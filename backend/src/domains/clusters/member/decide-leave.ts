@@ -1,3 +1,4 @@
+import { stageSaid } from '#contract/servers/server.ts'
 import { elapsedMs } from '../../../clock.ts'
 import type { MemberRow } from '../store.ts'
 import { type Around, type Seen, type ServerAct, wait, lastSeen, fail, settleMs } from './acts.ts'
@@ -16,7 +17,7 @@ export function leave(server: MemberRow, around: Around, seen: Seen): ServerAct 
   switch (seen.kind) {
     case 'dark':
       return told
-        ? wait('release', `Wiping and restarting, ${lastSeen(server)}`)
+        ? wait('release', `Wiping and restarting, ${lastSeen(server)}: ${seen.reason}`)
         : wait(
             'reset',
             `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It has a configuration, so it is reset before it is released`,
@@ -52,11 +53,11 @@ function leaveSecured(
   seen: Extract<Seen, { kind: 'secured' }>,
 ): ServerAct {
   if (seen.stage === 'resetting' || (server.reset_intent_at !== null && seen.stage === 'rebooting'))
-    return wait('release', `${server.name} is ${seen.stage}`)
+    return wait('release', `${server.name} is ${stageSaid(seen.stage)}`)
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return wait(
       'reset',
-      `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible after it has started`,
+      `${server.name} is ${stageSaid(seen.stage)}: a reset is possible after it has started`,
     )
   // If the server had received the reset, it would be resetting by now, so send the reset again.
   if (server.reset_sent_at !== null && elapsedMs(around, server.reset_sent_at) < resetAgainMs)

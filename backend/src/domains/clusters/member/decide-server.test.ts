@@ -89,12 +89,12 @@ test('a server that is silent during its installation shows when it was last see
   expect(decideServer(sent, around, dark)).toEqual({
     act: 'wait',
     at: 'install',
-    reason: 'Installing, last seen 14:06 UTC',
+    reason: 'Installing, last seen 14:06 UTC: connection refused',
   })
   expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({
     act: 'wait',
     at: 'boot',
-    reason: 'Restarting, last seen 14:06 UTC',
+    reason: 'Restarting, last seen 14:06 UTC: connection refused',
   })
 })
 
@@ -228,7 +228,7 @@ test('a wait that exceeds its limit fails with its reason, but waiting for other
   expect(decideServer(late, around, dark)).toEqual({
     act: 'fail',
     at: 'install',
-    reason: 'Not done after 30 min. Installing, last seen 14:06 UTC',
+    reason: 'Not done after 30 min. Installing, last seen 14:06 UTC: connection refused',
   })
   const waiting: MemberRow = {
     ...sent,

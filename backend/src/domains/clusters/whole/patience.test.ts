@@ -22,7 +22,7 @@ test('a server that dies during its installation is shown by name, times out and
         (s) =>
           s.key === `install/${dead.id}` &&
           s.status === 'waiting' &&
-          /^Installing, last seen \d\d:\d\d UTC$/.test(s.reason ?? ''),
+          /^Installing, last seen \d\d:\d\d UTC: .+/.test(s.reason ?? ''),
       ),
   )
   expect(await world.cluster(cluster.id)).toMatchObject({

@@ -2,6 +2,7 @@
  * Sends a server its newest generation for an operation on its cluster, after comparing it with the
  * machine's configuration.
  */
+import { stageSaid } from '#contract/servers/server.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -172,7 +173,7 @@ export function sending(
             if (place === 'other')
               return `${server.name} does not have the configuration that was sent`
             if (place === 'restarting') return `${server.name} restarts to apply its configuration`
-            return stage === 'running' ? null : `${server.name} is ${stage.replace('_', ' ')}`
+            return stage === 'running' ? null : `${server.name} is ${stageSaid(stage)}`
           },
           signal,
         )

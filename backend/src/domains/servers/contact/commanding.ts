@@ -3,6 +3,7 @@
  * takes effect. The commands are defined in `contract/servers/machine-commands.ts`; this file has
  * the Talos calls that carry them out.
  */
+import { stageSaid } from '#contract/servers/server.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { readStage } from '#talos/client/inventory.ts'
@@ -42,7 +43,7 @@ const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<un
  */
 const stageSeen = async (client: TalosClient) => {
   const { stage } = await readStage(client)
-  return { isUp: stage === 'running', state: `is ${stage.replace('_', ' ')}` }
+  return { isUp: stage === 'running', state: `is ${stageSaid(stage)}` }
 }
 const looks: Readonly<
   Record<

@@ -6,6 +6,7 @@ import {
   type serverLogs,
   type serverServices,
   type Stage,
+  stageSaid,
 } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -239,7 +240,7 @@ function presentEvent(event: TalosEvent): Event | undefined {
 }
 
 const stageSentence = (stage: Stage, unmet: readonly { name: string; reason: string }[]): string =>
-  `The server is ${words(stage)}${unmet.length > 0 ? `, not ready: ${unmet.map((u) => `${u.name} (${u.reason})`).join(', ')}` : ''}`
+  `The server is ${stageSaid(stage)}${unmet.length > 0 ? `, not ready: ${unmet.map((u) => `${u.name} (${u.reason})`).join(', ')}` : ''}`
 
 const base32 = '0123456789abcdefghijklmnopqrstuv'
 

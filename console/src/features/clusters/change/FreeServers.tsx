@@ -25,6 +25,8 @@ interface FreeServersProps {
   cluster: Cluster
   free: readonly Server[]
   chosen: ChosenServers
+  /** The role with which a chosen server begins. Default: worker. */
+  begins?: Chosen['role']
   onChange: (change: (now: ChosenServers) => ChosenServers) => void
 }
 
@@ -32,7 +34,13 @@ interface FreeServersProps {
  * A list to choose free servers, with their roles and disks. A server that can't join shows the
  * reason.
  */
-export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProps) {
+export function FreeServers({
+  cluster,
+  free,
+  chosen,
+  begins = 'worker',
+  onChange,
+}: FreeServersProps) {
   const set = (id: string, to: Chosen | undefined) =>
     onChange((now) => {
       const { [id]: _left, ...rest } = now
@@ -60,7 +68,7 @@ export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProp
             <Checkbox
               checked={false}
               disabled={!verdict.ok}
-              onChange={() => set(s.id, firstChoice(s))}
+              onChange={() => set(s.id, { ...firstChoice(s), role: begins })}
               label={
                 <span className={css['who']}>
                   <b>{s.name}</b>{' '}

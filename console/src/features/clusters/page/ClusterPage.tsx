@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, Suspense, useMemo } from 'react'
+import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
 import { keptOf } from '#contract/clusters/existing.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
+import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, versionShown } from '../../../lib/text.ts'
@@ -73,18 +74,18 @@ export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   if (error instanceof CallError && error.status === 404)
     return <ClusterNotFound title={error.message} />
   if (cluster === undefined) return <Pending of={answer} rows={10} />
-  return (
-    <Shown
-      cluster={cluster}
-      tab={clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')}
-      {...rest}
-    />
-  )
+  return <Shown key={id} cluster={cluster} tab={clusterTabs.find((t) => t === tab)} {...rest} />
 }
 
-type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab: ClusterTab }
+type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & {
+  cluster: Cluster
+  tab: ClusterTab | undefined
+}
 
-function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) {
+function Shown({ cluster, tab: chosen, operation, addresses, pods, above }: ShownProps) {
+  // The tab on which the page was opened stays when the operation ends.
+  const [opened] = useState<ClusterTab>(isUnderWay(cluster) ? 'timeline' : 'overview')
+  const tab = chosen ?? opened
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   const changes = useMemo(() => changeActions(cluster), [cluster])
   useCommands(
@@ -144,6 +145,12 @@ function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) 
             ['Talos', versionShown(cluster.talos_version)],
             ['API endpoint', endpointOf(cluster)],
             ['Created', <Time key="c" at={cluster.created_at} />],
+            allowed({ scope: 'marketplace:read' }).ok && [
+              'Marketplace',
+              <a key="m" href={paths.ccs({ cluster: cluster.name })}>
+                Commitments
+              </a>,
+            ],
           ]}
         />
       </PageHeader>

@@ -1,4 +1,5 @@
 /** What becomes of drained servers when their change fails: they run workload again if they can. */
+import { stageSaid } from '#contract/servers/server.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Step } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -56,7 +57,7 @@ const stopping: ReadonlySet<Stage> = new Set([
 async function whyStopped(turn: ChangeTurn, nodeId: string): Promise<string | null> {
   try {
     const { stage } = await talos(turn, nodeId, readStatus, lookDeadlineMs)
-    return stopping.has(stage) ? `it is ${stage.replace('_', ' ')}` : null
+    return stopping.has(stage) ? `it is ${stageSaid(stage)}` : null
   } catch (error) {
     if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
       throw error

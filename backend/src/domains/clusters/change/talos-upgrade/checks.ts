@@ -1,4 +1,5 @@
 /** Checks before servers restart with another Talos image, and the order of the servers. */
+import { stageSaid } from '#contract/servers/server.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
@@ -54,7 +55,7 @@ export function checkServers(looked: readonly Looked[]): Check {
       return [`${m.name} has failed: ${m.failure ?? 'retry or replace it first'}`]
     if (m.node_ready_at === null) return [`${m.name} still joins the cluster`]
     if (seen === null) return [`${m.name} does not answer: ${silent}`]
-    return seen.stage === 'running' ? [] : [`${m.name} is ${seen.stage.replace('_', ' ')}`]
+    return seen.stage === 'running' ? [] : [`${m.name} is ${stageSaid(seen.stage)}`]
   })
   return checkAll('answers', problems, `All ${looked.length} servers answer`)
 }

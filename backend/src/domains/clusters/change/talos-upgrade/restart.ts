@@ -3,6 +3,7 @@
  * and after it is sent, and every run reads the machine's state first. So a run may end anywhere,
  * and a machine that has got the command does not get it again.
  */
+import { stageSaid } from '#contract/servers/server.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { touching } from '../../control-planes/touching.ts'
@@ -202,7 +203,7 @@ async function waitFor(
   const isLong =
     step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   const words = isLong && seen.stage !== 'running' ? await lastWords(turn, nodeId!) : ''
-  const doing = `${name} runs Talos ${seen.version} and is ${seen.stage.replace('_', ' ')}`
+  const doing = `${name} runs Talos ${seen.version} and is ${stageSaid(seen.stage)}`
   return { waiting: [doing, words || seen.unmet].filter(Boolean).join(': ') }
 }
 
@@ -216,7 +217,7 @@ async function silence(turn: ChangeTurn, row: Row, why: string): Promise<string>
   const stage =
     facts!.stage === null || facts!.stage === 'running'
       ? ''
-      : `, and the server was last seen ${facts!.stage.replace('_', ' ')}`
+      : `, and the server was last seen ${stageSaid(facts!.stage)}`
   const told =
     row.sent_at === null
       ? ''

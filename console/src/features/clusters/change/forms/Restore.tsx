@@ -129,6 +129,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 cluster={cluster}
                 free={free}
                 chosen={chosen}
+                begins="control_plane"
                 onChange={(change) => form.set((now) => ({ servers: change(now.servers) }))}
               />
             )}

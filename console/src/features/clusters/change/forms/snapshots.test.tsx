@@ -70,7 +70,8 @@ describe('Restore a snapshot', () => {
       kind: 'restore',
       snapshot_id: id(1),
       of: 'old-web',
-      servers: [{ node_id: ids.free }],
+      // The lost servers were control planes, so the new ones begin as such.
+      servers: [{ node_id: ids.free, role: 'control_plane' }],
     })
   })
 
