@@ -139,7 +139,7 @@ test('a component with the fault `component-fails` ends at the next configuratio
   }
   expect(controlPlanes.every(({ stage }) => stage.ready)).toBe(true)
 
-  await set(/(?<=^machine:\n)/gm, '  sysctls:\n    kernel.panic: "7"\n')
+  await set(/(?<=^machine:\n)/gm, '    sysctls:\n        kernel.panic: "7"\n')
   const isCrashing = (name: string) => ofPods.staticPods.get(name)?.isCrashing === true
   const service = (machine: Machine, id: string) => machine.services.get(id)
   await until(
