@@ -3,8 +3,9 @@
  * operation.
  */
 import * as z from 'zod/mini'
-import { type Cidr, parseAddress, parseCidr } from '../network/addresses.ts'
+import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { unreachableReason } from '../network/special-ranges.ts'
+import { noDualStack } from './network-rules.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { MaintenanceWindow } from './changes/window.ts'
@@ -129,17 +130,6 @@ const cidr = (what: string) =>
           : `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
     }),
   )
-/** Why the pods and services of a cluster can't have addresses of both families. */
-export const noDualStack =
-  'clusters with both IPv4 and IPv6 (dual stack) are not supported, use one of them'
-
-/**
- * Nodes that a pod network has room for: Kubernetes gives each node a /24, or a /64 in IPv6
- * (`node-cidr-mask-size` of kube-controller-manager).
- */
-export const podNetworkNodes = ({ family, prefix }: Cidr): number =>
-  Math.max(0, Math.floor(2 ** ((family === 4 ? 24 : 64) - prefix)))
-
 /**
  * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host
  * as a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker).

@@ -11,8 +11,7 @@ import {
   parseCidr,
 } from '#contract/network/addresses.ts'
 import { unreachableReason } from '#contract/network/special-ranges.ts'
-import { noDualStack, podNetworkNodes } from '#contract/clusters/clusters.ts'
-import { counted } from '#contract/words.ts'
+import { familyProblem } from '#contract/clusters/network-rules.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { listed } from '../sentences.ts'
 import { bare } from './check-endpoint.ts'
@@ -66,15 +65,6 @@ function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
 }
 
-/** Why the pod network has no room for so many nodes, or null. */
-export function roomProblem(pod: Cidr, nodes: number): string | null {
-  const room = podNetworkNodes(pod)
-  if (room === 0 || nodes <= room) return null
-  const perNode = pod.family === 4 ? 24 : 64
-  const wanted = perNode - Math.ceil(Math.log2(nodes))
-  return `The pod network ${formatCidr(pod)} has room for ${counted(room, 'node')}, because every node takes a /${perNode} of it; ${counted(nodes, 'server')} need a /${wanted} or larger`
-}
-
 /**
  * Pods and services must have addresses of a family that every server has: kube-apiserver refuses
  * services of another family than its own address (`service IP family must match public address
@@ -88,8 +78,8 @@ export function judgeFamilies(
 ): void {
   const good = `Pods, services and servers have IPv${pod.family} addresses`
   const field = 'service_cidr'
-  if (pod.family !== service.family) {
-    const problem = `The pod network is IPv${pod.family} and the service network IPv${service.family}: ${noDualStack}`
+  const problem = familyProblem(pod, service)
+  if (problem !== null) {
     find('address_families', problem, good, { field })
     return
   }

@@ -10,6 +10,7 @@ import {
   endpointHost,
   type NewCluster,
 } from '#contract/clusters/clusters.ts'
+import { roomProblem } from '#contract/clusters/network-rules.ts'
 import {
   type ChosenDisks,
   defaultInstallDisk as defaultOf,
@@ -23,7 +24,7 @@ import { listed } from '../sentences.ts'
 import type { Surroundings, Finding, Find } from './judged.ts'
 import type { Resolved, ChosenServer } from '../blueprint.ts'
 import { endpointUrl, judgeEndpoint } from './check-endpoint.ts'
-import { judgeFamilies, judgeNetworks, roomProblem } from './check-networks.ts'
+import { judgeFamilies, judgeNetworks } from './check-networks.ts'
 
 /** `v1.13.9`: Talos's notation. */
 const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)

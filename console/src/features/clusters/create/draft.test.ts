@@ -249,6 +249,14 @@ test('each invalid field of the first step shows the message of the rule it brea
   expect(clusterProblems(filled, ['poz-edge-04']).name).toBe(
     'Cluster name already exists. Please choose a different name.',
   )
+  // 22 ipv6-cluster-on-ipv4-servers and 25 endpoint-nobody-can-reach, at their fields.
+  expect(clusterProblems({ ...filled, serviceCidr: 'fd00::/112' }, []).serviceCidr).toContain(
+    'dual stack',
+  )
+  for (const endpoint of ['0.0.0.0', 'localhost', '224.0.0.1'])
+    expect(clusterProblems({ ...filled, endpointKind: 'host', endpoint }, []).endpoint).toContain(
+      'reach it',
+    )
   expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain(
     'overlaps the pod CIDR',
   )

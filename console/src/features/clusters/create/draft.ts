@@ -9,6 +9,7 @@ import {
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
 import { type ConfirmedDisk, devicePath } from '#contract/servers/disks.ts'
+import { familyProblem } from '#contract/clusters/network-rules.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
@@ -146,6 +147,8 @@ export function clusterProblems(
   const [pods, services] = [parseCidr(draft.podCidr), parseCidr(draft.serviceCidr)]
   if (pods && services && overlap(pods, services))
     problems.serviceCidr ??= `Service CIDR overlaps the pod CIDR ${draft.podCidr}`
+  const family = pods && services && familyProblem(pods, services)
+  if (family) problems.serviceCidr ??= family
   return problems
 }
 

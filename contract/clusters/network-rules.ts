@@ -1,0 +1,25 @@
+/** Rules of the pod and service networks of a cluster, with their sentences. */
+import { type Cidr, formatCidr } from '../network/addresses.ts'
+import { counted } from '../words.ts'
+
+/** Why the pods and services of a cluster can't have addresses of both families. */
+export const noDualStack =
+  'clusters with both IPv4 and IPv6 (dual stack) are not supported, use one of them'
+
+/** Why a pod and a service network can't be together, or null. */
+export const familyProblem = (pod: Cidr, service: Cidr): string | null =>
+  pod.family === service.family
+    ? null
+    : `The pod network is IPv${pod.family} and the service network IPv${service.family}: ${noDualStack}`
+
+/**
+ * Why the pod network has no room for so many nodes, or null. Kubernetes gives each node a /24, or
+ * a /64 in IPv6 (`node-cidr-mask-size` of kube-controller-manager).
+ */
+export function roomProblem(pod: Cidr, nodes: number): string | null {
+  const perNode = pod.family === 4 ? 24 : 64
+  const room = Math.floor(2 ** (perNode - pod.prefix))
+  if (room === 0 || nodes <= room) return null
+  const wanted = perNode - Math.ceil(Math.log2(nodes))
+  return `The pod network ${formatCidr(pod)} has room for ${counted(room, 'node')}, because every node takes a /${perNode} of it; ${counted(nodes, 'server')} need a /${wanted} or larger`
+}
