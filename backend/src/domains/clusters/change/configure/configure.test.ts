@@ -251,7 +251,7 @@ describe('a component of a control plane does not come back', () => {
     )
   const isWell = () =>
     world.until(
-      () => planOf(configureWith([patchNamed('any', sysctl('kernel.panic', '91'))])),
+      () => planOf(configureWith([patchNamed('any', sysctl('vm.swappiness', '91'))])),
       (plan) => plan.checks.every((c) => c.ok),
     )
 
@@ -284,7 +284,7 @@ describe('a component of a control plane does not come back', () => {
       (
         await admin.call(patchCreate, {
           params: { id: second.id },
-          body: patchNamed('alone', sysctl('kernel.panic', '93')),
+          body: patchNamed('alone', sysctl('vm.swappiness', '93')),
         })
       ).problem,
     ).toMatchObject({
@@ -348,7 +348,7 @@ describe('a component of a control plane does not come back', () => {
     await addFault(world.machine(third), { kind: 'component-fails', component: 'kube-scheduler' })
     const { id } = await world.change(
       cluster.id,
-      configureWith([patchNamed('panic', sysctl('kernel.panic', '92'))], { node_ids: [third.id] }),
+      configureWith([patchNamed('panic', sysctl('vm.swappiness', '92'))], { node_ids: [third.id] }),
     )
     await waits(id, third, `kube-scheduler of ${third.name} is not ready: CrashLoopBackOff`)
     await clearFaults(world.machine(third))

@@ -27,7 +27,7 @@ const sysctl = (value: number) => ({
   name: 'panic',
   weight: 500,
   labels: {},
-  body: `machine:\n  sysctls:\n    kernel.panic: "${value}"\n`,
+  body: `machine:\n  sysctls:\n    vm.swappiness: "${value}"\n`,
 })
 
 /** The changes of one cluster, in which each differs from the one before. */
