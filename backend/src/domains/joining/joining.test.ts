@@ -445,7 +445,7 @@ describe('boards that share a UUID', () => {
       })
       expect((await world.ended(answer!.operation.id)).status).toBe('done')
       const known = (await servers()).filter((s) => s.identity.uuid === uuid)
-      expect(known.map((s) => s.nodeAddresses[0]).toSorted()).toEqual(
+      expect(known.map((s) => s.nodeAddresses[0]!).toSorted()).toEqual(
         machines.map((m) => m.plan.address).toSorted(),
       )
       for (const { identity } of known) expect(identity.state).toBe('confirmed')
