@@ -433,6 +433,26 @@ export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
 export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'deleting' ? no('The cluster is being deleted already') : yes
 
+/** An example of a cluster to create. */
+const newCluster = {
+  name: 'poz-edge-01',
+  datacenter_id: '00000000-0000-4000-8000-000000000001',
+  servers: [
+    { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
+    {
+      node_id: '00000000-0000-4000-8000-000000000003',
+      role: 'worker',
+      workload_disks: ['/dev/nvme1n1'],
+      patch: {
+        name: 'more-connections',
+        weight: 500,
+        labels: { team: 'edge' },
+        body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+      },
+    },
+  ],
+}
+
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
@@ -463,42 +483,8 @@ export const words: Words = {
     workload_disks: 'Device paths of the disks that are reserved for the workload.',
   },
   bodies: {
-    clusterCreate: {
-      name: 'poz-edge-01',
-      datacenter_id: '00000000-0000-4000-8000-000000000001',
-      servers: [
-        { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
-        {
-          node_id: '00000000-0000-4000-8000-000000000003',
-          role: 'worker',
-          workload_disks: ['/dev/nvme1n1'],
-          patch: {
-            name: 'more-connections',
-            weight: 500,
-            labels: { team: 'edge' },
-            body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
-          },
-        },
-      ],
-    },
-    clusterPreview: {
-      name: 'poz-edge-01',
-      datacenter_id: '00000000-0000-4000-8000-000000000001',
-      servers: [
-        { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
-        {
-          node_id: '00000000-0000-4000-8000-000000000003',
-          role: 'worker',
-          workload_disks: ['/dev/nvme1n1'],
-          patch: {
-            name: 'more-connections',
-            weight: 500,
-            labels: { team: 'edge' },
-            body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
-          },
-        },
-      ],
-    },
+    clusterCreate: newCluster,
+    clusterPreview: newCluster,
     clusterServerReplace: { node_id: '00000000-0000-4000-8000-000000000005' },
   },
 }

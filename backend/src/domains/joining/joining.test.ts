@@ -3,12 +3,10 @@
  * addresses, over real sockets in real time.
  */
 import { describe, expect, test, vi } from 'vitest'
-import { auditList } from '#contract/audit.ts'
 import {
   type Arrival,
   joinArgument,
   joinTokenArrivals,
-  joinTokenGet,
   joinTokenRevoke,
 } from '#contract/join-tokens.ts'
 import {
@@ -16,8 +14,6 @@ import {
   serverAdd,
   serverConfirm,
   serverEvents,
-  serverGet,
-  serverList,
   serverRemove,
 } from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
@@ -30,6 +26,7 @@ import {
   announceTo,
   callAgain,
   identityOf,
+  lookups,
   makeToken,
 } from './testing.ts'
 
@@ -54,16 +51,7 @@ const settled = (id: string, count: number): Promise<Arrival[]> =>
     () => arrivals(id),
     (all) => all.length >= count && all.every((a) => a.result !== 'waiting'),
   )
-const servers = async (query: object = {}) =>
-  (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
-const serverOf = async (machine: Machine): Promise<Server | undefined> =>
-  (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid)
-const get = async (id: string) => (await call(serverGet, { params: { id } })).answer!
-const uses = async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!.uses
-const audited = async (action: string) => {
-  await backend.publish()
-  return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
-}
+const { servers, serverOf, get, uses, audited } = lookups(backend, call)
 const announce = (...asked: Announcement) => announceTo(backend, ...asked)
 
 test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {

@@ -1,6 +1,7 @@
 /** Shared by the tests of join tokens and announcements. */
 import { randomUUID } from 'node:crypto'
 import { joinTokenArrivals, joinTokenCreate, joinTokenGet } from '#contract/join-tokens.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { auditList } from '#contract/audit.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import type { Log } from '../../log.ts'
@@ -84,3 +85,20 @@ export const announceTo = ({ app }: Pick<Backend, 'app'>, ...[token, from, said]
     url: `/join/${token}?${new URLSearchParams(said).toString()}`,
     remoteAddress: from,
   })
+
+/** What a user finds of servers, tokens and the audit log. */
+export function lookups(backend: Pick<Backend, 'publish'>, call: Call) {
+  const servers = async (query: object = {}) =>
+    (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
+  return {
+    servers,
+    serverOf: async (machine: Machine): Promise<Server | undefined> =>
+      (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid),
+    get: async (id: string) => (await call(serverGet, { params: { id } })).answer!,
+    uses: async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!.uses,
+    audited: async (action: string) => {
+      await backend.publish()
+      return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
+    },
+  }
+}
