@@ -3,12 +3,7 @@
  * addresses, over real sockets in real time.
  */
 import { describe, expect, test, vi } from 'vitest'
-import {
-  type Arrival,
-  joinArgument,
-  joinTokenArrivals,
-  joinTokenRevoke,
-} from '#contract/join-tokens.ts'
+import { type Arrival, joinArgument, joinTokenRevoke } from '#contract/join-tokens.ts'
 import {
   type Server,
   serverAdd,
@@ -44,14 +39,12 @@ const boot = (
   token: string,
   more: Omit<Parameters<Simulator['boot']>[0], 'kernel_command_line'> = {},
 ) => simulator.boot({ kernel_command_line: lineOf(token), ...more })
-const arrivals = async (id: string) =>
-  (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items
+const { arrivals, servers, serverOf, get, uses, audited } = lookups(backend, call)
 const settled = (id: string, count: number): Promise<Arrival[]> =>
   until(
     () => arrivals(id),
     (all) => all.length >= count && all.every((a) => a.result !== 'waiting'),
   )
-const { servers, serverOf, get, uses, audited } = lookups(backend, call)
 const announce = (...asked: Announcement) => announceTo(backend, ...asked)
 
 test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {

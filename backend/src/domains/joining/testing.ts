@@ -91,6 +91,8 @@ export function lookups(backend: Pick<Backend, 'publish'>, call: Call) {
   const servers = async (query: object = {}) =>
     (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
   return {
+    arrivals: async (id: string) =>
+      (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items,
     servers,
     serverOf: async (machine: Machine): Promise<Server | undefined> =>
       (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid),
