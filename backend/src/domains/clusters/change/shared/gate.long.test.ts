@@ -24,7 +24,7 @@ type Component = (typeof components)[number]
 const world = await clusterWorld({ servers: 24, seed: 'gate', talos: 'v1.13.8' })
 const { ready, plan } = upgradeWorld(world)
 const sysctl = (value: number) => ({
-  name: 'panic',
+  name: 'swap',
   weight: 500,
   labels: {},
   body: `machine:\n  sysctls:\n    vm.swappiness: "${value}"\n`,
