@@ -47,7 +47,7 @@ import * as windows from './clusters/changes/window.ts'
 /** Fields that calls of several nouns have in common. */
 const common: Words = {
   fields: {
-    body: 'The patch: strategic-merge YAML, one document or several, at most 64 KiB.',
+    body: 'The patch: strategic-merge YAML, one document or several, at most 1 MiB.',
     challenge_id: 'Id of the challenge.',
     kind: 'What is changed.',
     cluster: 'Only objects of this cluster, by name or id.',

@@ -11,10 +11,10 @@ import { no, type Verdict, yes } from './rule.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = {
-  bodyBytes: 64 * 1024,
-  nodes: 5000,
+  bodyBytes: 1024 * 1024,
+  nodes: 20_000,
   depth: 32,
-  documents: 10,
+  documents: 64,
   labels: 20,
   weight: { min: 0, max: 999, default: 500 },
 } as const
@@ -30,6 +30,13 @@ export const patchMask = '••••••••'
  * users.
  */
 export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
+
+export const tooLongPatch = 'A patch is at most 1 MiB'
+
+/**
+ * Maximum bytes of a body with a patch, as JSON: a line break and a quote take two bytes there.
+ */
+export const largestPatchBody = 2 * 1024 * 1024
 
 const labels = z
   .record(
@@ -64,10 +71,7 @@ const weight = z
   )
 const body = z
   .string()
-  .check(
-    z.minLength(1, 'Enter a patch'),
-    z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB'),
-  )
+  .check(z.minLength(1, 'Enter a patch'), z.maxLength(patchLimits.bodyBytes, tooLongPatch))
 
 export const NewPatch = z.strictObject({
   name: nameOf('Patch'),
@@ -211,8 +215,8 @@ export const PatchProblem = z.object({
 export type PatchProblem = z.infer<typeof PatchProblem>
 
 /** An error in a body as a sentence. */
-export const problemSentence = ({ line, path, message }: PatchProblem): string =>
-  `${line === null ? '' : `Line ${line}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
+export const problemSentence = ({ line, column, path, message }: PatchProblem): string =>
+  `${line === null ? '' : `Line ${line}${column === null ? '' : `, column ${column}`}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
 
 const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
@@ -266,7 +270,7 @@ export const patchPreview = operation(
       weight: z._default(weight, patchLimits.weight.default),
       name: z.optional(z.string().check(z.maxLength(64))),
       labels: z.optional(z.record(z.string(), z.string())),
-      body: z.string().check(z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB')),
+      body: z.string().check(z.maxLength(patchLimits.bodyBytes, tooLongPatch)),
     }),
     answer: Preview,
   },

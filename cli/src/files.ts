@@ -1,13 +1,52 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
 
+/**
+ * The text of a file's bytes: UTF-8, or UTF-16 with a byte order mark, as Windows PowerShell writes
+ * it. @throws CliError
+ */
+export function textIn(path: string, bytes: Uint8Array): string {
+  const [first, second] = bytes
+  const encoding =
+    first === 0xff && second === 0xfe
+      ? 'utf-16le'
+      : first === 0xfe && second === 0xff
+        ? 'utf-16be'
+        : 'utf-8'
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch (cause) {
+    throw new CliError('usage', `${oneLine(path)} is not UTF-8 text${lineIn(bytes)}`, {
+      cause,
+      hint: 'Save it as UTF-8, or convert it: iconv -f latin2 -t utf-8',
+    })
+  }
+}
+
+/** The first line that is not UTF-8. */
+function lineIn(bytes: Uint8Array): string {
+  let line = 1
+  for (let from = 0; from < bytes.length; line++) {
+    const end = bytes.indexOf(10, from)
+    const piece = bytes.subarray(from, end === -1 ? bytes.length : end)
+    if (!isUtf8(piece)) return `: see line ${line}`
+    if (end === -1) break
+    from = end + 1
+  }
+  return ''
+}
+
 /** Reads a file that the user named; `/dev/stdin` is standard input. Throws CliError. */
-export const readText = (path: string): Promise<string> =>
-  readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CliError('failure', `${oneLine(path)} cannot be read`, { cause })
-  })
+export const readText = async (path: string): Promise<string> =>
+  textIn(
+    path,
+    await readFile(path).catch((cause: unknown) => {
+      throw new CliError('failure', `${oneLine(path)} cannot be read`, { cause })
+    }),
+  )
 
 /** Options of commands that write a file with `writeSecretFile`. */
 export const fileOptions = {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Lexer } from 'yaml'
 import { mergePatches } from './merge.ts'
 import { checkPatch, patchLimits } from './patch-check.ts'
+import { placeIn } from './places.ts'
 import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
@@ -53,16 +54,14 @@ describe('YAML', () => {
   })
 
   test('anchors, aliases, tags and merge keys are refused', () => {
-    expect(messages('machine:\n  sysctls: &a {b: c}\n')).toEqual(['Anchors are not allowed'])
-    expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual([
-      'Anchors are not allowed',
-      'Aliases are not allowed',
-    ])
+    const anchors = expect.stringMatching(/^Anchors \(&\), aliases .*: write the values out/)
+    expect(messages('machine:\n  sysctls: &a {b: c}\n')).toEqual([anchors])
+    expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual([anchors])
     expect(messages('machine:\n  sysctls: {a: !!str 1}\n')).toEqual(['Tags are not allowed'])
     expect(messages('machine:\n  sysctls: !<tag:example.com,2026:x> {a: b}\n')[0]).toContain(
       'Tags are not allowed',
     )
-    expect(messages('machine:\n  sysctls: {<<: {a: b}}\n')).toEqual(['Merge keys are not allowed'])
+    expect(messages('machine:\n  sysctls: {<<: {a: b}}\n')).toEqual([anchors])
     expect(messages('machine:\n  sysctls: {? [a, b] : c}\n')).toEqual([
       'A key must be a single value',
     ])
@@ -156,19 +155,19 @@ describe('YAML', () => {
 
   test('patches with too many bytes, values or documents are refused', () => {
     expect(messages(`machine:\n  env: {A: ${'x'.repeat(patchLimits.bytes)}}`)).toEqual([
-      'A patch can have 64 KiB at most; this one has 65 KiB',
+      'A patch can have 1 MiB at most; this one has 1025 KiB',
     ])
     expect(
-      messages(`machine: {certSANs: [${Array.from({ length: 5001 }, () => 'a').join(',')}]}`),
-    ).toEqual(['A patch can have 5000 values at most'])
+      messages(`machine: {certSANs: [${Array.from({ length: 20_001 }, () => 'a').join(',')}]}`),
+    ).toEqual(['A patch can have 20,000 values at most'])
     expect(
       messages(
         Array.from(
-          { length: 11 },
+          { length: 65 },
           (_, i) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: l${i}\n`,
         ).join('---\n'),
       ),
-    ).toEqual(['A patch can have 10 documents at most; this one has 11'])
+    ).toEqual(['A patch can have 64 documents at most; this one has 65'])
     expect(messages('')).toEqual(['The patch is empty'])
     expect(messages('# only a comment\n---\n')).toEqual(['The patch is empty'])
   })
@@ -190,9 +189,11 @@ describe('YAML', () => {
   )
 
   test('invalid UTF-8 and control characters are refused', () => {
-    expect(messages('machine: {env: {A: "\ud800"}}')).toEqual(['The text is not valid UTF-8'])
+    expect(messages('machine: {env: {A: "\ud800"}}')).toEqual([
+      expect.stringContaining('not UTF-8 text'),
+    ])
     expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([
-      { message: 'Control characters are not allowed', line: 2 },
+      { message: 'Control characters are not allowed (U+0000)', line: 2, column: 12 },
     ])
     expect(errors('machine:\n  env: {A: "\u001b[31m"}')).not.toEqual([])
   })
@@ -355,5 +356,125 @@ describe('contents', () => {
     expect(
       errors('machine:\n  token: a\n  nope: 1\n  sysctls: {x: yes}\n').map((e) => e.line),
     ).toEqual([2, 3, 4])
+  })
+})
+
+describe('mistakes of copying and typing', () => {
+  const placed = (body: string) =>
+    checkPatch(body, { talosVersion: 'v1.13.9' }).errors.map(
+      ({ line, column, message }) => `${line}:${column} ${message}`,
+    )
+  const nbsp = /^There is a no-break space \(U\+00A0\) where YAML needs a usual space/
+
+  test('case 21: each line with no-break spaces is named, with the column', () => {
+    const body = 'machine:\u00a0\n  sysctls:\n  \u00a0\u00a0vm.nr_hugepages: "1024"\n'
+    const { errors: found } = checkPatch(body, { talosVersion: 'v1.13.9' })
+    expect(found.map(({ line, column }) => [line, column])).toEqual([
+      [1, 9],
+      [3, 3],
+    ])
+    for (const { message } of found) expect(message).toMatch(nbsp)
+  })
+
+  test.each([
+    [
+      'a no-break space after a dash',
+      'machine:\n  certSANs:\n    -\u00a0a\n',
+      '3:6 There is a no-break',
+    ],
+    [
+      'an ideographic space',
+      'machine:\n\u3000sysctls: {}\n',
+      '2:1 There is a special space (U+3000)',
+    ],
+    ['a tab', 'machine:\n\tsysctls: {}\n', '2:1 A tab can’t indent a line'],
+  ])('%s is told once, at its place', (_what, body, begin) => {
+    const found = placed(body)
+    expect(found).toHaveLength(1)
+    expect(found[0]!.startsWith(begin)).toBe(true)
+  })
+
+  test('a no-break space inside a value is no mistake', () => {
+    expect(placed('machine:\n  env:\n    A: a\u00a0b\n    B: "x:\u00a0y"\n')).toEqual([])
+  })
+
+  test.each([
+    [
+      'backticks',
+      '```yaml\nmachine:\n  sysctls:\n    a: "1"\n```\n',
+      '1:1 The marks ``` around code are not part of the YAML: remove lines 1 and 5',
+    ],
+    [
+      'backticks at the end only',
+      'machine:\n  sysctls:\n    a: "1"\n```\n',
+      '4:1 The marks ``` around code are not part of the YAML: remove the line',
+    ],
+    [
+      'tildes',
+      '~~~\nmachine:\n  sysctls: {}\n~~~\n',
+      '1:1 The marks ~~~ around code are not part of the YAML: remove lines 1 and 4',
+    ],
+  ])('a code fence of %s is told once', (_what, body, sentence) => {
+    expect(placed(body)).toEqual([sentence])
+  })
+
+  test.each([
+    [
+      'one space too many',
+      'machine:\n  kubelet:\n    image: a\n     clusterDNS: []\n',
+      '4:6 The line is indented by 5 spaces, but line 3 above has a value already, so nothing can be below it: it needs 4 spaces',
+    ],
+    [
+      'one space too many in a list',
+      'machine:\n  files:\n    - path: /var/a\n       op: create\n',
+      '4:8 The line is indented by 7 spaces, but line 3 above has a value already, so nothing can be below it: it needs 6 spaces',
+    ],
+    [
+      'one space too few',
+      'machine:\n  kubelet:\n    image: a\n   clusterDNS: []\n',
+      '4:4 The line is indented by 3 spaces, which fits no line above: it probably needs 2 spaces',
+    ],
+  ])('%s is told at the wrong line', (_what, body, sentence) => {
+    expect(placed(body)).toEqual([sentence])
+  })
+
+  test('case 28: a character that is not UTF-8 is told at its place', () => {
+    expect(placed('machine:\n  nodeAnnotations:\n    a/owner: "Zesp\ufffd\ufffd"\n')).toEqual([
+      expect.stringMatching(/^3:19 There is a character that is not UTF-8 text/),
+    ])
+  })
+
+  test('case 29: anchors are told once, with what to do', () => {
+    expect(placed('x: &a\n  b: "1"\nmachine:\n  sysctls:\n    <<: *a\n    c: "2"\n')).toEqual([
+      expect.stringMatching(/^\d+:\d+ Anchors .* write the values out in each place$/),
+    ])
+  })
+
+  test('case 32: a JSON patch is told at its first line', () => {
+    expect(placed('# c\n- op: replace\n  path: /a\n')).toEqual([
+      expect.stringMatching(/^2:1 JSON patches are not possible/),
+    ])
+  })
+
+  test('case 30: a manifest of Cilium of 700 KiB in a patch is allowed', () => {
+    const line = `        ${'x'.repeat(70)}\n`
+    const manifest = `cluster:\n  inlineManifests:\n    - name: cilium\n      contents: |\n${line.repeat(9000)}`
+    expect(Buffer.byteLength(manifest)).toBeGreaterThan(700_000)
+    expect(placed(manifest)).toEqual([])
+  })
+})
+
+describe('places', () => {
+  const body =
+    'machine:\n  sysctls:\n    a.b: "1"\n  nodeLabels:\n    team: x\n    invalid label: randomvalue\n'
+  test.each([
+    ['case 20: a key with a space', 'machine.nodeLabels.invalid label', [6, 5, true]],
+    ['a key with a dot', 'machine.sysctls.a.b', [3, 5, true]],
+    ['a field that the patch leaves out', 'machine.nodeLabels.other', [4, 3, false]],
+  ])('%s has the line and column of its key', (_what, path, [line, column, isWhole]) => {
+    expect(placeIn(body, path as string)).toEqual({ line, column, isWhole })
+  })
+  test('a path that the patch does not touch has no place', () => {
+    expect(placeIn(body, 'cluster.network')).toBeNull()
   })
 })

@@ -7,6 +7,7 @@ import { decodeDocuments, duplicates, recognise } from './decode.ts'
 import { takeDeletions } from './deletions.ts'
 import { isTimestamp } from './emit.ts'
 import type { Shape } from './model/shape.ts'
+import { explained } from './slips.ts'
 import {
   ConfigError,
   type ConfigProblem,
@@ -87,26 +88,34 @@ function deletionProblem(path: string): string | undefined {
     : `A patch can’t delete ${path}: ${under} has to stay`
 }
 
-export const patchLimits = { bytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10 } as const
+export const patchLimits = {
+  bytes: 1024 * 1024,
+  nodes: 20_000,
+  depth: 32,
+  documents: 64,
+} as const
 
-const tooMany = `A patch can have ${patchLimits.nodes} values at most`
+const tooMany = 'A patch can have 20,000 values at most'
+const tooDeep = `Nested more than ${patchLimits.depth} levels deep`
 
 /** A problem with its line, counted from 1. */
-export type PatchError = ConfigProblem & { line: number }
+export type PatchError = ConfigProblem & { line: number; column: number }
 
 /**
- * Problems of a patch's body, by line. Never throws, whatever the text. Takes at most about 100 ms.
+ * Problems of a patch's body, by line. Never throws, whatever the text. Takes some 100 ms for a long text.
  */
 export function checkPatch(
   body: string,
   options: { talosVersion: string },
 ): { errors: PatchError[] } {
   const problems = problemsOf(body, options)
-  const errors = problems.map((problem) => Object.assign(problem, { line: problem.line ?? 1 }))
+  const errors = problems.map((problem) => ({
+    ...problem,
+    line: problem.line ?? 1,
+    column: problem.column ?? 1,
+  }))
   return {
-    errors: errors
-      .toSorted((a, b) => a.line - b.line || (a.column ?? 0) - (b.column ?? 0))
-      .slice(0, 100),
+    errors: errors.toSorted((a, b) => a.line - b.line || a.column - b.column).slice(0, 100),
   }
 }
 
@@ -114,21 +123,37 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   const bytes = Buffer.byteLength(body)
   if (bytes > patchLimits.bytes)
     return [
-      { message: `A patch can have 64 KiB at most; this one has ${Math.ceil(bytes / 1024)} KiB` },
+      { message: `A patch can have 1 MiB at most; this one has ${Math.ceil(bytes / 1024)} KiB` },
     ]
-  if (!body.isWellFormed()) return [{ message: 'The text is not valid UTF-8' }]
+  // A reader puts this character where bytes are not UTF-8.
+  const lost = body.isWellFormed() ? body.indexOf('\ufffd') : body.search(loneSurrogate)
+  if (lost !== -1)
+    return [
+      {
+        message:
+          'There is a character that is not UTF-8 text: the file was probably saved in another encoding, such as Latin-2 or Windows-1250. Save it as UTF-8',
+        ...placeOf(body, lost),
+      },
+    ]
   const bad = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(
     body,
   )
   if (bad !== null)
-    return [{ message: 'Control characters are not allowed', line: lineOf(body, bad.index) }]
-  if (nesting(body) > 4 * patchLimits.depth)
-    return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
-  if (isJsonPatch(body)) {
+    return [
+      {
+        message: `Control characters are not allowed (U+${body.codePointAt(bad.index)!.toString(16).toUpperCase().padStart(4, '0')})`,
+        ...placeOf(body, bad.index),
+      },
+    ]
+  const deep = deepBracket(body, 4 * patchLimits.depth)
+  if (deep !== -1) return [{ message: tooDeep, ...placeOf(body, deep) }]
+  const json = jsonPatchAt(body)
+  if (json !== -1) {
     return [
       {
         message:
           'JSON patches are not possible: Talos refuses them on configurations of several documents. Write a strategic merge patch',
+        ...placeOf(body, json),
       },
     ]
   }
@@ -136,7 +161,8 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   try {
     roots = readDocuments(body, 'patch', { values: patchLimits.nodes, tooMany })
   } catch (error) {
-    if (error instanceof ConfigError) return [...error.problems]
+    if (error instanceof ConfigError)
+      return [...explained(body, error.problems, error.isUnreadable)]
     throw error
   }
   if (roots.length === 0) return [{ message: 'The patch is empty' }]
@@ -144,34 +170,48 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
     return [
       {
         message: `A patch can have ${patchLimits.documents} documents at most; this one has ${roots.length}`,
+        line: roots[patchLimits.documents]!.line,
+        column: roots[patchLimits.documents]!.column,
       },
     ]
-  const sizes = roots.map((root) => measure(root, 1))
-  if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth)
-    return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
-  if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: tooMany }]
+  const left = { nodes: patchLimits.nodes }
+  for (const root of roots) {
+    const beyond = excessIn(root, 1, left)
+    if (beyond) return [beyond]
+  }
   return [
-    ...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')),
-    ...meanings(roots, options.talosVersion),
+    ...explained(
+      body,
+      [
+        ...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')),
+        ...meanings(roots, options.talosVersion),
+      ],
+      false,
+    ),
   ]
 }
 
 /**
- * Whether the text starts like a JSON patch (RFC 6902), in JSON or YAML. Works on lines, because
- * the text may be anything.
+ * Where the text starts like a JSON patch (RFC 6902), in JSON or YAML; -1 if it doesn't. Works on
+ * lines, because the text may be anything.
  */
-function isJsonPatch(body: string): boolean {
-  let isItem = false
+function jsonPatchAt(body: string): number {
+  let item = -1
+  let offset = 0
   for (const line of body.split('\n')) {
     const text = line.trim()
+    const here = offset + line.length - line.trimStart().length
+    offset += line.length + 1
     if (text === '' || text.startsWith('#') || text.startsWith('---')) continue
-    if (isItem || /^-\s/.test(text))
-      return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
-    if (text !== '-') return text.startsWith('[')
+    if (item !== -1 || /^-\s/.test(text)) {
+      const isOp = /^["']?op["']?\s*:/.test(item === -1 ? text.slice(1).trimStart() : text)
+      return isOp ? (item === -1 ? here : item) : -1
+    }
+    if (text !== '-') return text.startsWith('[') ? here : -1
     // The dash stands alone: the item's first key is on the next line.
-    isItem = true
+    item = here
   }
-  return false
+  return -1
 }
 
 /**
@@ -273,34 +313,46 @@ function shapeOf(root: MapNode): Shape | undefined {
   return recognise(root, {}, [])?.shape
 }
 
-function measure(node: TreeNode, depth: number): { nodes: number; depth: number } {
-  if (node.is === 'scalar') return { nodes: 1, depth }
-  const children =
-    node.is === 'list' ? node.items : [...node.entries.values()].map((entry) => entry.value)
-  return children.reduce(
-    (sum, child) => {
-      const inner = measure(child, depth + 1)
-      return { nodes: sum.nodes + inner.nodes, depth: Math.max(sum.depth, inner.depth) }
-    },
-    { nodes: 1, depth },
-  )
+/** The first value that is too deep, or the first one beyond the number of values. */
+function excessIn(
+  node: TreeNode,
+  depth: number,
+  left: { nodes: number },
+): ConfigProblem | undefined {
+  const { line, column } = node
+  if (depth > patchLimits.depth) return { message: tooDeep, line, column }
+  if (--left.nodes < 0) return { message: tooMany, line, column }
+  if (node.is === 'scalar') return undefined
+  for (const child of node.is === 'list'
+    ? node.items
+    : [...node.entries.values()].map((entry) => entry.value)) {
+    const beyond = excessIn(child, depth + 1, left)
+    if (beyond) return beyond
+  }
+  return undefined
 }
 
 /**
- * Upper bound of the nesting depth of brackets and dashes. Those inside quotes count too, so the
- * bound may be too high but never too low.
+ * Where brackets or dashes are nested deeper than `most`; -1 if nowhere. Those inside quotes count
+ * too, so the depth may be too high but never too low.
  */
-function nesting(body: string): number {
+function deepBracket(body: string, most: number): number {
   let depth = 0
-  let most = 0
-  for (const character of body) {
-    if (character === '[' || character === '{') most = Math.max(most, ++depth)
-    else if (character === ']' || character === '}') depth = Math.max(0, depth - 1)
+  for (let i = 0; i < body.length; i++) {
+    const character = body[i]
+    if (character === '[' || character === '{') {
+      if (++depth > most) return i
+    } else if (character === ']' || character === '}') depth = Math.max(0, depth - 1)
   }
-  const dashes = [...body.matchAll(/(?:- ){8,}/g)].map(([run]) => run.length / 2)
-  return Math.max(most, ...dashes)
+  for (const run of body.matchAll(/(?:- ){8,}/g)) if (run[0].length / 2 > most) return run.index
+  return -1
 }
 
-function lineOf(text: string, index: number): number {
-  return text.slice(0, index).split('\n').length
+const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
+/** Line and column of an index, from 1. */
+function placeOf(text: string, index: number): { line: number; column: number } {
+  const before = text.slice(0, index)
+  const start = before.lastIndexOf('\n') + 1
+  return { line: before.split('\n').length, column: index - start + 1 }
 }

@@ -66,6 +66,8 @@ export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
   /** The layer with the error, if there are several. */
   readonly layer: string | undefined
+  /** The text can't be read as YAML. */
+  readonly isUnreadable: boolean = false
 
   constructor(problems: readonly ConfigProblem[], layer?: string) {
     super(problems.map((p) => p.message).join('\n'))
@@ -73,6 +75,11 @@ export class ConfigError extends Error {
     this.problems = problems
     this.layer = layer
   }
+}
+
+/** A text that is not YAML. */
+class Unreadable extends ConfigError {
+  override readonly isUnreadable = true
 }
 
 /** A text has more than the reader takes, whatever it says. */
@@ -86,9 +93,9 @@ export interface Bounds {
 
 /**
  * The limits of all YAML unless its reader has narrower ones: more than the largest configuration
- * of a machine has.
+ * of a machine has, with patches of 20,000 values.
  */
-const usualBounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }
+const usualBounds: Bounds = { values: 60_000, tooMany: 'There are too many values' }
 /** Maximum depth of nested values. */
 const deepest = 200
 const tooDeep = 'Nested too deeply'
@@ -183,8 +190,19 @@ export function readDocuments(
   for (const document of documents) {
     for (const error of document.errors.slice(0, 20)) report(firstLine(error.message), error.pos[0])
   }
-  if (problems.length > 0) throw new ConfigError(problems)
+  if (problems.length > 0) throw new Unreadable(problems)
 
+  // One anchor has any number of aliases, so only the first place is told.
+  let hasAnchor = false
+  const reportAnchor = (offset: number, path: string) => {
+    if (!hasAnchor)
+      report(
+        'Anchors (&), aliases (*) and merge keys (<<) are not possible here: write the values out in each place',
+        offset,
+        path,
+      )
+    hasAnchor = true
+  }
   const convert = (node: AstNode | null | undefined, path: string, fallback: number): TreeNode => {
     const offset = node?.range?.[0] ?? fallback
     const { line, col } = lines.linePos(offset)
@@ -192,10 +210,10 @@ export function readDocuments(
     if (node === null || node === undefined)
       return { is: 'scalar', value: null, plain: '', ...place }
     if (isAlias(node)) {
-      report('Aliases are not allowed', offset, path)
+      reportAnchor(offset, path)
       return { is: 'scalar', value: null, plain: '', ...place }
     }
-    if (node.anchor !== undefined) report('Anchors are not allowed', offset, path)
+    if (node.anchor !== undefined) reportAnchor(offset, path)
     if (node.tag !== undefined) report('Tags are not allowed', offset, path)
     if (isScalar(node)) {
       const plain = node.type === AstScalar.PLAIN ? (node.source ?? '') : undefined
@@ -224,10 +242,9 @@ export function readDocuments(
           continue
         }
         const name = typeof key.value === 'string' ? key.value : (key.source ?? '')
-        if (key.anchor !== undefined) report('Anchors are not allowed', at, path)
+        if (key.anchor !== undefined) reportAnchor(at, path)
         if (key.tag !== undefined) report('Tags are not allowed', at, path)
-        if (name === '<<' && key.type === AstScalar.PLAIN)
-          report('Merge keys are not allowed', at, path)
+        if (name === '<<' && key.type === AstScalar.PLAIN) reportAnchor(at, path)
         const keyPlace = lines.linePos(at)
         if (entries.has(name)) report(`The key ${name} is there twice`, at, join(path, name))
         entries.set(name, {

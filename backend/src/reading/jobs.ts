@@ -36,8 +36,9 @@ const config = {
 } as const
 const one = { ...config, bytes: 2 * mib, processorMs: 1_500 } as const
 /** Several texts are merged. */
-const merge = { thread: 'texts', what: 'the patch', bytes: 16 * mib, processorMs: 3_000 } as const
-const patch = { thread: 'texts', what: 'the patch', bytes: 4 * mib, processorMs: 500 } as const
+const merge = { thread: 'texts', what: 'the patch', bytes: 32 * mib, processorMs: 8_000 } as const
+/** A patch is at most 1 MiB long and has at most 20,000 values. */
+const patch = { thread: 'texts', what: 'the patch', bytes: 4 * mib, processorMs: 3_000 } as const
 
 const schematic = {
   thread: 'texts',

@@ -9,6 +9,7 @@ import {
   documentSchemas,
 } from '#contract/apply/documents.ts'
 import { CliError } from '../exit.ts'
+import { textIn } from '../files.ts'
 import { meant } from '../parse.ts'
 import { oneLine } from '../text.ts'
 import { mostDocuments, readYaml, splitDocuments, type YamlDocument } from './yaml.ts'
@@ -85,11 +86,7 @@ async function textOf(path: string): Promise<string> {
         'usage',
         `${oneLine(path)} is larger than ${largestFile / 1024 ** 2} MiB: split it into several files`,
       )
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.concat(chunks))
-  } catch (cause) {
-    if (cause instanceof TypeError)
-      throw new CliError('usage', `${oneLine(path)} is not UTF-8 text`, { cause })
-    throw cause
+    return textIn(path, Buffer.concat(chunks))
   } finally {
     await file.close()
   }

@@ -101,9 +101,33 @@ test('merge problems are printed with their lines, and nothing is saved', async 
   const refused = await cli.run(`patch edit ${id(1)} sysctls --file ${file}`)
   expect(refused).toMatchObject({
     exit: 2,
-    err: 'Line 2: Talos has no field machine.sysctl\nIt removes certSANs\n',
+    err: 'Line 2, column 3: Talos has no field machine.sysctl\nIt removes certSANs\n',
   })
   expect(api.callsOf(patchUpdate)).toHaveLength(0)
+})
+
+test('case 28: a file in another encoding is refused by its name and line, and UTF-16 with a byte order mark is read', async () => {
+  const { api, cli } = await withPatch()
+  const latin = join(cli.folder, 'latin.yaml')
+  await writeFile(
+    latin,
+    Buffer.from('machine:\n  nodeAnnotations:\n    a/owner: "Zesp\xf3\xb3"\n', 'latin1'),
+  )
+  for (const command of [
+    `patch create ${id(1)} x --file ${latin}`,
+    `patch edit ${id(1)} sysctls --file ${latin}`,
+  ])
+    expect(await cli.run(command)).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('latin.yaml is not UTF-8 text: see line 3') as string,
+    })
+  expect(api.callsOf(patchCreate)).toHaveLength(0)
+  const wide = join(cli.folder, 'wide.yaml')
+  await writeFile(wide, Buffer.from('\ufeffmachine:\n  sysctls: {}\n', 'utf16le'))
+  await cli.run(`patch create ${id(1)} wide --file ${wide} --dry-run`)
+  expect(api.callsOf(patchPreview).at(-1)?.body).toMatchObject({
+    body: 'machine:\n  sysctls: {}\n',
+  })
 })
 
 test('patch edit sends only the given fields, and the preview includes the unchanged fields', async () => {

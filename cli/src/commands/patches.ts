@@ -94,7 +94,10 @@ async function previewOf(
     throw new CliError(
       'usage',
       preview.errors
-        .map((e) => `${e.line === null ? '' : `Line ${e.line}: `}${oneLine(e.message)}`)
+        .map(
+          (e) =>
+            `${e.line === null ? '' : `Line ${e.line}${e.column === null ? '' : `, column ${e.column}`}: `}${oneLine(e.message)}`,
+        )
         .join('\n'),
     )
   return preview

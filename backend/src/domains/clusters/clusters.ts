@@ -34,7 +34,7 @@ import {
   clusterSecretsImport,
 } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
-import { hasPatches, patchCreate } from '#contract/patches.ts'
+import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
 import { inTransaction } from '../../db/db.ts'
@@ -138,6 +138,9 @@ const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string
 function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const on = serve(app)
   const heavy = serve(app, { heavy: true })
+  // These may bring patches.
+  const long = serve(app, { largestBody: largestPatchBody })
+  const longHeavy = serve(app, { heavy: true, largestBody: largestPatchBody })
   on(clusterList, async ({ query }) => {
     const { rows, total } = await store.page(parts.db, query)
     return {
@@ -152,11 +155,11 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     const { id } = await demandCluster(parts.db, params.id)
     return { items: await parts.audit.events({ kind: 'cluster', id }, 200) }
   })
-  on(clusterCreate, ({ caller, body }) => {
+  long(clusterCreate, ({ caller, body }) => {
     if (hasPatches(body.servers)) demandScope(signedIn(caller), patchCreate.scope)
     return createCluster(parts, caller, body)
   })
-  heavy(clusterPreview, ({ body }) => previewCluster(parts, body))
+  longHeavy(clusterPreview, ({ body }) => previewCluster(parts, body))
   on(clusterDelete, ({ caller, params, query, ifMatch }) =>
     deleteCluster(parts, caller, params.id, { force: query.force === 'true', ifMatch }),
   )
@@ -188,7 +191,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     saveAs(name)
     return text
   })
-  heavy(clusterPlan, ({ caller, params, body, signal }) => {
+  longHeavy(clusterPlan, ({ caller, params, body, signal }) => {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return planChange(parts, params.id, body.change, signal)
   })
@@ -198,7 +201,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   on(clusterExtensions, async ({ params, signal }) =>
     installedOn(await viewFor(parts, params.id, signal)),
   )
-  on(clusterChange, ({ caller, params, body, signal }) => {
+  long(clusterChange, ({ caller, params, body, signal }) => {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return requestChange(parts, caller, params.id, body, signal)
   })

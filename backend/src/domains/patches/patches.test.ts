@@ -101,21 +101,25 @@ test('a patch can be created, changed and removed, and the server shows how many
 })
 
 test.each<[string, string, RegExp]>([
-  ['bad YAML', 'machine: [', /^Line \d+: /],
-  ['an alias bomb', `a: &a ["x","x"]\nb: &b [*a,*a]\nc: [*b,*b]\n`, /Line 1: .*anchor/i],
-  ['an unknown field', 'machine:\n  sysctlz:\n    a: "1"\n', /Line 2: .*sysctlz/],
-  ['the machine type', 'machine:\n  type: controlplane\n', /Line 2: .*machine\.type/],
+  ['bad YAML', 'machine: [', /^Line \d+, column \d+: /],
+  [
+    'an alias bomb',
+    `a: &a ["x","x"]\nb: &b [*a,*a]\nc: [*b,*b]\n`,
+    /Line 1, column \d+: .*anchor/i,
+  ],
+  ['an unknown field', 'machine:\n  sysctlz:\n    a: "1"\n', /Line 2, column \d+: .*sysctlz/],
+  ['the machine type', 'machine:\n  type: controlplane\n', /Line 2, column \d+: .*machine\.type/],
   [
     'the install disk',
     'machine:\n  install:\n    disk: /dev/sdb\n',
-    /Line 3: .*machine\.install\.disk/,
+    /Line 3, column \d+: .*machine\.install\.disk/,
   ],
   [
     'the host name',
     'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\n',
     /HostnameConfig/,
   ],
-  ['the machine token', 'machine:\n  token: abc\n', /Line 2: .*machine\.token/],
+  ['the machine token', 'machine:\n  token: abc\n', /Line 2, column \d+: .*machine\.token/],
   [
     'the endpoint',
     'cluster:\n  controlPlane:\n    endpoint: https://evil:6443\n',
@@ -184,7 +188,7 @@ test('the API itself checks names, weights, labels and size', async () => {
     weight: 'Weight must be between 0 and 999',
   })
   expect((await create(id, { labels: { 'Not A Key': 'x' }, body })).status).toBe(422)
-  expect((await create(id, { body: `# ${'x'.repeat(64 * 1024)}` })).status).toBe(422)
+  expect((await create(id, { body: `# ${'x'.repeat(1024 * 1024)}` })).status).toBe(422)
 })
 
 test('the preview of a stored patch shows the difference from the configuration without that patch', async () => {
@@ -358,10 +362,65 @@ test('a preview warns of checks that would fail after saving, and of links that 
   ])
 })
 
+test('case 20: a problem of the merged configuration has the line and column of the patch', async () => {
+  const id = await build()
+  const body =
+    'machine:\n  sysctls:\n    a.b: "1"\n  nodeLabels:\n    team: x\n    invalid label: randomvalue\n'
+  const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
+  expect(answer!.errors).toMatchObject([{ line: 6, column: 5 }])
+  expect(answer!.verdict).toMatchObject({
+    kind: 'not_allowed',
+    reason: expect.stringMatching(/^Line 6, column 5: /) as string,
+  })
+  expect((await create(id, { body })).problem!.error).toContain('line 6')
+})
+
+test('a problem that another patch causes names that patch and its line', async () => {
+  const id = await build()
+  await create(id, {
+    name: 'second',
+    weight: 600,
+    body: 'machine:\n  kubelet:\n    image: a/b:c\n',
+  })
+  const body = 'machine:\n  nodeLabels:\n    bad label: x\n'
+  const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
+  expect(answer!.errors).toMatchObject([{ line: 3, column: 5 }])
+})
+
+test('a patch for a role that a free server does not have yet can be previewed and saved', async () => {
+  const id = await build()
+  const body =
+    'machine:\n  features:\n    kubernetesTalosAPIAccess:\n      enabled: true\n      allowedRoles: [os:reader]\n      allowedKubernetesNamespaces: [kube-system]\n'
+  const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
+  expect(answer).toMatchObject({ errors: [], verdict: { kind: 'at_install' } })
+  expect((await create(id, { name: 'for-control-planes', body })).status).toBe(201)
+  expect((await operator.call(serverConfig, { params: { id } })).text).toContain('os:reader')
+  // A patch that suits no role is still refused.
+  expect(
+    (await create(id, { name: 'for-none', body: `${body}  nodeLabels:\n    a b: c\n` })).status,
+  ).toBe(422)
+})
+
+test('case 30: a patch with a manifest of 700 KiB is saved, and one of more than 1 MiB is refused', async () => {
+  const id = await build()
+  const manifest = (lines: number) =>
+    `cluster:\n  inlineManifests:\n    - name: cilium\n      contents: |\n${`        ${'x'.repeat(70)}\n`.repeat(lines)}`
+  const { answer } = await operator.call(patchPreview, {
+    params: { id },
+    body: { body: manifest(9_000) },
+  })
+  expect(answer!.errors).toEqual([])
+  expect((await create(id, { name: 'cilium', body: manifest(9_000) })).status).toBe(201)
+  expect((await create(id, { name: 'larger', body: manifest(14_000) })).problem).toMatchObject({
+    code: 'invalid',
+    fields: { body: 'A patch is at most 1 MiB' },
+  })
+})
+
 test('the schema includes the Talos versions to which it applies, and the limits', async () => {
   const { answer } = await operator.call(patchSchema)
   expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])
-  expect(answer!.limits).toMatchObject({ bodyBytes: 65_536 })
+  expect(answer!.limits).toMatchObject({ bodyBytes: 1_048_576 })
   expect(answer!.schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
 })
 

@@ -1,5 +1,6 @@
 /** Patches of servers' configurations: API calls, and the store of layers for configurations. */
 import {
+  largestPatchBody,
   patchCreate,
   patchGet,
   patchList,
@@ -22,18 +23,20 @@ export function patches(parts: PatchParts): Patches & Domain {
     name: 'patches',
     routes(app) {
       const on = serve(app)
+      const long = serve(app, { largestBody: largestPatchBody })
       on(patchSchema, () => Promise.resolve(calls.schema()))
       on(patchList, ({ caller, params }) => calls.list(caller, params.id))
       on(patchGet, ({ caller, params }) => calls.get(caller, params.id, params.patchId))
-      on(patchCreate, ({ caller, params, body }) => calls.create(caller, params.id, body))
-      on(patchUpdate, ({ caller, params, body, ifMatch }) =>
+      long(patchCreate, ({ caller, params, body }) => calls.create(caller, params.id, body))
+      long(patchUpdate, ({ caller, params, body, ifMatch }) =>
         calls.update(caller, params.id, params.patchId, body, ifMatch),
       )
       on(patchRemove, ({ caller, params, ifMatch }) =>
         calls.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined),
       )
-      serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) =>
-        calls.preview({ caller, signal }, params.id, body),
+      serve(app, { heavy: true, largestBody: largestPatchBody })(
+        patchPreview,
+        ({ caller, signal, params, body }) => calls.preview({ caller, signal }, params.id, body),
       )
     },
     check: (body) => calls.check(body),

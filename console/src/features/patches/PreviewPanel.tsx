@@ -175,6 +175,7 @@ function Lines({
           {problem.line !== null && (
             <button type="button" className={css['goto']} onClick={() => onGoTo(problem.line ?? 1)}>
               Line {problem.line}
+              {'column' in problem && problem.column !== null && `, column ${problem.column}`}
             </button>
           )}
           <span>

@@ -3,7 +3,7 @@
  * preview validates the patch body.
  */
 import * as z from 'zod/mini'
-import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
+import { NewPatch, type Patch, patchLimits, tooLongPatch } from '#contract/patches.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 import { cliOf } from '../../lib/shell.ts'
 
@@ -49,7 +49,7 @@ export const readForm = (draft: PatchDraft, others: readonly string[]): Read<New
     }),
     ...(Number.isNaN(weightOf(draft.weight)) && { weight: 'Weight must be a whole number' }),
     ...(draft.body.trim() === '' && { body: 'Enter a patch' }),
-    ...(bodyBytes(draft.body) > patchLimits.bodyBytes && { body: 'A patch is at most 64 KiB' }),
+    ...(bodyBytes(draft.body) > patchLimits.bodyBytes && { body: tooLongPatch }),
   })
 
 export const toSend = (draft: PatchDraft): NewPatch => ({

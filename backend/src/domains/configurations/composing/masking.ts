@@ -212,7 +212,9 @@ export function unmask(text: string, before: string, audience: Audience): string
 }
 
 function unknownSecret(text: string, node: Scalar): Problem {
-  const line = text.slice(0, node.range?.[0] ?? 0).split('\n').length
-  const message = `Line ${line}: ${masked} replaces a secret that is not in the saved patch. Enter the secret itself`
+  const at = node.range?.[0] ?? 0
+  const line = text.slice(0, at).split('\n').length
+  const column = at - text.lastIndexOf('\n', at - 1)
+  const message = `Line ${line}, column ${column}: ${masked} replaces a secret that is not in the saved patch. Enter the secret itself`
   return new Problem('invalid', message, { body: message })
 }

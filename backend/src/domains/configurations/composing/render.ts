@@ -3,12 +3,18 @@
  * bytes are the bytes that are stored and sent.
  */
 import { Problem } from '#contract/errors.ts'
-import type { NewPatch, PatchProblem, PreviewWarning } from '#contract/patches.ts'
+import {
+  type NewPatch,
+  type PatchProblem,
+  type PreviewWarning,
+  systemLayers,
+} from '#contract/patches.ts'
 import { apart } from '#talos/config/compare.ts'
 import { generatedLayer } from '#talos/config/generate.ts'
 import type { Audience } from '#talos/config/mask.ts'
 import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
+import { placeIn } from '#talos/config/places.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { type Inventory, inventoryFindings } from '#talos/runtime-rules/inventory.ts'
@@ -95,6 +101,28 @@ function merge(base: string, layers: readonly Layer[]): Merged & { judged: strin
   }
 }
 
+/**
+ * The layer that sets what an error is about, with the line in that layer: line numbers of the
+ * merged text mean nothing to users. Later layers win, so they are looked at first.
+ */
+function whereSet(
+  { path }: ConfigProblem,
+  layer: string | null,
+  layers: readonly Layer[],
+): { layer: string | null; line: number | null; column: number | null } {
+  const nowhere = { layer, line: null, column: null }
+  if (path === undefined || path === '') return nowhere
+  const found = layers
+    .filter((l) => !Object.hasOwn(systemLayers, l.id) && (layer === null || l.name === layer))
+    .toReversed()
+    .flatMap(({ name, body }) => {
+      const place = placeIn(body, path)
+      return place ? [{ name, ...place }] : []
+    })
+  const best = found.find((f) => f.isWhole) ?? (layer === null ? undefined : found[0])
+  return best ? { layer: best.name, line: best.line, column: best.column } : nowhere
+}
+
 type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase'>
 
 /**
@@ -152,12 +180,9 @@ function composeOn(
               ...(inventory === null ? [] : inventoryFindings(documents, inventory)),
             ],
       onlyOnControlPlanes: [],
-      // Line numbers of the merged text mean nothing to users, so errors have a path and a layer.
       errors: errors.map((e) => ({
         ...problemOf(e),
-        line: null,
-        column: null,
-        layer: sources.find((s) => s.line === e.line)?.layer ?? null,
+        ...whereSet(e, sources.find((s) => s.line === e.line)?.layer ?? null, filled),
       })),
     }
   } catch (error) {
@@ -206,11 +231,11 @@ export const cautionsOf = (
   { findings, onlyOnControlPlanes }: Pick<Composed, 'findings' | 'onlyOnControlPlanes'>,
   own: string,
 ): PreviewWarning[] => [
-  ...onlyOnControlPlanes.map(({ message, path, layer }) => ({
+  ...onlyOnControlPlanes.map(({ message, path, layer, line }) => ({
     check: null,
     message: `${fromLayer(message, layer, own)}: it takes effect only if the server becomes a control plane${path === null || path === '' ? '' : ` (${path})`}`,
     link: null,
-    line: null,
+    line: layer === own ? line : null,
   })),
   ...findings
     .filter(({ level }) => level === 'warn')
@@ -274,6 +299,8 @@ export function previewOf({
       ...after.errors.map(({ layer, ...e }) => ({
         ...e,
         message: fromLayer(e.message, layer, patch.name),
+        // A line of another layer is one of another text.
+        ...(layer !== patch.name && { line: null, column: null }),
       })),
       ...refusedOf(findings, patch.name),
     ],
