@@ -193,7 +193,7 @@ describe('YAML', () => {
       expect.stringContaining('not UTF-8 text'),
     ])
     expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([
-      { message: 'Control characters are not allowed (U+0000)', line: 2, column: 12 },
+      { message: 'Control characters are not allowed (U+0000)', line: 2, column: 13 },
     ])
     expect(errors('machine:\n  env: {A: "\u001b[31m"}')).not.toEqual([])
   })

@@ -18,7 +18,7 @@ import {
 } from 'yaml'
 
 /** Longest document in characters. The API accepts no larger body. */
-export const longestDocument = 256 * 1024
+export const longestDocument = 2 * 1024 * 1024
 export const mostDocuments = 50_000
 
 export interface Located {
@@ -111,7 +111,7 @@ export function readYaml(text: string, before: number): Reading {
     problems: [{ line, message }],
   })
   if (text.length > longestDocument)
-    return fail(before + 1, `A document has at most ${longestDocument / 1024} KiB`)
+    return fail(before + 1, `A document has at most ${longestDocument / 1024 ** 2} MiB`)
   const lines = new LineCounter()
   const lineAt = (offset: number) => before + Math.max(1, lines.linePos(offset).line)
   let document: Document.Parsed
