@@ -472,7 +472,7 @@ describe('places', () => {
     ['a key with a dot', 'machine.sysctls.a.b', [3, 5, true]],
     ['a field that the patch leaves out', 'machine.nodeLabels.other', [4, 3, false]],
   ])('%s has the line and column of its key', (_what, path, [line, column, isWhole]) => {
-    expect(placeIn(body, path as string)).toEqual({ line, column, isWhole })
+    expect(placeIn(body, path)).toEqual({ line, column, isWhole })
   })
   test('a path that the patch does not touch has no place', () => {
     expect(placeIn(body, 'cluster.network')).toBeNull()
