@@ -48,8 +48,8 @@ test('09 files-without-op and 16 name-server-by-name: a preview refuses each val
     status: 422,
     problem: {
       code: 'invalid',
-      error: expect.stringMatching(/^Line 3: .*create, overwrite or append/) as string,
-      fields: { body: expect.stringContaining('Line 8: ') as string },
+      error: expect.stringMatching(/^Line 3, column \d+: .*create, overwrite or append/) as string,
+      fields: { body: expect.stringContaining('Line 8, column') as string },
     },
   })
   expect((await operator.call(serverConfig, { params: { id } })).text).not.toContain('nfsmount')

@@ -285,7 +285,9 @@ test('01 podsecurity-namespace-twice and 15 role-label-and-taint-on-a-worker: a 
       check: 'configuration',
       ok: false,
       message: expect.stringMatching(
-        new RegExp(`^${nodes[0]!.name}: Line 7: kube-system is exempt from PodSecurity already`),
+        new RegExp(
+          `^${nodes[0]!.name}: Line 7, column \\d+: kube-system is exempt from PodSecurity already`,
+        ),
       ) as string,
     },
   ])
