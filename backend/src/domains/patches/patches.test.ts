@@ -404,7 +404,7 @@ test('a patch for a role that a free server does not have yet can be previewed a
 test('case 30: a patch with a manifest of 700 KiB is saved, and one of more than 1 MiB is refused', async () => {
   const id = await build()
   const manifest = (lines: number) =>
-    `cluster:\n  inlineManifests:\n    - name: cilium\n      contents: |\n${`        ${'x'.repeat(70)}\n`.repeat(lines)}`
+    `cluster:\n  inlineManifests:\n    - name: cilium\n      contents: |\n${`        # ${'x'.repeat(68)}\n`.repeat(lines)}`
   const { answer } = await operator.call(patchPreview, {
     params: { id },
     body: { body: manifest(9_000) },
