@@ -99,6 +99,16 @@ test('no file contains the path of this working copy', () => {
   expect(found).toEqual([])
 })
 
+test('one function sends configurations to machines and asks for dry runs', () => {
+  const senders = sourceFiles().filter(
+    (f) =>
+      f.startsWith('backend/src/') &&
+      !/\.test\.ts$|\/testing/.test(f) &&
+      readFileSync(f, 'utf8').includes('.applyConfiguration('),
+  )
+  expect(senders).toEqual(['backend/src/talos-fleet/apply.ts'])
+})
+
 test('no source file has more than 500 lines', () => {
   const long = sourceFiles()
     .filter((f) => !f.includes('/gen/') && !f.endsWith('.gen.ts'))

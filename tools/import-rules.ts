@@ -127,6 +127,24 @@ export const ruleSet: IFlattenedRuleSet = {
         pathNot: String.raw`^backend/src/domains/[^/]+/api\.ts$`,
       },
     ),
+    forbid(
+      'one-sender',
+      'only configurations gives a machine a configuration',
+      { path: '^backend/src/', pathNot: `${test}|^backend/src/domains/configurations/` },
+      { path: '^backend/src/talos-fleet/apply\\.ts$' },
+    ),
+    forbid(
+      'configurations-know-no-cluster',
+      'clusters and patches are what configurations gets, by the interfaces of its api.ts',
+      { path: '^backend/src/domains/configurations/', pathNot: test },
+      { path: '^backend/src/domains/(clusters|patches)/' },
+    ),
+    forbid(
+      'patches-know-no-cluster',
+      'a patch body goes from patches to configurations, and never into clusters',
+      { path: '^backend/src/domains/patches/', pathNot: test },
+      { path: '^backend/src/domains/clusters/' },
+    ),
     forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),
   ],
 }

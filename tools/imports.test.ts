@@ -32,6 +32,12 @@ test('each rule finds an import that breaks the rule', async () => {
     'backend/src/domains/users/api.ts': 'export interface Users {}',
     'backend/src/domains/users/users.ts':
       "import type { Selectable } from 'kysely'\nimport * as store from './store.ts'\nexport { type Selectable, store }\nexport interface User {}",
+    'backend/src/domains/clusters/api.ts': 'export interface Cluster {}',
+    'backend/src/talos-fleet/apply.ts': 'export const apply = 1',
+    'backend/src/domains/clusters/send.ts': "export { apply } from '../../talos-fleet/apply.ts'",
+    'backend/src/domains/configurations/send.ts':
+      "export { apply } from '../../talos-fleet/apply.ts'\nexport type { Cluster } from '../clusters/api.ts'",
+    'backend/src/domains/patches/patches.ts': "export type { Cluster } from '../clusters/api.ts'",
     'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
     // Four files may import each other, five may not, with types and imports on demand.
     ...Object.fromEntries(
@@ -60,14 +66,17 @@ test('each rule finds an import that breaks the rule', async () => {
   const broken = (await brokenRules(sources, folder)).map((line) => line.split(' -> ')[0]!)
   expect(broken.toSorted()).toEqual([
     'circle: talos/a.ts, talos/b.ts, talos/c.ts, talos/d.ts, talos/e.ts',
+    'configurations-know-no-cluster: backend/src/domains/configurations/send.ts',
     'door-backend: backend/src/app.ts',
     'door-contract: contract/servers.ts',
     'layer-ui: console/src/ui/Button.tsx',
     'no-test-in-source: backend/src/app.ts',
     'one-feature: console/src/features/a/x.ts',
+    'one-sender: backend/src/domains/clusters/send.ts',
     'own-face-below: backend/src/http/session.ts',
     'own-face: backend/src/domains/audit/audit.ts',
     'own-face: backend/src/domains/audit/entry.ts',
+    'patches-know-no-cluster: backend/src/domains/patches/patches.ts',
     'plain-ui: console/src/ui/Button.tsx',
     'resolved: simulator/src/start.ts',
     'sql-in-stores: backend/src/domains/audit/audit.ts',

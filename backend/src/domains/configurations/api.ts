@@ -319,25 +319,22 @@ export type Delivery =
       readonly reason: string
     }
 
-/** What a machine said to a configuration. */
-export interface Applied {
-  readonly mode: ApplyMode
-  readonly warnings: string[]
-  readonly details: string
-}
-
 /** Sends configurations to machines that run. */
 export interface Sending {
   /**
-   * Gives the machine a configuration, or asks it for a dry run. Every configuration that is sent
-   * goes through this function. @throws TalosError
+   * Gives the machine its newest generation over an open connection, or asks it for a dry run.
+   * `justBefore` is the last check, and prevents the call if it throws. @throws TalosError
    */
-  apply(
+  applyNewest(
     client: TalosClient,
-    yaml: string,
-    how: { readonly mode: ApplyMode; readonly dryRun?: boolean },
-    limits?: { readonly deadlineMs?: number },
-  ): Promise<Applied>
+    server: { readonly cluster_id: string; readonly node_id: string },
+    how: {
+      readonly mode: ApplyMode
+      readonly dryRun?: boolean
+      readonly deadlineMs?: number
+      readonly justBefore?: () => Promise<void>
+    },
+  ): Promise<{ readonly generation: number }>
   /** Requests a dry run of the newest generation from the machine. Changes nothing. */
   tryNewest(
     nodeId: string,

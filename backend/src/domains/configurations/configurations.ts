@@ -7,7 +7,6 @@ import { serverConfig } from '#contract/servers/servers.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
-import { apply } from '../../talos-fleet/apply.ts'
 import { type Configurations, configuringQueue, sweepQueue } from './api.ts'
 import { composing as makeComposing } from './composing/composing.ts'
 import { withPlaceholders } from './composing/layers.ts'
@@ -77,7 +76,6 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
     kept,
     ...composing,
     ...shown,
-    apply,
     ...sending(parts, core, drift),
     ...changing(parts, core, { verdict, drift }),
   }

@@ -29,7 +29,6 @@ import {
 async function giveConfiguration(
   client: TalosClient,
   turn: MemberTurn,
-  yaml: string,
   isInstalled: boolean,
 ): Promise<string | null> {
   const { m, parts } = turn
@@ -39,14 +38,14 @@ async function giveConfiguration(
   const problem =
     (isInstalled ? null : installProblem(m, disks)) ??
     wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
-  await demandStillWanted(turn)
+  const justBefore = () => demandStillWanted(turn)
   if (problem === null)
-    await parts.configurations.apply(
-      client,
-      yaml,
-      { mode: 'auto' },
-      { deadlineMs: orderDeadlineMs },
-    )
+    await parts.configurations.applyNewest(client, m, {
+      mode: 'auto',
+      deadlineMs: orderDeadlineMs,
+      justBefore,
+    })
+  else await justBefore()
   return problem
 }
 
@@ -85,7 +84,6 @@ export async function configure(
   why: string | null,
 ): Promise<Outcome | 'again'> {
   const { parts, job, state, m } = turn
-  const { yaml } = (await parts.configurations.kept.newest(parts.db, m.cluster_id, m.node_id))!
   const wasInstalled =
     seen.kind === 'maintenance' &&
     seen.installation.state !== 'none' &&
@@ -111,10 +109,7 @@ export async function configure(
     const connection = await parts.servers.connection(m.node_id)
     const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
     const problem = await job.effect(`apply/${m.node_id}`, () =>
-      connection.maintenance(
-        (client) => giveConfiguration(client, turn, yaml, wasInstalled),
-        options,
-      ),
+      connection.maintenance((client) => giveConfiguration(client, turn, wasInstalled), options),
     )
     if (problem !== null) {
       await unsent(turn)

@@ -1,7 +1,4 @@
-/**
- * Sends a server its newest generation for an operation on its cluster, after comparing it with the
- * machine's configuration.
- */
+/** Sends a server its newest generation for an operation on its cluster. */
 import { stageSaid } from '#contract/servers/server.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -23,7 +20,7 @@ export function sending(
   { db, record, read, servers, clusters }: ConfigurationParts,
   { kept, factsOf }: Pick<Core, 'kept' | 'factsOf'>,
   drift: Pick<Drifts, 'look' | 'judge'>,
-): Pick<Sending, 'tryNewest' | 'deliver' | 'whyNotRunning'> {
+): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyNotRunning'> {
   const secure = async <T>(
     server: ServerFacts,
     act: (client: TalosClient) => Promise<T>,
@@ -73,6 +70,14 @@ export function sending(
   const talosOf = (server: ServerFacts): string => server.talos_version ?? 'v1.13.0'
 
   return {
+    async applyNewest(client, { cluster_id, node_id }, { mode, dryRun, deadlineMs, justBefore }) {
+      const newest = await kept.newest(db, cluster_id, node_id)
+      if (!newest) throw new Error(`The server ${node_id} has no configuration`)
+      await justBefore?.()
+      await apply(client, newest.yaml, { mode, dryRun: dryRun ?? false }, { deadlineMs })
+      return { generation: newest.generation }
+    },
+
     async tryNewest(
       nodeId: string,
       signal: AbortSignal,

@@ -58,14 +58,14 @@ export async function give(
       : { waiting: `${name} restarts with its new secrets` }
   }
 
-  let { generation } = newest
   if (!(await isSame(newest.yaml, wanted))) {
     if (!(await isSame(newest.yaml, found)))
       return (await isSame(held.yaml, found))
         ? { waiting: `${name} has not received its newest configuration yet` }
         : { failed: drifted(name) }
-    generation = await write(turn, (tx) => kept.store(tx, clusterId, nodeId, wanted))
+    await write(turn, (tx) => kept.store(tx, clusterId, nodeId, wanted))
   }
+  let generation: number
   try {
     const touched = await touching(viewOf(turn), m, () =>
       turn.job.effect(keyOf(`rotate-${step}`, nodeId), () =>
@@ -73,7 +73,7 @@ export async function give(
           turn,
           nodeId,
           (client) =>
-            parts.configurations.apply(client, wanted, {
+            parts.configurations.applyNewest(client, m, {
               mode: rotation.what === 'tokens' ? 'auto' : 'no-reboot',
             }),
           applyDeadlineMs,
@@ -81,6 +81,7 @@ export async function give(
       ),
     )
     if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
+    generation = touched.sent.generation
   } catch (error) {
     if (error instanceof TalosError && error.kind === 'invalid_argument')
       return { failed: `${name} refused its new secrets: ${error.message}` }

@@ -44,7 +44,7 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
     return { waiting: `${m.name} gets its configuration`, againMs: 200 }
   }
   const [newest, [facts]] = await Promise.all([
-    parts.configurations.kept.newest(parts.db, state.row.id, m.node_id),
+    parts.configurations.kept.state(parts.db, state.row.id, m.node_id),
     parts.servers.forPlan(parts.db, [m.node_id]),
   ])
   if (facts!.drift_since !== null)
@@ -55,7 +55,7 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
   const isLong =
     step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   return (
-    (isLong ? await refusal(turn, m, newest.yaml) : null) ?? {
+    (isLong ? await refusal(turn, m) : null) ?? {
       waiting: `${m.name} gets its configuration`,
     }
   )
@@ -65,14 +65,10 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
  * Why the machine refuses its configuration, from a dry run, or null. The reconciler of
  * configurations doesn't send a refused one again.
  */
-async function refusal(
-  turn: ChangeTurn,
-  m: clusters.MemberRow,
-  yaml: string,
-): Promise<StepResult | null> {
+async function refusal(turn: ChangeTurn, m: clusters.MemberRow): Promise<StepResult | null> {
   try {
     await talos(turn, m.node_id, (client) =>
-      turn.parts.configurations.apply(client, yaml, { mode: 'no-reboot', dryRun: true }),
+      turn.parts.configurations.applyNewest(client, m, { mode: 'no-reboot', dryRun: true }),
     )
     return null
   } catch (error) {
