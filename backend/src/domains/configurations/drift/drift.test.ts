@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
 import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
@@ -66,6 +66,48 @@ const events = async () => {
   await backend.publish()
   return (await admin.call(serverEvents, { params: params() })).answer!.items
 }
+
+/** Whether a text is in the value, in its lists, or in its plain objects. */
+const holdsText = (value: unknown, text: string): boolean => {
+  if (typeof value === 'string') return value.includes(text)
+  if (Array.isArray(value)) return value.some((item) => holdsText(item, text))
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype &&
+    Object.values(value).some((item) => holdsText(item, text))
+  )
+}
+
+test('the body of a patch goes to configurations once, from there to the machine, and never to clusters', async () => {
+  const { clusters, configurations } = backend.domains
+  const value = 'net.core.somaxconn: "511"'
+  const entries: string[] = []
+  /** Notes every call of a face whose arguments contain the body. */
+  const watch = (name: string, face: object) => {
+    for (const [key, method] of Object.entries(face)) {
+      if (typeof method !== 'function') continue
+      const spy = vi.spyOn(face as Record<string, (...given: unknown[]) => unknown>, key)
+      spy.mockImplementation((...given) => {
+        if (holdsText(given, value)) entries.push(`${name}.${key}`)
+        return (method as (...given: unknown[]) => unknown)(...given)
+      })
+    }
+  }
+  watch('configurations', configurations)
+  watch('clusters', clusters)
+  watch('clusters', clusters.machines)
+  watch('clusters', clusters.secrets)
+  const made = await admin.call(patchCreate, {
+    params: params(),
+    body: { name: 'backlog', body: `machine:\n  sysctls:\n    ${value}\n` },
+  })
+  await world.until(held, (yaml) => yaml.includes(value))
+  vi.restoreAllMocks()
+  expect(entries).toEqual(['configurations.change'])
+  await admin.call(patchRemove, { params: { ...params(), patchId: made.answer!.patch_id } })
+  await world.until(held, (yaml) => !yaml.includes(value))
+})
 
 test('a server with the configuration that Steelyard sent has no drift', async () => {
   expect(await drift()).toEqual({

@@ -157,50 +157,6 @@ test('a patch on a server in a cluster is checked by a dry run of Talos, and app
   expect(machine.config!.text).not.toContain('vm.swappiness')
 })
 
-/** Whether a text is in the value, in its lists, or in its plain objects. */
-const holdsText = (value: unknown, text: string): boolean => {
-  if (typeof value === 'string') return value.includes(text)
-  if (Array.isArray(value)) return value.some((item) => holdsText(item, text))
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.getPrototypeOf(value) === Object.prototype &&
-    Object.values(value).some((item) => holdsText(item, text))
-  )
-}
-
-test('the body of a patch goes to configurations once, from there to the machine, and never to clusters', async () => {
-  const { clusters, configurations } = backend.domains
-  const value = 'net.core.somaxconn: "511"'
-  const entries: string[] = []
-  /** Notes every call of a face whose arguments contain the body. */
-  const watch = (name: string, face: object) => {
-    for (const [key, method] of Object.entries(face)) {
-      if (typeof method !== 'function') continue
-      const spy = vi.spyOn(face as Record<string, (...given: unknown[]) => unknown>, key)
-      spy.mockImplementation((...given) => {
-        if (holdsText(given, value)) entries.push(`${name}.${key}`)
-        return (method as (...given: unknown[]) => unknown)(...given)
-      })
-    }
-  }
-  watch('configurations', configurations)
-  watch('clusters', clusters)
-  watch('clusters', clusters.machines)
-  watch('clusters', clusters.secrets)
-  const machine = simulator.servers[0]!
-  const made = await operator.call(patchCreate, {
-    params,
-    body: { name: 'backlog', body: `machine:\n  sysctls:\n    ${value}\n` },
-  })
-  await backend.engine.settle()
-  vi.restoreAllMocks()
-  expect(machine.config!.text).toContain(value)
-  expect(entries).toEqual(['configurations.change'])
-  await operator.call(patchRemove, { params: { id, patchId: made.answer!.patch_id } })
-  await backend.engine.settle()
-})
-
 test('adding the address of a server in a managed cluster succeeds with the result "already registered"', async () => {
   const { db } = backend.platform
   const addAgain = async () => {
