@@ -70,45 +70,58 @@ export type Touched<T> = { readonly sent: T } | { readonly forbidden: string }
 /** What configurations asks of clusters. */
 export interface ClusterSide {
   /** Null until the cluster has its secrets, and for a server that has left it. */
-  blueprint(on: Db | Tx, clusterId: string, nodeId: string): Promise<Blueprint | null>
+  readonly blueprint: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<Blueprint | null>
   /**
    * What is known of a server of the cluster; null if the server has left it. `overwrite`: digest of
    * the configuration that a user chose to overwrite. `images`: adopted images.
    */
-  machine(
+  readonly machine: (
     on: Db | Tx,
     clusterId: string,
     nodeId: string,
-  ): Promise<{ readonly images: MachineImages | null; readonly overwrite: string | null } | null>
+  ) => Promise<{ readonly images: MachineImages | null; readonly overwrite: string | null } | null>
   /** Locks the cluster's row, as whatever saves a configuration of its servers does. */
-  lock(tx: Tx, clusterId: string): Promise<void>
-  allowOverwrite(tx: Tx, clusterId: string, nodeId: string, seen: string | null): Promise<void>
+  readonly lock: (tx: Tx, clusterId: string) => Promise<void>
+  readonly allowOverwrite: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    seen: string | null,
+  ) => Promise<void>
   /** Adopts images that others have set, so that blueprints name them too. */
-  noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void>
+  readonly noteImages: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    images: MachineImages,
+  ) => Promise<void>
   /** Updates the cluster's versions to those that its servers run. */
-  noteVersions(clusterId: string): Promise<void>
+  readonly noteVersions: (clusterId: string) => Promise<void>
   /** Joined servers of a ready cluster; empty for other clusters. */
-  joined(clusterId: string): Promise<{ node_id: string; controlPlane: boolean }[]>
+  readonly joined: (clusterId: string) => Promise<{ node_id: string; controlPlane: boolean }[]>
   /** Records why the cluster's machines refuse Steelyard; null if they don't refuse it. */
-  noteLockedOut(clusterId: string, why: keyof typeof lockedOutSentences | null): Promise<void>
+  readonly noteLockedOut: (
+    clusterId: string,
+    why: keyof typeof lockedOutSentences | null,
+  ) => Promise<void>
   /** New client credentials for a cluster's Talos API; null if the cluster has no secrets. */
-  talosCredentials(
+  readonly talosCredentials: (
     clusterId: string,
     wanted: { role: TalosRole; lifetimeMs: number },
-  ): Promise<Credentials | null>
+  ) => Promise<Credentials | null>
   /**
    * Sends something to a server. Of the control planes, one at a time is sent something, and only
    * while all others are well. `mends`: names of control planes that the change is to mend. The
    * error of `send` is thrown.
    */
-  touching<T>(
+  readonly touching: <T>(
     clusterId: string,
     nodeId: string,
     send: () => Promise<T>,
     how: { readonly signal: AbortSignal; readonly mends?: readonly string[] },
-  ): Promise<Touched<T>>
+  ) => Promise<Touched<T>>
   /** Why a change of this server must not be requested while another control plane is not well. */
-  whyNotRequest(clusterId: string, nodeId: string): Promise<string | null>
+  readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
 }
 
 /** One layer of a server's configuration that users wrote. Layers merge by weight, age and id. */
@@ -125,26 +138,26 @@ export interface StoredLayer {
 
 /** What configurations asks of the store of layers. */
 export interface LayerStore {
-  ofServer(on: Db | Tx, nodeId: string): Promise<StoredLayer[]>
+  readonly ofServer: (on: Db | Tx, nodeId: string) => Promise<StoredLayer[]>
   /** The layers of the server with a change that isn't stored yet. */
-  after(
+  readonly after: (
     on: Db | Tx,
     nodeId: string,
     set: LayerSet,
-  ): Promise<Layering & { readonly isChanged: boolean }>
+  ) => Promise<Layering & { readonly isChanged: boolean }>
   /** Stores what others have changed as the last layer, and returns its name. */
-  keep(
+  readonly keep: (
     tx: Tx,
     caller: Caller,
     nodeId: string,
     body: string,
     links: readonly string[],
-  ): Promise<string>
+  ) => Promise<string>
   /**
    * Removes the layers that were saved until then, because they have become part of the base.
    * Returns their names.
    */
-  absorb(tx: Tx, caller: Caller, nodeId: string, until: Date): Promise<string[]>
+  readonly absorb: (tx: Tx, caller: Caller, nodeId: string, until: Date) => Promise<string[]>
 }
 
 /** A change of layers that isn't stored yet. */
@@ -189,35 +202,45 @@ export interface KeptConfigs {
 /** The stored configurations of clusters' servers. */
 export interface Kept {
   /** All that is known of a server's configurations; null if none was rendered for the server. */
-  all(on: Db | Tx, clusterId: string, nodeId: string): Promise<KeptConfigs | null>
-  newest(on: Db | Tx, clusterId: string, nodeId: string): Promise<Generation | null>
+  readonly all: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<KeptConfigs | null>
+  readonly newest: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<Generation | null>
   /** Like `newest`, without the bytes. */
-  state(
+  readonly state: (
     on: Db | Tx,
     clusterId: string,
     nodeId: string,
-  ): Promise<Pick<Generation, 'generation' | 'held_at'> | null>
+  ) => Promise<Pick<Generation, 'generation' | 'held_at'> | null>
   /** Stores a configuration as the server's next generation, and returns its number. */
-  store(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<number>
+  readonly store: (tx: Tx, clusterId: string, nodeId: string, yaml: string) => Promise<number>
   /** Records that the machine has a generation of its configuration. */
-  noteHeld(tx: Tx, clusterId: string, nodeId: string, generation: number): Promise<void>
+  readonly noteHeld: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    generation: number,
+  ) => Promise<void>
   /** Stores a machine's configuration as a new generation that the machine is known to have. */
-  keep(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
+  readonly keep: (tx: Tx, clusterId: string, nodeId: string, yaml: string) => Promise<void>
   /** Makes the machine's configuration the base for patches. */
-  adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
+  readonly adopt: (tx: Tx, clusterId: string, nodeId: string, yaml: string) => Promise<void>
   /** Whether the server's patches are merged onto a base that was adopted from the machine. */
-  isAdopted(on: Db | Tx, clusterId: string, nodeId: string): Promise<boolean>
+  readonly isAdopted: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<boolean>
   /** Changes the adopted base for patches, if there is one. */
-  rebase(
+  readonly rebase: (
     tx: Tx,
     clusterId: string,
     nodeId: string,
     change: (base: string) => Promise<string>,
-  ): Promise<void>
+  ) => Promise<void>
   /**
    * Whether nothing was saved or sent since the configurations were read. Locks the cluster's row.
    */
-  isCurrent(tx: Tx, clusterId: string, nodeId: string, read: KeptConfigs): Promise<boolean>
+  readonly isCurrent: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    read: KeptConfigs,
+  ) => Promise<boolean>
 }
 
 /** Merges layers. Everything is in the caller's transaction, and nothing is sent. */
@@ -226,35 +249,44 @@ export interface Composing {
    * The configuration of a server by a blueprint that need not be stored, with its layers and the
    * changes of `set`. @throws Problem `invalid` naming the layer, if Talos would refuse the result
    */
-  compose(on: Db | Tx, nodeId: string, blueprint: Blueprint, set?: LayerSet): Promise<Rendered>
+  readonly compose: (
+    on: Db | Tx,
+    nodeId: string,
+    blueprint: Blueprint,
+    set?: LayerSet,
+  ) => Promise<Rendered>
   /**
    * Like `compose`, for a server that may join: also what its layers say that can't work when
    * running (`refused`) or may not work (in `warnings`). @throws Problem `invalid`
    */
-  judge(
+  readonly judge: (
     on: Db | Tx,
     nodeId: string,
     blueprint: Blueprint,
     set: LayerSet,
-  ): Promise<Rendered & { readonly refused: readonly string[] }>
+  ) => Promise<Rendered & { readonly refused: readonly string[] }>
   /** Renders and stores a server's configuration if it has none yet. */
-  renderFirst(tx: Tx, clusterId: string, nodeId: string): Promise<void>
+  readonly renderFirst: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
   /**
    * Renders again and stores the bytes as the next generation; null if the server has no
    * configuration yet.
    */
-  renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+  readonly renderAgain: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+  ) => Promise<{ yaml: string } | null>
   /**
    * Makes the newest generation the one with these changes of layers, unless it is already; null if
    * the server has no configuration yet. The layers themselves are saved when the machine has the
    * configuration.
    */
-  prepare(
+  readonly prepare: (
     tx: Tx,
     clusterId: string,
     nodeId: string,
     set?: LayerSet,
-  ): Promise<{ yaml: string } | null>
+  ) => Promise<{ yaml: string } | null>
 }
 
 /** A layer that Steelyard writes itself. */
@@ -294,15 +326,15 @@ export interface Rehearsal {
 
 /** Shows what a change does before it is made. The machine makes a dry run. */
 export interface Previewing {
-  preview(who: For, nodeId: string, asked: PreviewAsked): Promise<Preview>
+  readonly preview: (who: For, nodeId: string, asked: PreviewAsked) => Promise<Preview>
   /**
    * Previews a change of layers for an operation. @throws Problem `invalid` if Talos's rules refuse
    * the result; config_drifted
    */
-  rehearse(nodeId: string, set: LayerSet): Promise<Rehearsal>
-  systemLayers(nodeId: string): Promise<SystemLayer[]>
+  readonly rehearse: (nodeId: string, set: LayerSet) => Promise<Rehearsal>
+  readonly systemLayers: (nodeId: string) => Promise<SystemLayer[]>
   /** A merged configuration, masked for everybody. */
-  mask(yaml: string): Promise<string>
+  readonly mask: (yaml: string) => Promise<string>
 }
 
 /**
@@ -325,7 +357,7 @@ export interface Sending {
    * Gives the machine its newest generation over an open connection, or asks it for a dry run.
    * `justBefore` is the last check, and prevents the call if it throws. @throws TalosError
    */
-  applyNewest(
+  readonly applyNewest: (
     client: TalosClient,
     server: { readonly cluster_id: string; readonly node_id: string },
     how: {
@@ -334,19 +366,19 @@ export interface Sending {
       readonly deadlineMs?: number
       readonly justBefore?: () => Promise<void>
     },
-  ): Promise<{ readonly generation: number }>
+  ) => Promise<{ readonly generation: number }>
   /** Requests a dry run of the newest generation from the machine. Changes nothing. */
-  tryNewest(
+  readonly tryNewest: (
     nodeId: string,
     signal: AbortSignal,
-  ): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }>
+  ) => Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }>
   /**
    * Sends the machine its newest generation, unless it has it. `mayReboot`: the machine was
    * drained; otherwise Talos must apply the configuration without a restart. `mends`: names of
    * control planes that the change is to mend. `also` runs in the transaction that records that the
    * machine has it.
    */
-  deliver(
+  readonly deliver: (
     job: Job,
     nodeId: string,
     how: {
@@ -354,22 +386,22 @@ export interface Sending {
       mends?: readonly string[]
       also?: (tx: Tx) => Promise<void>
     },
-  ): Promise<Delivery>
+  ) => Promise<Delivery>
   /**
    * Null if the machine runs its newest generation and has started, else what it is waiting for.
    */
-  whyNotRunning(nodeId: string, signal: AbortSignal): Promise<string | null>
+  readonly whyNotRunning: (nodeId: string, signal: AbortSignal) => Promise<string | null>
   /**
    * Changes the layers of a server: the machine makes a dry run of `after`; then `save` and the new
    * generation are one transaction, with the server's row locked, and the generation is sent.
    * @throws Problem `invalid`, `operation_running`, `server_unreachable`, `config_drifted`
    */
-  change<Saved>(
+  readonly change: <Saved>(
     caller: Caller,
     nodeId: string,
     after: Layering,
     save: (tx: Tx) => Promise<Saved>,
-  ): Promise<Saved>
+  ) => Promise<Saved>
 }
 
 export interface Configurations extends Composing, Previewing, Sending {

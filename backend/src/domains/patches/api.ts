@@ -6,19 +6,19 @@ import type { LayerSet } from '../configurations/api.ts'
 
 export interface Patches {
   /** Problems of a patch body as sentences; empty if the body can be saved. */
-  check(body: string): Promise<string[]>
+  readonly check: (body: string) => Promise<string[]>
   /** The set that takes back the change of the server's patches by `set`. */
-  inverse(on: Db | Tx, nodeId: string, set: LayerSet): Promise<LayerSet>
+  readonly inverse: (on: Db | Tx, nodeId: string, set: LayerSet) => Promise<LayerSet>
   /** Whether the set changes the patches of the server. */
-  changes(nodeId: string, set: LayerSet): Promise<boolean>
+  readonly changes: (nodeId: string, set: LayerSet) => Promise<boolean>
   /**
    * Checks and stores a patch of a server that joins a cluster. Nothing is applied.
    * @throws Problem `invalid` with the line, `name_taken`
    */
-  createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void>
+  readonly createIn: (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch) => Promise<void>
   /**
    * Saves the patches of the set on the server, whose machine has them already. `by`: the name of
    * who requested it. Safe to repeat: patches that are saved already stay as they are.
    */
-  save(tx: Tx, nodeId: string, set: LayerSet, by: string | null): Promise<void>
+  readonly save: (tx: Tx, nodeId: string, set: LayerSet, by: string | null) => Promise<void>
 }
