@@ -160,6 +160,22 @@ test('a failed validation signs the user out with one notice, and is logged to t
   )
 })
 
+test('a failed validation is logged also if another call of the page has ended the session before', async () => {
+  stored()
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  const { call } = await import('./client.ts')
+  answers = () => [401, { error: 'no' }]
+  const page = call(serverList, { query: {} }).catch(() => undefined)
+  await Promise.all([auth.validateSession(), page])
+  expect([auth.authStatus.get(), local.size, notices]).toEqual([
+    'signedOut',
+    0,
+    ['Session expired. Please sign in again.'],
+  ])
+  expect(logged).toHaveBeenCalledOnce()
+  expect(logged).toHaveBeenCalledWith('The session could not be validated:', expect.any(String))
+})
+
 const without = (field: keyof typeof sessionAnswer) =>
   Object.fromEntries(Object.entries(sessionAnswer).filter(([key]) => key !== field))
 test.each<[string, unknown]>([

@@ -268,8 +268,11 @@ async function validate(): Promise<void> {
     currentUser.set(answer.user)
     authStatus.set('signedIn')
   } catch (error) {
-    if (tokens.session() !== session) return follow()
-    if (!endsSession(error)) return undefined
+    const now = tokens.session()
+    // Another call of the page may have been refused first and have ended the session. The
+    // validation has failed all the same, and is logged.
+    const isReplaced = now !== session && now !== null
+    if (isReplaced || !endsSession(error)) return now === session ? undefined : follow()
     report(error)
     // The specification requires that this error is logged.
     // oxlint-disable-next-line no-console
@@ -277,7 +280,8 @@ async function validate(): Promise<void> {
       'The session could not be validated:',
       error instanceof Error ? error.message : error,
     )
-    sessionLost(session)
+    if (now === null) follow()
+    else sessionLost(session)
   }
   return undefined
 }
