@@ -1,13 +1,14 @@
 /** Screens of images, join tokens and servers in trouble, with the data that they show. */
 import { imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { type Server, serverAdd, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Installation, until } from '../installation.ts'
 import { dialog, press, rowAction, table } from './acts.ts'
 import type { JoiningWorld, Screen } from './screen.ts'
 
 /**
- * `twin`: a free server; another machine gets its address. `worker`: a worker of the ready
+ * `twin`: a free server; a second machine gets the same UUID, serial number and MAC
+ * address. `worker`: a worker of the ready
  * cluster.
  */
 export async function furnishJoining(
@@ -32,37 +33,24 @@ export async function furnishJoining(
     },
   })
   await simulator('/boot', { kernel_command_line: image.kernel_command_line })
+  await simulator('/boot', {
+    kernel_command_line: image.kernel_command_line,
+    uuid: twin.identity.uuid,
+    serial: twin.identity.serial,
+    // A card that the server is known by, so that the machine can't be told apart from it.
+    mac: twin.resources.interfaces.find((link) => link.link_state)?.hardware_addr,
+  })
   await call(joinTokenRevoke, { params: { id: spent.id } })
   await until('one has joined', async () =>
     (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some(
       (a) => a.result === 'joined',
     ),
   )
-  const { servers } = await simulator<{
-    servers: { uuid: string; name: string; address: string }[]
-  }>('/servers')
-  const own = servers.find((m) => m.uuid === twin.identity.uuid)!
-  const other = servers.at(-1)!
-  const address = twin.nodeAddresses[0]!
-  const restart = async (name: string, body: object) => {
-    await simulator(`/servers/${name}/move`, body)
-    await simulator(`/servers/${name}/power-off`, {})
-    await simulator(`/servers/${name}/power-on`, {})
-  }
-  await restart(own.name, {})
-  await until('the address is free', async () =>
-    (await simulator<{ servers: { address: string }[] }>('/servers')).servers.every(
-      (m) => m.address !== address,
+  const doubted = await until('another machine says that it is this server', async () =>
+    (await call(serverList, { query: {} })).items.find(
+      (s) => s.id === twin.id && (s.identity.state === 'changed' || s.identity.seen != null),
     ),
   )
-  await restart(other.name, { address })
-  const doubted = await until('other hardware answers at the address', async () => {
-    // Asks the machine at the address now instead of at the next contact.
-    await call(serverAdd, { body: { addresses: [address] } })
-    return (await call(serverList, { query: {} })).items.find(
-      (s) => s.id === twin.id && s.identity.state === 'changed',
-    )
-  })
   return { image: { id: image.id, tokenName: token.name }, doubted, worker }
 }
 
@@ -206,7 +194,7 @@ export const joiningScreens: readonly Screen[] = [
   {
     name: 'server-in-doubt',
     path: (w) => `/infra/servers/${w.doubted.id}`,
-    ready: (page) => page.getByText('Other hardware answered here.').waitFor(),
+    ready: (page) => page.getByText(/^Another machine says that it is /).waitFor(),
   },
   {
     name: 'server-reset',
