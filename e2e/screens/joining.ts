@@ -1,16 +1,12 @@
 /** Screens of images, join tokens and servers in trouble, with the data that they show. */
 import { imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { type Installation, until } from '../installation.ts'
 import { dialog, press, rowAction, table } from './acts.ts'
 import type { JoiningWorld, Screen } from './screen.ts'
 
-/**
- * `twin`: a free server; a second machine gets the same UUID, serial number and MAC
- * address. `worker`: a worker of the ready
- * cluster.
- */
+/** `twin`: a free server. `worker`: a worker of the ready cluster. */
 export async function furnishJoining(
   { call, simulator }: Installation,
   twin: Server,
@@ -33,25 +29,13 @@ export async function furnishJoining(
     },
   })
   await simulator('/boot', { kernel_command_line: image.kernel_command_line })
-  await simulator('/boot', {
-    kernel_command_line: image.kernel_command_line,
-    uuid: twin.identity.uuid,
-    serial: twin.identity.serial,
-    // A card that the server is known by, so that the machine can't be told apart from it.
-    mac: twin.resources.interfaces.find((link) => link.link_state)?.hardware_addr,
-  })
   await call(joinTokenRevoke, { params: { id: spent.id } })
   await until('one has joined', async () =>
     (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some(
       (a) => a.result === 'joined',
     ),
   )
-  const doubted = await until('another machine says that it is this server', async () =>
-    (await call(serverList, { query: {} })).items.find(
-      (s) => s.id === twin.id && (s.identity.state === 'changed' || s.identity.seen != null),
-    ),
-  )
-  return { image: { id: image.id, tokenName: token.name }, doubted, worker }
+  return { image: { id: image.id, tokenName: token.name }, worker }
 }
 
 export const joiningScreens: readonly Screen[] = [
@@ -190,11 +174,6 @@ export const joiningScreens: readonly Screen[] = [
       await rowAction(page, image.tokenName, 'Revoke')
       await dialog(page, `Revoke ${image.tokenName}?`)
     },
-  },
-  {
-    name: 'server-in-doubt',
-    path: (w) => `/infra/servers/${w.doubted.id}`,
-    ready: (page) => page.getByText(/^Another machine says that it is /).waitFor(),
   },
   {
     name: 'server-reset',

@@ -5,8 +5,6 @@ import type { Page } from 'playwright-core'
 export interface JoiningWorld {
   /** A prepared image. One server has joined with the image's join token. */
   image: { id: string; tokenName: string }
-  /** A server that shares its UUID with a second machine. */
-  doubted: { id: string; name: string }
   /** A worker of the ready cluster. */
   worker: { id: string; name: string }
 }
