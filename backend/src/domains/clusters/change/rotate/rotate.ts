@@ -242,7 +242,7 @@ function illFirst({ operation }: Turn, servers: readonly store.MemberRow[]): sto
 export const rotate: ChangeKind<Change> = {
   plan: (view, { what }) => planRotation(view, what),
   touches: ['accept', 'switch', 'drop', 'switch-back', 'withdraw'],
-  goesOnAfter: ['drop'],
+  goesOnAfter: ['drop', 'switch-back', 'withdraw'],
   steps: {
     'new-secrets': makeSecrets,
     accept: onServer('accept'),
