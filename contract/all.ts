@@ -53,6 +53,8 @@ const common: Words = {
     cluster: 'Only objects of this cluster, by name or id.',
     confirmed_disks:
       'Confirms that these disks may be wiped. Name every chosen disk that has content or is removable, and its current content.',
+    confirmed_loss:
+      'Names of servers that may be lost: the change is sent although Steelyard does not reach them afterwards.',
     content: 'Content of the disk, as the server reports it.',
     credential: 'The passkey or its answer, as `PublicKeyCredential.toJSON()` returns it.',
     datacenter: 'Only objects in this datacenter, by code or id.',

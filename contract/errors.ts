@@ -43,6 +43,11 @@ export const errors = {
     means:
       'A disk that has content or is removable would be wiped, but was not confirmed with its current content.',
   },
+  loss_not_confirmed: {
+    status: 409,
+    means:
+      'Steelyard would no longer reach a server after the change, and the loss was not confirmed by its name.',
+  },
   transition_refused: {
     status: 409,
     means: 'The object cannot change from its current state to the requested one.',

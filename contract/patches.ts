@@ -8,6 +8,7 @@ import { list } from './list.ts'
 import { operation, type Words } from './operation.ts'
 import { pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { ConfirmedLoss } from './servers/losses.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = {
@@ -144,7 +145,7 @@ export const patchCreate = operation(
   {
     summary:
       'Add a patch to a server. If the server is in a cluster, the patch is applied at once.',
-    body: NewPatch,
+    body: z.extend(NewPatch, { confirmed_loss: ConfirmedLoss }),
     answer: Patch,
     status: 201,
     errors: [
@@ -153,6 +154,7 @@ export const patchCreate = operation(
       'operation_running',
       'config_drifted',
       'cluster_not_ready',
+      'loss_not_confirmed',
     ],
   },
 )
@@ -168,6 +170,7 @@ export const patchUpdate = operation(
       weight: z.optional(weight),
       labels: z.optional(labels),
       body: z.optional(body),
+      confirmed_loss: ConfirmedLoss,
     }),
     answer: Patch,
     errors: [
@@ -178,6 +181,7 @@ export const patchUpdate = operation(
       'operation_running',
       'config_drifted',
       'cluster_not_ready',
+      'loss_not_confirmed',
     ],
   },
 )
@@ -188,6 +192,10 @@ export const patchRemove = operation(
   {
     summary: 'Remove a patch.',
     params: ofPatch,
+    query: z.strictObject({
+      /** Name of the server, if it may be lost. */
+      confirmed_loss: z.optional(z.string().check(z.maxLength(64))),
+    }),
     errors: [
       'patch_read_only',
       'stale',
@@ -195,6 +203,7 @@ export const patchRemove = operation(
       'operation_running',
       'config_drifted',
       'cluster_not_ready',
+      'loss_not_confirmed',
     ],
   },
 )
@@ -302,6 +311,8 @@ export const words: Words = {
     ],
   },
   fields: {
+    'patchRemove.confirmed_loss':
+      'Name of the server, if it may be lost: the change is sent although Steelyard does not reach it afterwards.',
     patch_id:
       'Id of the saved patch that is being edited; the text in the request is merged instead.',
     patchId: 'Id of the patch, or `static-system` or `default-node`.',

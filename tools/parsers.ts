@@ -71,11 +71,6 @@ export const table: Readonly<Record<string, ParserRow>> = {
     on: 'worker',
     limits: 'jobs.json: 16 MiB, 3 s, 600,000 values, depth 64',
   },
-  'backend/src/domains/configurations/composing/links.ts': {
-    parses: ['yaml'],
-    on: 'worker',
-    limits: 'jobs.links: 4 MiB, 500 ms',
-  },
   'backend/src/domains/configurations/composing/masking.ts': {
     parses: ['yaml'],
     on: 'worker',
@@ -128,6 +123,12 @@ export const table: Readonly<Record<string, ParserRow>> = {
     on: 'main',
     bytes: 0,
     limits: 'listens; reads nothing itself',
+  },
+  'backend/src/talos-fleet/source-address.ts': {
+    parses: ['network'],
+    on: 'main',
+    bytes: 0,
+    limits: 'asks the kernel for a route; sends and reads nothing',
   },
   'backend/src/http/load/sockets.ts': {
     parses: ['network'],

@@ -94,6 +94,7 @@ export const ClusterDocument = z.strictObject({
     datacenter_id: true,
     servers: true,
     confirmed_disks: true,
+    confirmed_loss: true,
     virtual_ip: true,
     pod_cidr: true,
     service_cidr: true,

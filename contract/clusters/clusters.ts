@@ -8,6 +8,7 @@ import { unreachableReason } from '../network/special-ranges.ts'
 import { noDualStack } from './network-rules.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
+import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
@@ -205,6 +206,7 @@ export const NewCluster = z.strictObject({
     .check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
   /** Chosen disks that have content or are removable, which the user agreed to wipe. */
   confirmed_disks: ConfirmedDisks,
+  confirmed_loss: ConfirmedLoss,
 })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
@@ -296,12 +298,19 @@ const calls = callsOf(
 )
 export const clusterList = calls.list(clusters, 'Clusters.')
 export const clusterGet = calls.get('One cluster.')
+/** Why a server can't join a cluster. */
+const joiningErrors = [
+  'server_taken',
+  'not_eligible',
+  'disk_not_confirmed',
+  'loss_not_confirmed',
+] as const
 export const clusterCreate = operation('clusterCreate', 'POST /v1/clusters', 'clusters:write', {
   summary:
     'Create a cluster, all or nothing: the servers are reserved in the same transaction. Servers with patches also need servers:write.',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
-  errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
+  errors: ['not_found', 'name_taken', ...joiningErrors],
 })
 export const clusterPreview = operation(
   'clusterPreview',
@@ -320,6 +329,7 @@ export const clusterPreview = operation(
           warnings: z.array(z.string()),
         }),
       ),
+      losses: z.array(ServerLoss),
       checks: z.array(Check),
       steps: z.array(
         z.object({ key: z.string(), title: z.string(), node_id: z.nullable(z.uuid()) }),
@@ -348,15 +358,13 @@ export const clusterServerReplace = operation(
   {
     summary:
       'Replace a server that failed while its cluster was created. The body names the new server.',
-    body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
+    body: z.strictObject({
+      node_id: z.uuid(),
+      confirmed_disks: ConfirmedDisks,
+      confirmed_loss: ConfirmedLoss,
+    }),
     answer: begun,
-    errors: [
-      'server_taken',
-      'not_eligible',
-      'disk_not_confirmed',
-      'transition_refused',
-      'operation_running',
-    ],
+    errors: [...joiningErrors, 'transition_refused', 'operation_running'],
   },
 )
 /**

@@ -8,6 +8,7 @@ import * as z from 'zod/mini'
 import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
+import { ConfirmedLoss } from './losses.ts'
 import type { Server } from './servers.ts'
 
 export const driftStates = ['none', 'drifted', 'overwriting', 'unknown'] as const
@@ -72,7 +73,7 @@ export const serverDriftOverwrite = operation(
   {
     summary:
       "Overwrites changes made outside of Steelyard to a server's configuration, if the configuration is still the one that `seen` names.",
-    body: Chosen,
+    body: z.extend(Chosen, { confirmed_loss: ConfirmedLoss }),
     answer: Drift,
     errors: [
       'server_not_in_cluster',
@@ -80,6 +81,7 @@ export const serverDriftOverwrite = operation(
       'operation_running',
       'stale',
       'cluster_not_ready',
+      'loss_not_confirmed',
     ],
   },
 )

@@ -7,6 +7,7 @@ import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { isGeneral } from '#contract/sentences.ts'
+import { canLose, type ServerLoss } from '#contract/servers/losses.ts'
 import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
@@ -152,4 +153,19 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
     void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+/**
+ * Refuses a change after which Steelyard would no longer reach a server, unless its loss is
+ * confirmed. The field names the server, so that clients can ask for its name.
+ * @throws Problem loss_not_confirmed
+ */
+export function demandNoLoss(
+  losses: readonly Pick<ServerLoss, 'name' | 'reason'>[],
+  confirmed: readonly string[],
+): void {
+  const verdict = canLose(losses, confirmed)
+  if (verdict.ok) return
+  const { name } = losses.find((loss) => !confirmed.includes(loss.name))!
+  throw new Problem('loss_not_confirmed', verdict.reason, { confirmed_loss: name })
 }

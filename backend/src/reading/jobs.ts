@@ -57,6 +57,7 @@ export const jobs: { readonly [Name in keyof Work]: Job } = {
   unmask: patch,
   bundle: one,
   difference: { ...config, what: 'the patch' },
+  effect: config,
   form: config,
   images: one,
   removed: one,

@@ -4,13 +4,14 @@
  */
 import { imagesOf, sameAs, withSecretsOf, withValues } from '#talos/config/compare.ts'
 import { valuesIn } from '#talos/config/values.ts'
+import { networkEffect } from '#talos/network-effect/effect.ts'
+import { configuredLinks } from '#talos/network-effect/missing.ts'
 import { removedIn } from '#talos/kubernetes-removals.ts'
 import { inForm } from '#talos/secrets/rotation.ts'
 import { bundleOf, filesOf } from '../domains/clusters/takeover/proof-files.ts'
 import { toldBy } from '../domains/clusters/takeover/told.ts'
 import { knownAs, storedSchematic } from '../domains/images/stored-schematic.ts'
 import { differenceOf } from '../domains/configurations/drift/difference.ts'
-import { linksOf } from '../domains/configurations/composing/links.ts'
 import { maskText, unmask } from '../domains/configurations/composing/masking.ts'
 import {
   checkBody,
@@ -25,13 +26,14 @@ const work = {
   check: checkBody,
   compose,
   composeChange,
-  links: linksOf,
+  links: configuredLinks,
   mask: maskText,
   preview: previewOf,
   unmask,
   // Configurations, of which a machine may have written the text
   bundle: bundleOf,
   difference: differenceOf,
+  effect: networkEffect,
   form: inForm,
   images: imagesOf,
   removed: removedIn,

@@ -22,6 +22,8 @@ export interface Run {
   readonly context: Context
   /** Disks with content that the user has agreed to wipe. */
   readonly confirmedDisks: readonly ConfirmedDisk[]
+  /** Names of servers that may be lost. */
+  readonly confirmedLoss: readonly string[]
   /** Calls the API as part of the set, so that created objects are recorded. */
   call<O extends Operation>(
     operation: O,

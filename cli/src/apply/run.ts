@@ -35,7 +35,7 @@ function openRun(
   context: Context,
   world: World,
   set: string,
-  confirmedDisks: readonly ConfirmedDisk[],
+  { confirmedDisks, confirmedLoss }: Pick<Run, 'confirmedDisks' | 'confirmedLoss'>,
 ): Run & { readonly operations: ReadonlyMap<string, string> } {
   const made = new Map<string, string>()
   const operations = new Map<string, string>()
@@ -50,6 +50,7 @@ function openRun(
   return {
     context,
     confirmedDisks,
+    confirmedLoss,
     operations,
     call: (operation, ask, version) => context.api.call(operation, ask as never, { version, set }),
     async idOf(kind, name) {
@@ -81,18 +82,20 @@ export async function runSteps(
     world,
     set,
     confirmedDisks,
+    confirmedLoss,
     waits,
   }: {
     steps: readonly Step[]
     world: World
     set: string
     confirmedDisks: readonly ConfirmedDisk[]
+    confirmedLoss: readonly string[]
     waits: boolean
   },
   tell: (outcome: Outcome) => void,
 ): Promise<Outcome[]> {
   const { terminal } = context
-  const run = openRun(context, world, set, confirmedDisks)
+  const run = openRun(context, world, set, { confirmedDisks, confirmedLoss })
   const stop = terminal.interrupted()
   const outcomes: Outcome[] = []
   const add = (outcome: Outcome) => {

@@ -14,6 +14,7 @@ import { command, type Command, type Context, type Given, type Operands } from '
 import { CliError, exitCodes } from '../exit.ts'
 import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
+import { lossOption } from './confirm-loss.ts'
 
 const planOptions = {
   file: {
@@ -97,6 +98,7 @@ export const applyCommands: Command[] = [
     options: {
       ...planOptions,
       ...confirmOption,
+      ...lossOption,
       yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' },
       wait: {
         kind: 'flag',
@@ -129,6 +131,7 @@ export const applyCommands: Command[] = [
         world: openWorld(context.api),
         set: plan.set,
         confirmedDisks: disks,
+        confirmedLoss: options['confirm-loss'],
         waits: options.wait,
       }
       try {

@@ -283,6 +283,7 @@ describe('cluster create', () => {
     const { api, cli } = await ready()
     api.on(clusterPreview, () => ({
       servers: [{ node_id: id(1), name: 'cp-1', config: '', warnings: ['One disk only'] }],
+      losses: [],
       checks: [{ check: 'endpoint', ok: false, message: 'The address is in use' }],
       steps: [{ key: 'secrets', title: 'Make the secrets', node_id: null }],
     }))

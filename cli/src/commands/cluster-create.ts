@@ -13,6 +13,7 @@ import { readText } from '../files.ts'
 import * as noun from '../nouns.ts'
 import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
+import { lossOption } from './confirm-loss.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of its servers. Required' },
@@ -37,6 +38,7 @@ export const createOptions = {
     help: 'Disks for the workload, by id or path',
   },
   ...confirmOption,
+  ...lossOption,
   patch: {
     kind: 'text',
     value: '[SERVER=]FILE',

@@ -27,6 +27,7 @@ import { clusterHealthCommand } from './cluster-state/cluster-health.ts'
 import { clusterPodsCommand } from './cluster-state/cluster-pods.ts'
 import { withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
+import { withLosses } from './confirm-loss.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = {
   ready: 'green',
@@ -162,10 +163,18 @@ export const clusterCommands: Command[] = [
       }
       const { confirmed_disks: named = [], ...asked } = body
       const created = await withDisks(context, body.servers, named, (confirmed) =>
-        api.call(
-          clusterCreate,
-          { body: { ...asked, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) } },
-          { idempotencyKey: options['idempotency-key'] },
+        withLosses(context, options['confirm-loss'], (losses) =>
+          api.call(
+            clusterCreate,
+            {
+              body: {
+                ...asked,
+                ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
+                ...losses,
+              },
+            },
+            { idempotencyKey: options['idempotency-key'] },
+          ),
         ),
       )
       const watched = await waitOr(context, created.operation.id, options.wait)

@@ -21,6 +21,7 @@ import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { watchOption, watchView } from '../watch-view.ts'
+import { lossOption, withLosses } from './confirm-loss.ts'
 
 const operands = {
   server: noun.server,
@@ -182,7 +183,7 @@ export const patchCommands: Command[] = [
     summary:
       'Add a patch to a server: a layer of its configuration. If the server is in a cluster, the patch is applied at once, after you type the name of the server.',
     operands: { server: noun.server, name: { value: 'NAME', help: 'Name of the patch' } },
-    options,
+    options: { ...options, ...lossOption },
     examples: [
       'patch create brave-otter-042 sysctls --file sysctls.yaml --label team=storage',
       'patch create brave-otter-042 sysctls --file sysctls.yaml --dry-run',
@@ -191,7 +192,7 @@ export const patchCommands: Command[] = [
       context,
       {
         operands: { server: which, name },
-        options: { file, weight = 500, label, 'dry-run': dryRun, yes },
+        options: { file, weight = 500, label, 'dry-run': dryRun, yes, 'confirm-loss': loss },
       },
     ) {
       const { api } = context
@@ -204,10 +205,12 @@ export const patchCommands: Command[] = [
       return saved(
         context,
         server,
-        await api.call(patchCreate, {
-          params: { id: server.id },
-          body: { name, weight, labels, body },
-        }),
+        await withLosses(context, loss, (confirmed) =>
+          api.call(patchCreate, {
+            params: { id: server.id },
+            body: { name, weight, labels, body, ...confirmed },
+          }),
+        ),
         'created',
       )
     },
@@ -221,6 +224,7 @@ export const patchCommands: Command[] = [
       ...options,
       name: { kind: 'text', value: 'NAME', help: 'New name of the patch' },
       'no-labels': { kind: 'flag', help: 'Remove all labels of the patch' },
+      ...lossOption,
     },
     examples: [
       'patch edit brave-otter-042 sysctls --file sysctls.yaml',
@@ -230,7 +234,16 @@ export const patchCommands: Command[] = [
       context,
       {
         operands: { server: which, patch: one },
-        options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes },
+        options: {
+          file,
+          weight,
+          label,
+          name,
+          'no-labels': bare,
+          'dry-run': dryRun,
+          yes,
+          'confirm-loss': loss,
+        },
       },
     ) {
       const { api } = context
@@ -258,7 +271,9 @@ export const patchCommands: Command[] = [
       return saved(
         context,
         server,
-        await api.call(patchUpdate, { params, body: change }),
+        await withLosses(context, loss, (confirmed) =>
+          api.call(patchUpdate, { params, body: { ...change, ...confirmed } }),
+        ),
         'changed',
       )
     },
@@ -268,9 +283,12 @@ export const patchCommands: Command[] = [
     summary:
       'Remove a patch; asks for the name of the patch first. If the server is in a cluster, the configuration without the patch is applied at once.',
     operands,
-    options: sureOption,
+    options: { ...sureOption, ...lossOption },
     examples: ['patch remove brave-otter-042 sysctls'],
-    async run(context, { operands: { server: which, patch: one }, options: { yes } }) {
+    async run(
+      context,
+      { operands: { server: which, patch: one }, options: { yes, 'confirm-loss': loss } },
+    ) {
       const { api, terminal, show } = context
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
@@ -284,7 +302,12 @@ export const patchCommands: Command[] = [
         patch.name,
         yes,
       )
-      await api.call(patchRemove, { params: { id: server.id, patchId: patch.patch_id } })
+      await withLosses(context, loss, ({ confirmed_loss: [name] = [] }) =>
+        api.call(patchRemove, {
+          params: { id: server.id, patchId: patch.patch_id },
+          ...(name !== undefined && { query: { confirmed_loss: name } }),
+        }),
+      )
       show({ patch_id: patch.patch_id }, () => `${oneLine(patch.name)} is removed\n`)
     },
   }),

@@ -16,6 +16,7 @@ import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
+import { lossOption, withLosses } from './confirm-loss.ts'
 
 const signs = { same: ' ', add: '+', remove: '-' } as const
 
@@ -148,6 +149,7 @@ export const serverActionCommands: Command[] = [
         kind: 'flag',
         help: 'Send the configuration of Steelyard to the server; asks for the name of the server first',
       },
+      ...lossOption,
       ...sureOption,
     },
     examples: [
@@ -155,7 +157,8 @@ export const serverActionCommands: Command[] = [
       'server drift brave-otter-042 --keep',
       'server drift brave-otter-042 --overwrite --yes',
     ],
-    async run({ api, terminal, show }, { operands, options }) {
+    async run(context, { operands, options }) {
+      const { api, terminal, show } = context
       if (options.keep && options.overwrite)
         throw new CliError('usage', 'Give either --keep or --overwrite')
       const server = await api.call(serverGet, {
@@ -184,7 +187,9 @@ export const serverActionCommands: Command[] = [
         options.yes,
       )
       return show(
-        await api.call(serverDriftOverwrite, { params, body }),
+        await withLosses(context, options['confirm-loss'], (confirmed) =>
+          api.call(serverDriftOverwrite, { params, body: { ...body, ...confirmed } }),
+        ),
         () => `The configuration of Steelyard is being sent to ${oneLine(server.name)}\n`,
       )
     },

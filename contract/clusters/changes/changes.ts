@@ -6,6 +6,7 @@
 import * as z from 'zod/mini'
 import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
 import { operation, type Words } from '../../operation.ts'
+import { ConfirmedLoss, ServerLoss } from '../../servers/losses.ts'
 import { begun, type OperationKind } from '../../operations.ts'
 import { time } from '../../page.ts'
 import { hasPatches } from '../../patches.ts'
@@ -85,6 +86,8 @@ export const ClusterPlan = z.object({
   groups: z.array(PlanGroup),
   /** Disks that the change wipes and whose content must be confirmed. */
   disks: z.array(DiskToConfirm),
+  /** Servers that Steelyard would no longer reach afterwards, whose loss must be confirmed. */
+  losses: z.array(ServerLoss),
   /** What changes in the configurations of servers, as a unified difference with secrets masked. */
   differences: z.array(z.object({ node_id: z.uuid(), name: z.string(), diff: z.string() })),
   took_s: z.nullable(z.number()),
@@ -143,6 +146,7 @@ export const clusterChange = operation(
       ),
       start: z.optional(ChangeStart),
       confirmed_disks: ConfirmedDisks,
+      confirmed_loss: ConfirmedLoss,
     }),
     answer: begun,
     errors: [
@@ -152,6 +156,7 @@ export const clusterChange = operation(
       'not_eligible',
       'server_taken',
       'disk_not_confirmed',
+      'loss_not_confirmed',
       'stale',
     ],
   },

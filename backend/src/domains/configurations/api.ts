@@ -5,9 +5,11 @@
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import type { Audience } from '#talos/config/mask.ts'
+import type { NetworkEffect, Peer } from '#talos/network-effect/facts.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import type { Form, Rotation } from '#talos/secrets/rotation.ts'
@@ -316,8 +318,28 @@ export interface PreviewAsked {
   readonly mayAsk: boolean
 }
 
+/** A configuration of a server that joins a cluster. */
+export interface EffectAsked {
+  readonly after: string
+  /** Null if the server is in no cluster. */
+  readonly isControlPlane: boolean | null
+  /** The other servers of the cluster. */
+  readonly peers: readonly Peer[]
+}
+
+/** Tells where Steelyard reaches a server with a configuration that it doesn't have yet. */
+export interface Effects {
+  /** For a server in maintenance. `sentence` is null if nothing changes. */
+  effectOf(
+    nodeId: string,
+    asked: EffectAsked,
+  ): Promise<{ readonly effect: NetworkEffect; readonly sentence: string | null }>
+}
+
 /** Preview of a change of layers on one server. */
 export interface Rehearsal {
+  /** The server, if Steelyard would lose it. */
+  readonly losses: readonly ServerLoss[]
   /** Unified diff with secrets masked; empty if nothing changes. */
   readonly diff: string
   readonly verdict: Preview['verdict']
@@ -394,16 +416,17 @@ export interface Sending {
   /**
    * Changes the layers of a server: the machine makes a dry run of `after`; then `save` and the new
    * generation are one transaction, with the server's row locked, and the generation is sent.
-   * @throws Problem `invalid`, `operation_running`, `server_unreachable`, `config_drifted`
+   * `confirmedLoss`: names of servers that may be lost. @throws Problem `invalid`,
+   * `operation_running`, `server_unreachable`, `config_drifted`, `loss_not_confirmed`
    */
   readonly change: <Saved>(
     caller: Caller,
     nodeId: string,
-    after: Layering,
+    after: Layering & { readonly confirmedLoss: readonly string[] },
     save: (tx: Tx) => Promise<Saved>,
   ) => Promise<Saved>
 }
 
-export interface Configurations extends Composing, Previewing, Sending {
+export interface Configurations extends Composing, Effects, Previewing, Sending {
   readonly kept: Kept
 }

@@ -12,6 +12,7 @@ import { composing as makeComposing } from './composing/composing.ts'
 import { withPlaceholders } from './composing/layers.ts'
 import { demandValid, layersOf } from './composing/render.ts'
 import { drifts } from './drift/drift.ts'
+import { effects } from './effects/effects.ts'
 import { sweeping } from './drift/sweep.ts'
 import { keptConfigs } from './kept.ts'
 import type { ConfigurationParts, Core } from './parts.ts'
@@ -49,11 +50,12 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
   const kept = keptConfigs(parts, store, parts.clusters)
   const { factsOf, baseOf, ...composing } = makeComposing(parts, store, kept)
   const core: Core = { kept, ...composing, factsOf, baseOf }
-  const drift = drifts(parts, core)
-  const { verdict, ...shown } = previewing(parts, core, drift)
+  const { effectOf, ...effect } = effects(parts, core)
+  const drift = drifts(parts, core, effect)
+  const { verdict, ...shown } = previewing(parts, core, { ...drift, ...effect })
   parts.engine.register({
     queue: configuringQueue,
-    reconcile: configuring(parts, core, drift),
+    reconcile: configuring(parts, core, drift, effect),
     concurrency: 8,
   })
   parts.engine.register({ queue: sweepQueue, reconcile: sweeping(parts, drift), concurrency: 4 })
@@ -65,7 +67,7 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
       on(serverDrift, ({ params }) => drift.get(params.id))
       on(serverDriftKeep, ({ caller, params, body }) => drift.keep(caller, params.id, body.seen))
       on(serverDriftOverwrite, ({ caller, params, body }) =>
-        drift.overwrite(caller, params.id, body.seen),
+        drift.overwrite(caller, params.id, body.seen, body.confirmed_loss),
       )
       on(serverConfig, async ({ caller, params, saveAs }) => {
         const { name, yaml } = await config(caller, params.id)
@@ -76,7 +78,8 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
     kept,
     ...composing,
     ...shown,
-    ...sending(parts, core, drift),
-    ...changing(parts, core, { verdict, drift }),
+    ...sending(parts, core, drift, effect),
+    ...changing(parts, core, { verdict, drift, ...effect }),
+    effectOf,
   }
 }

@@ -7,7 +7,7 @@ import type { ComposingCore } from './composing/composing.ts'
 export interface ConfigurationParts extends Platform {
   readonly servers: Pick<
     Servers,
-    'forPlan' | 'takenBy' | 'connection' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'
+    'forPlan' | 'takenBy' | 'connection' | 'locked' | 'noteDrift' | 'noteMoved' | 'get'
   >
   readonly layers: LayerStore
   readonly clusters: ClusterSide

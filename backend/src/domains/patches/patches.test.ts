@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import {
   type NewPatch,
@@ -287,41 +287,111 @@ test('secrets in a patch are sealed, shown masked, and kept when the masked text
   expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).not.toContain(secret)
 })
 
-test('a patch that would remove the management address makes the server ineligible, and the reason names the link', async () => {
-  const id = await build()
-  const check = async () =>
-    (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find(
-      (e) => e.check === 'management_address',
-    )
-  expect(await check()).toMatchObject({ ok: true })
-  const made = await create(id, {
-    body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\naddresses:\n  - address: 10.9.0.5/24\n',
+describe('a patch after which Steelyard would no longer reach the server', () => {
+  const body =
+    'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\naddresses:\n  - address: 10.9.0.5/24\n'
+  const keep = '---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n'
+  const nameOf = async (id: string) =>
+    (await operator.call(serverGet, { params: { id } })).answer!.name
+
+  test('is refused and changes nothing, unless its loss is confirmed by the name of the server', async () => {
+    const id = await build()
+    const name = await nameOf(id)
+    const refused = {
+      status: 409,
+      problem: {
+        code: 'loss_not_confirmed',
+        error: expect.stringContaining(
+          `Steelyard would lose ${name}: the configuration of eth1 stops DHCP on eth0`,
+        ) as string,
+        fields: { confirmed_loss: name },
+      },
+    }
+    expect(await create(id, { body })).toMatchObject(refused)
+    for (const confirmed_loss of [[], ['another'], [id]])
+      expect(
+        await operator.call(patchCreate, {
+          params: { id },
+          body: { name: 'tuning', body, confirmed_loss },
+        }),
+      ).toMatchObject(refused)
+    expect((await operator.call(patchList, { params: { id } })).answer!.items).toHaveLength(2)
+    expect(
+      (
+        await operator.call(patchCreate, {
+          params: { id },
+          body: { name: 'tuning', body, confirmed_loss: [name] },
+        })
+      ).status,
+    ).toBe(201)
+    // A later patch isn't to blame for it.
+    expect((await create(id, { name: 'other', body: sysctl('10') })).status).toBe(201)
   })
-  expect(made.status).toBe(201)
-  expect(await check()).toMatchObject({
-    ok: false,
-    reason: expect.stringContaining('which stops DHCP on eth0') as string,
+
+  test('is refused when it is changed or when the patch that keeps the address is removed', async () => {
+    const id = await build()
+    const name = await nameOf(id)
+    const made = await create(id, { body: `${body}${keep}` })
+    expect(made.status).toBe(201)
+    const params = { id, patchId: made.answer!.patch_id }
+    expect(await operator.call(patchUpdate, { params, body: { body } })).toMatchObject({
+      problem: { code: 'loss_not_confirmed' },
+    })
+    const kept = (await create(id, { name: 'keep', body: keep.slice(4) })).answer!
+    expect((await operator.call(patchUpdate, { params, body: { body } })).status).toBe(200)
+    const removal = { id, patchId: kept.patch_id }
+    expect(await operator.call(patchRemove, { params: removal })).toMatchObject({
+      problem: { code: 'loss_not_confirmed' },
+    })
+    expect(
+      (await operator.call(patchRemove, { params: removal, query: { confirmed_loss: name } }))
+        .status,
+    ).toBe(204)
   })
-  await create(id, { name: 'keep', body: 'apiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n' })
-  expect(await check()).toMatchObject({ ok: true })
+
+  test('in the old form is seen as well, and its harmless counterpart is saved', async () => {
+    const id = await build()
+    const old = (text: string) => `machine:\n  network:\n    interfaces:\n      - ${text}\n`
+    for (const text of [
+      '{interface: eth0, ignore: true}',
+      '{interface: bond0, bond: {mode: active-backup, interfaces: [eth0, eth1]}}',
+      '{interface: eth0, vlans: [{vlanId: 25}]}',
+    ])
+      expect(await create(id, { body: old(text) })).toMatchObject({
+        problem: { code: 'loss_not_confirmed' },
+      })
+    expect((await create(id, { body: old('{interface: eth1, ignore: true}') })).status).toBe(201)
+  })
+
+  test('is a firewall without a rule for Steelyard (case 07)', async () => {
+    const id = await build()
+    const wall = (ports: string) =>
+      `apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n---\napiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: in\nportSelector: {ports: [${ports}], protocol: tcp}\ningress: [{subnet: 0.0.0.0/0}]\n`
+    expect(await create(id, { body: wall('10250') })).toMatchObject({
+      problem: {
+        code: 'loss_not_confirmed',
+        error: expect.stringContaining('in on port 50000') as string,
+      },
+    })
+    expect((await create(id, { body: wall('50000') })).status).toBe(201)
+  })
 })
 
-test('a preview warns of checks that would fail after saving, and of links that the server does not have', async () => {
+test('a preview warns of a server that would be lost, and of links that the server does not have', async () => {
   const id = await build()
   const preview = async (body: string) =>
     (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
   const vlan = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\n'
+  const lost = (why: string) => ({
+    check: 'management_address',
+    link: 'eth0',
+    line: null,
+    message: expect.stringContaining(why) as string,
+  })
   const answer = await preview(`${vlan}addresses:\n  - address: 10.20.14.37/22\n`)
   expect(answer.errors).toEqual([])
   expect(answer.warnings).toEqual([
-    {
-      check: 'management_address',
-      link: 'eth0',
-      line: null,
-      message: expect.stringContaining(
-        'configure eth7.210, which stops DHCP on eth0, the link',
-      ) as string,
-    },
+    lost('the configuration of eth7.210 stops DHCP on eth0, the link'),
     {
       check: null,
       link: 'eth7',
@@ -340,7 +410,7 @@ test('a preview warns of checks that would fail after saving, and of links that 
   const bond =
     'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
   expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject(
-    [{ check: null, link: 'eth9', line: 4 }],
+    [lost('becomes a part of bond0'), { check: null, link: 'eth9', line: 4 }],
   )
   expect(
     (
@@ -349,17 +419,6 @@ test('a preview warns of checks that would fail after saving, and of links that 
       )
     ).warnings,
   ).toMatchObject([{ link: 'eth8', line: 4 }])
-  // The preview names the checks that fail after saving.
-  await create(id, { body: vlan })
-  const { eligibility } = (await operator.call(serverGet, { params: { id } })).answer!
-  expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({
-    ok: false,
-    reason: answer.warnings[0]!.message,
-  })
-  // The check failed before this change, so the preview doesn't warn about the check again.
-  expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([
-    { check: null, link: 'eth7' },
-  ])
 })
 
 test('case 20: a problem of the merged configuration has the line and column of the patch', async () => {

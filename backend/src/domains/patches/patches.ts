@@ -31,8 +31,13 @@ export function patches(parts: PatchParts): Patches & Domain {
       long(patchUpdate, ({ caller, params, body, ifMatch }) =>
         calls.update(caller, params.id, params.patchId, body, ifMatch),
       )
-      on(patchRemove, ({ caller, params, ifMatch }) =>
-        calls.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined),
+      on(patchRemove, ({ caller, params, query, ifMatch }) =>
+        calls
+          .remove(caller, params.id, params.patchId, {
+            ifMatch,
+            confirmed_loss: query.confirmed_loss === undefined ? [] : [query.confirmed_loss],
+          })
+          .then(() => undefined),
       )
       serve(app, { heavy: true, largestBody: largestPatchBody })(
         patchPreview,

@@ -27,15 +27,25 @@ const demandWritable = (patchId: string): void =>
 
 /** On a server in a cluster a change is checked by a dry run, saved, and then applied. */
 export interface Writing {
-  create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
+  create(caller: Caller, nodeId: string, asked: NewPatch & Partial<Confirmed>): Promise<Patch>
   update(
     caller: Caller,
     nodeId: string,
     patchId: string,
-    asked: PatchChange,
+    asked: PatchChange & Partial<Confirmed>,
     ifMatch?: Versions,
   ): Promise<Patch>
-  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void>
+  remove(
+    caller: Caller,
+    nodeId: string,
+    patchId: string,
+    how?: Partial<Confirmed> & { readonly ifMatch?: Versions },
+  ): Promise<void>
+}
+
+interface Confirmed {
+  /** Names of servers that may be lost. */
+  readonly confirmed_loss: readonly string[]
 }
 
 export function writing({
@@ -87,22 +97,31 @@ export function writing({
   const change = <T>(
     caller: Caller,
     nodeId: string,
-    after: { readonly stored: readonly PatchRow[]; readonly more?: readonly NewPatch[] },
+    after: {
+      readonly stored: readonly PatchRow[]
+      readonly more?: readonly NewPatch[]
+      readonly confirmedLoss?: readonly string[] | undefined
+    },
     save: (tx: Tx) => Promise<T>,
   ): Promise<T> =>
     orNameTaken(
-      configurations.change(caller, nodeId, { more: [], ...after }, async (tx) => {
-        const saved = await save(tx)
-        await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
-        return saved
-      }),
+      configurations.change(
+        caller,
+        nodeId,
+        { more: [], ...after, confirmedLoss: after.confirmedLoss ?? [] },
+        async (tx) => {
+          const saved = await save(tx)
+          await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+          return saved
+        },
+      ),
     )
 
   const updateOnce = async (
     caller: Caller,
     nodeId: string,
     patchId: string,
-    asked: PatchChange,
+    { confirmed_loss: confirmedLoss, ...asked }: PatchChange & Partial<Confirmed>,
     ifMatch: Versions,
   ): Promise<Patch> => {
     const known = existing(await store.one(db, nodeId, patchId), 'patch', ifMatch)
@@ -161,18 +180,18 @@ export function writing({
     const stored = (await store.ofServer(db, nodeId)).map((p) =>
       p.id === patchId ? { ...p, ...defined } : p,
     )
-    return change(caller, nodeId, { stored }, save)
+    return change(caller, nodeId, { stored, confirmedLoss }, save)
   }
 
   return {
     check: async (body) => (await read(ours, 'check', body)).map(problemSentence),
 
-    async create(caller, nodeId, patch) {
+    async create(caller, nodeId, { confirmed_loss: confirmedLoss, ...patch }) {
       await demandBody({ caller }, patch.body)
       const links = await read({ caller }, 'links', patch.body)
       const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
       const stored = await store.ofServer(db, nodeId)
-      return change(caller, nodeId, { stored, more: [patch] }, async (tx) =>
+      return change(caller, nodeId, { stored, more: [patch], confirmedLoss }, async (tx) =>
         present(await insert(tx, caller, nodeId, patch, links), text),
       )
     },
@@ -190,11 +209,11 @@ export function writing({
       }
     },
 
-    async remove(caller, nodeId, patchId, ifMatch) {
+    async remove(caller, nodeId, patchId, { ifMatch, confirmed_loss: confirmedLoss } = {}) {
       demandWritable(patchId)
       if (!(await store.one(db, nodeId, patchId))) throw noSuchPatch()
       const stored = (await store.ofServer(db, nodeId)).filter((p) => p.id !== patchId)
-      await change(caller, nodeId, { stored }, async (tx) => {
+      await change(caller, nodeId, { stored, confirmedLoss }, async (tx) => {
         const before = existing(await store.one(tx, nodeId, patchId), 'patch', ifMatch)
         await store.remove(tx, patchId)
         await record(tx, caller, {

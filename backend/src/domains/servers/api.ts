@@ -162,6 +162,10 @@ interface Notes {
    */
   readonly noteDrift: (tx: Tx, id: string, seen: string | null) => Promise<void>
   /**
+   * Records the address at which a server is reached with the configuration that it has just got.
+   */
+  readonly noteMoved: (tx: Tx, id: string, address: string) => Promise<void>
+  /**
    * Records what a server was just seen to run, because the contact loop may have missed it. The
    * server gets a new version even if the values are recorded already, so that a reading that began
    * before and is not stored yet doesn't replace them.

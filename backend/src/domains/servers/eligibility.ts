@@ -11,7 +11,6 @@ import {
   stageSaid,
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
-import { anyLink } from '../configurations/api.ts'
 import type { Wanted } from './api.ts'
 import type { ServerFacts } from './facts.ts'
 
@@ -124,19 +123,11 @@ function link({ links, hardware }: ServerFacts, wanted?: Wanted): string | null 
   return links.some((l) => l.physical && l.up) ? null : 'No interface has a link: check the cabling'
 }
 
-function managementAddress({
-  link,
-  links,
-  address,
-  patch_links,
-  hardware,
-}: ServerFacts): string | null {
+function managementAddress({ link, links, address, hardware }: ServerFacts): string | null {
   if (!hardware) return 'The hardware is not known yet'
   if (!link)
     return links.length === 0
       ? `The server did not report which interface has ${address}`
       : `No interface of the server has ${address}, the address that it is reached on`
-  if (patch_links.length === 0 || patch_links.includes(link) || patch_links.includes(anyLink))
-    return null
-  return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`
+  return null
 }

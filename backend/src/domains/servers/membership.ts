@@ -185,6 +185,18 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
       await change(tx, system, nodeId, running)
     },
 
+    async noteMoved(tx, nodeId, address) {
+      const row = await locked(tx, nodeId)
+      if (row.address === address) return
+      await change(tx, system, nodeId, { address })
+      await record(tx, system, {
+        action: 'server.moved',
+        target: { kind: 'server', id: nodeId, name: row.name },
+        before: { address: row.address },
+        after: { address },
+      })
+    },
+
     async markReady(tx, caller, nodeId) {
       const row = await locked(tx, nodeId)
       if (row.status === 'ready' && row.operation_id === null) return

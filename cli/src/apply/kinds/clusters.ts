@@ -11,6 +11,7 @@ import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { canAssignSubnet, clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { canJoinCluster, type Server } from '#contract/servers/servers.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
+import { withLosses } from '../../commands/confirm-loss.ts'
 import type { Placed } from '../files.ts'
 import {
   demandDatacenter,
@@ -297,9 +298,15 @@ function planCreation(
         body.servers,
         run.confirmedDisks,
         (confirmed) =>
-          run.call(clusterCreate, {
-            body: { ...body, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) },
-          }),
+          withLosses(run.context, run.confirmedLoss, (losses) =>
+            run.call(clusterCreate, {
+              body: {
+                ...body,
+                ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
+                ...losses,
+              },
+            }),
+          ),
       )
       run.made('cluster', name, cluster.id)
       run.begun(name, operation.id)

@@ -16,6 +16,7 @@ import {
   type Step,
 } from '../plan.ts'
 import { isFreed, serverFinder } from '../servers.ts'
+import { withLosses } from '../../commands/confirm-loss.ts'
 
 const nameOf = ({ server, name }: Pick<PatchDocument, 'server' | 'name'>): string =>
   `${name} of ${server}`
@@ -84,7 +85,10 @@ function planOne(
     return push(
       'create',
       fieldsOf(document),
-      async (run) => void (await run.call(patchCreate, { params: { id: server.id }, body: patch })),
+      async (run) =>
+        void (await withLosses(run.context, run.confirmedLoss, (losses) =>
+          run.call(patchCreate, { params: { id: server.id }, body: { ...patch, ...losses } }),
+        )),
     )
   }
   planning.described.add(keyOf('patch', known.patch_id))
@@ -103,10 +107,12 @@ function planOne(
       changes.length > 0 ? 'update' : 'send',
       changes,
       async (run) =>
-        void (await run.call(
-          patchUpdate,
-          { params, body: { ...bodyOf(changes), body: patch.body } },
-          known.version,
+        void (await withLosses(run.context, run.confirmedLoss, (losses) =>
+          run.call(
+            patchUpdate,
+            { params, body: { ...bodyOf(changes), body: patch.body, ...losses } },
+            known.version,
+          ),
         )),
       {
         note: [
@@ -116,7 +122,9 @@ function planOne(
       },
     )
   return planUpdate(planning, { ...step, changes }, async (run) => {
-    await run.call(patchUpdate, { params, body: bodyOf(changes) }, known.version)
+    await withLosses(run.context, run.confirmedLoss, (losses) =>
+      run.call(patchUpdate, { params, body: { ...bodyOf(changes), ...losses } }, known.version),
+    )
   })
 }
 
@@ -197,7 +205,13 @@ export const patches = planner<PatchDocument>({
         name: nameOf({ server: server.name, name: patch.name }),
         ...(note !== undefined && { note }),
         rank: ranks.patchRemove,
-        run: async (run) => run.call(patchRemove, { params: { id: server.id, patchId: id } }),
+        run: async (run) =>
+          withLosses(run.context, run.confirmedLoss, ({ confirmed_loss: [name] = [] }) =>
+            run.call(patchRemove, {
+              params: { id: server.id, patchId: id },
+              ...(name !== undefined && { query: { confirmed_loss: name } }),
+            }),
+          ),
       })
     }
   },

@@ -5,6 +5,7 @@ import * as noun from '../../nouns.ts'
 import { oneLine } from '../../text.ts'
 import { showBegun } from '../../watch.ts'
 import { confirmedDisks, withDisks } from '../confirm-disks.ts'
+import { withLosses } from '../confirm-loss.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
 export const clusterReplace = command({
@@ -60,7 +61,12 @@ export const clusterReplace = command({
       [{ node_id }],
       confirmedDisks(options['confirm-disk']),
       (confirmed_disks) =>
-        api.call(clusterServerReplace, { params, body: { node_id, confirmed_disks } }),
+        withLosses(context, options['confirm-loss'], (losses) =>
+          api.call(clusterServerReplace, {
+            params,
+            body: { node_id, confirmed_disks, ...losses },
+          }),
+        ),
     )
     return showBegun(
       context,

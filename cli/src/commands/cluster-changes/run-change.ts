@@ -22,6 +22,7 @@ import { manyLines, oneLine } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
 import { checksText } from '../checks.ts'
 import { confirmedDisks, confirmOption, withDisks } from '../confirm-disks.ts'
+import { lossOption, withLosses } from '../confirm-loss.ts'
 import { remedyCommands } from './remedies.ts'
 
 /** Options of every command that changes a cluster. */
@@ -37,6 +38,7 @@ export const changeOptions = {
   },
   'dry-run': { kind: 'flag', help: 'Only show the plan' },
   ...confirmOption,
+  ...lossOption,
   ...sureOption,
   ...waitOption,
 } as const
@@ -135,15 +137,18 @@ export async function runChange(
     async () => plan.disks,
     confirmedDisks(options['confirm-disk']),
     (confirmed) =>
-      api.call(clusterChange, {
-        params,
-        body: {
-          change,
-          seen: plan.seen,
-          ...(start && { start }),
-          ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
-        },
-      }),
+      withLosses(context, options['confirm-loss'], (losses) =>
+        api.call(clusterChange, {
+          params,
+          body: {
+            change,
+            seen: plan.seen,
+            ...(start && { start }),
+            ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
+            ...losses,
+          },
+        }),
+      ),
   )
   return showBegun(
     context,

@@ -11,6 +11,7 @@ import { patchList } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
+import { withLosses } from '../../api/asking/losses.ts'
 import { everyServerOf } from '../../api/every.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -109,7 +110,10 @@ function Difference({
       text: 'The changes made outside of Steelyard are reverted: the server gets the configuration of Steelyard, and may restart for that.',
       label: 'Overwrite',
       danger: true,
-      act: () => send(serverDriftOverwrite),
+      act: () =>
+        withLosses((confirmed) =>
+          call(serverDriftOverwrite, { params, body: { seen, ...confirmed } }),
+        ).finally(() => void refresh()),
     })
   return (
     <>

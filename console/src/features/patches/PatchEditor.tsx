@@ -11,6 +11,7 @@ import {
 import { all } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
+import { withLosses } from '../../api/asking/losses.ts'
 import { allowed } from '../../api/session.ts'
 import { useDraft } from '../../api/use-draft.ts'
 import { useLeaveGuard } from '../../layout/leave.ts'
@@ -88,12 +89,22 @@ export function PatchEditor({
       const version = overwrites.current ? undefined : patch?.version
       if (patch !== null) {
         const params = { id: server.id, patchId: patch.patch_id }
-        await call(
-          patchUpdate,
-          { params, body: changes(draft, patch) },
-          version === undefined ? {} : { version },
+        await withLosses((confirmed) =>
+          call(
+            patchUpdate,
+            { params, body: { ...changes(draft, patch), ...confirmed } },
+            version === undefined ? {} : { version },
+          ),
         )
-      } else await call(patchCreate, { params: { id: server.id }, body }, { key })
+      } else
+        await withLosses((confirmed) =>
+          call(
+            patchCreate,
+            { params: { id: server.id }, body: { ...body, ...confirmed } },
+            // Another body needs another key.
+            confirmed.confirmed_loss === undefined ? { key } : {},
+          ),
+        )
     },
     done: async (_, { name }) => {
       mayLeave(true)

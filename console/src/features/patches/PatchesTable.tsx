@@ -10,6 +10,7 @@ import {
 } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
+import { withLosses } from '../../api/asking/losses.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { truncate } from '../../lib/text.ts'
@@ -83,7 +84,12 @@ const removePatch = (server: PatchedServer, p: Patch) =>
     text: deletionText(server),
     danger: true,
     act: async () => {
-      await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
+      await withLosses(({ confirmed_loss: [name] = [] }) =>
+        call(patchRemove, {
+          params: { id: server.id, patchId: p.patch_id },
+          ...(name !== undefined && { query: { confirmed_loss: name } }),
+        }),
+      )
       await refreshPatches()
       toast.success(`${p.name} was deleted`)
     },

@@ -21,6 +21,7 @@ import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
 import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
+import { demandNoLoss } from '../../../http/errors.ts'
 
 /**
  * Refuses the change with the message of its first failed check. @throws Problem transition_refused
@@ -105,7 +106,13 @@ async function requestOnce(
   parts: ClusterParts,
   caller: Caller,
   id: string,
-  { change, seen, start, confirmed_disks: confirmed }: Input<typeof clusterChange>['body'],
+  {
+    change,
+    seen,
+    start,
+    confirmed_disks: confirmed,
+    confirmed_loss: confirmedLoss,
+  }: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
 ): Promise<{ operation: Operation }> {
   const view = await viewFor(parts, id, signal)
@@ -118,6 +125,7 @@ async function requestOnce(
   demandChecks(plan)
   const wipe = canWipe(plan.disks ?? [], confirmed)
   if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+  demandNoLoss(plan.losses ?? [], confirmedLoss)
   return inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
     const later = isLater(start)

@@ -13,6 +13,7 @@ import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
+import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
@@ -45,6 +46,8 @@ export interface Planned {
   readonly groups: readonly PlannedGroup[]
   /** Disks that the change wipes. */
   readonly disks?: readonly ChosenDisks[]
+  /** Servers that Steelyard would no longer reach afterwards. */
+  readonly losses?: readonly ServerLoss[]
   readonly differences?: readonly {
     readonly node_id: string
     readonly name: string

@@ -152,13 +152,14 @@ export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] =>
 /** Digest of what the user confirms: the change, and the plan without times and measured sizes. */
 export function digestOf(
   change: ClusterChange,
-  { checks, groups, differences = [], disks = [] }: Planned,
+  { checks, groups, differences = [], disks = [], losses = [] }: Planned,
 ): string {
   const agreed = {
     change,
     checks: checks.map((c) => [c.check, c.ok]),
     steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]),
     differences,
+    losses: losses.map((loss) => loss.reason),
   }
   return createHash('sha256')
     .update(JSON.stringify([agreed, disks.map((d) => [d.server, d.devices])]))
@@ -197,6 +198,7 @@ export async function planChange(
     ],
     groups,
     disks: disksToConfirm(plan.disks ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })),
+    losses: [...(plan.losses ?? [])],
     differences: [...(plan.differences ?? [])],
     took_s: sum(groups.map((g) => g.took_s)),
     seen: digestOf(change, plan),

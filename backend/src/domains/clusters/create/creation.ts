@@ -8,6 +8,7 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
+import { canLose } from '#contract/servers/losses.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
@@ -17,11 +18,13 @@ import { judge } from './check.ts'
 import { judgedConfig, judgePatches, patchFindings } from './configurations.ts'
 import type { Finding, Surroundings } from './judged.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
+import { type Reached, reachedAfter } from './losses.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'
 import { present } from '../present.ts'
-import { installImage } from '../blueprint.ts'
+import { installImage, type Resolved } from '../blueprint.ts'
 import * as store from '../store.ts'
+import { demandNoLoss } from '../../../http/errors.ts'
 
 async function surroundings(
   parts: ClusterParts,
@@ -150,12 +153,27 @@ async function demandPatches(parts: ClusterParts, asked: NewCluster): Promise<vo
   )
 }
 
+const reached = (
+  parts: ClusterParts,
+  asked: NewCluster,
+  resolved: Resolved | null,
+): Promise<Reached> =>
+  reachedAfter(parts, {
+    name: asked.name,
+    settings: resolved,
+    chosen: resolved?.servers ?? [],
+    patchOf: (nodeId) => asked.servers.find((s) => s.node_id === nodeId)?.patch,
+  })
+
 export async function createCluster(
   parts: ClusterParts,
   caller: Caller,
   asked: NewCluster,
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   await demandPatches(parts, asked)
+  const { resolved } = judge(asked, await surroundings(parts, parts.db, asked))
+  const { losses } = await reached(parts, asked, resolved)
+  demandNoLoss(losses, asked.confirmed_loss)
   try {
     return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked))
   } catch (error) {
@@ -188,6 +206,8 @@ export async function previewCluster(
     asked,
     await surroundings(parts, parts.db, asked),
   )
+  const { losses, sentences } = await reached(parts, asked, resolved)
+  const lost = canLose(losses, asked.confirmed_loss)
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []
   const wrong = await patchFindings(parts, asked.servers)
   for (const server of resolved?.servers ?? []) {
@@ -203,12 +223,18 @@ export async function previewCluster(
       node_id: server.node_id,
       name: server.name,
       config: judged.yaml === '' ? '' : await parts.configurations.mask(judged.yaml),
-      warnings: [...(warningsOf.get(server.node_id) ?? []), ...judged.warnings],
+      warnings: [
+        ...(warningsOf.get(server.node_id) ?? []),
+        ...(sentences.has(server.node_id) ? [sentences.get(server.node_id)!] : []),
+        ...judged.warnings,
+      ],
     })
   }
   const all = [...findings, ...wrong].map(({ check, ok, message }) => ({ check, ok, message }))
+  if (!lost.ok) all.push({ check: 'confirmed_loss', ok: false, message: lost.reason })
   return {
     servers,
+    losses: [...losses],
     checks: [...all, ...warnings.map((message) => ({ check: 'warning', ok: true, message }))],
     steps: resolved ? creationSteps(resolved.servers) : [],
   }

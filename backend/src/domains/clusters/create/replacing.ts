@@ -1,5 +1,6 @@
 /** Replaces a server that failed during the creation. The creation continues in a new operation. */
 import { canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
+import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -9,6 +10,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
+import { reachedAfter } from './losses.ts'
 import {
   clusterQueue,
   type ClusterParts,
@@ -22,6 +24,7 @@ import { replacementSteps } from '../plan.ts'
 import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
+import { demandNoLoss } from '../../../http/errors.ts'
 
 /**
  * Returns the new operation's steps with the progress of the creation. The steps of the replaced
@@ -41,8 +44,61 @@ function doneBefore(
   })
 }
 
-/** @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; transition_refused */
-export const replaceServer = (
+/**
+ * @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; loss_not_confirmed;
+ * transition_refused
+ */
+export async function replaceServer(
+  parts: ClusterParts,
+  caller: Caller,
+  id: string,
+  nodeId: string,
+  asked: Input<typeof clusterServerReplace>['body'],
+): Promise<{ operation: Operation }> {
+  const losses = await lossesBy(parts, id, nodeId, asked.node_id)
+  demandNoLoss(losses, asked.confirmed_loss)
+  return replaceIn(parts, caller, id, nodeId, asked)
+}
+
+/** The new server, if its patches cut it off. */
+async function lossesBy(
+  parts: ClusterParts,
+  id: string,
+  nodeId: string,
+  by: string,
+): Promise<readonly ServerLoss[]> {
+  const state = await store.load(parts.db, id)
+  const old = state?.members.find((m) => m.node_id === nodeId)
+  if (!state || !old) return []
+  const staying = state.members.filter((m) => store.isWanted(m) && m.node_id !== nodeId)
+  const facts = await parts.servers.forPlan(parts.db, [by, ...staying.map((m) => m.node_id)])
+  const candidate = facts[0]!
+  const disk = defaultInstallDisk(candidate, [])
+  if (disk === null) return []
+  const { role } = old
+  const chosen = {
+    node_id: by,
+    name: candidate.name,
+    role,
+    interface: candidate.link,
+    install_disk: disk,
+    workload_disks: [],
+    candidate,
+  }
+  const { losses } = await reachedAfter(parts, {
+    name: state.row.name,
+    settings: state.row,
+    chosen: [chosen],
+    patchOf: () => undefined,
+    there: staying.map((m, i) => ({
+      address: facts[i + 1]!.address,
+      isControlPlane: m.role === 'control_plane',
+    })),
+  })
+  return losses
+}
+
+const replaceIn = (
   parts: ClusterParts,
   caller: Caller,
   id: string,

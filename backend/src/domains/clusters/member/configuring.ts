@@ -120,10 +120,19 @@ export async function configure(
     await correct(turn, { send_intent_at: new Date(job.now()) })
     return refusedConfiguration(await reread(turn), error)
   }
-  await note(await reread(turn), 'install', running(why), {
+  const newest = await parts.configurations.kept.newest(parts.db, m.cluster_id, m.node_id)
+  const { effect } = await parts.configurations.effectOf(m.node_id, {
+    after: newest!.yaml,
+    isControlPlane: null,
+    peers: [],
+  })
+  const sent = {
     sent_at: new Date(job.now()),
     stage: 'maintenance',
     seen_at: new Date(job.now()),
+  } as const
+  await note(await reread(turn), 'install', running(why), sent, async (tx) => {
+    if (effect.kind === 'moves') await parts.servers.noteMoved(tx, m.node_id, effect.address)
   })
   return { againMs: pollMs(0) }
 }

@@ -23,6 +23,7 @@ import {
   type RuntimeFinding,
   runtimeFindings,
 } from '#talos/runtime-rules/runtime-rules.ts'
+import { missingLinks } from '#talos/network-effect/missing.ts'
 import { minors } from '#talos/versions.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered, StoredLayer } from '../api.ts'
@@ -34,7 +35,6 @@ import {
   staticSystem,
   withPlaceholders,
 } from './layers.ts'
-import { linksOf, missingLinks } from './links.ts'
 import { maskText, secretsOf } from './masking.ts'
 
 type LayerProblem = PatchProblem & { layer: string | null }
@@ -305,8 +305,6 @@ export function previewOf({
       ...refusedOf(findings, patch.name),
     ],
     cautions: cautionsOf({ ...after, findings }, patch.name),
-    /** Links that the patch configures; see `linksOf`. */
-    links: linksOf(patch.body),
     missing: links === null || after.yaml === '' ? [] : missingLinks(patch.body, after.yaml, links),
   }
 }

@@ -14,8 +14,10 @@ import { type Caller, system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { configuringQueue, type KeptConfigs } from '../api.ts'
+import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import type { Difference } from './difference.ts'
+import { demandNoLoss } from '../../../http/errors.ts'
 
 type Judged = Difference & { readonly found: Found; readonly configs: KeptConfigs }
 
@@ -30,6 +32,7 @@ const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff
 export function drifts(
   { db, clock, record, engine, read, servers, layers, clusters }: ConfigurationParts,
   { kept, factsOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'renderAgain'>,
+  { effectOfOverwrite, lossOf }: Pick<EffectsOfChanges, 'effectOfOverwrite' | 'lossOf'>,
 ) {
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
     if (!server.cluster || server.status !== 'ready')
@@ -332,10 +335,18 @@ export function drifts(
       return none
     },
 
-    /** @throws Problem stale like `keep` */
-    async overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
+    /** @throws Problem stale like `keep`; loss_not_confirmed */
+    async overwrite(
+      caller: Caller,
+      nodeId: string,
+      seen: string,
+      confirmedLoss: readonly string[] = [],
+    ): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       await demandWell(server)
+      const { found, configs } = judged
+      const effect = await effectOfOverwrite(server, found.active, configs.newest.yaml)
+      demandNoLoss(lossOf(server, effect), confirmedLoss)
       // Read before the commit: the server may be removed right after it.
       const answer = await shown(nodeId, judged, true)
       await inTransaction(db, async (tx) => {

@@ -7,9 +7,11 @@ import type { Caller } from '../../../http/caller.ts'
 import { configuringQueue, type Layering, type Sending } from '../api.ts'
 import { inventoryFor } from '../composing/inventory.ts'
 import { demandValid, layersOf, refusedOf } from '../composing/render.ts'
+import type { EffectsOfChanges } from '../effects/effects.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { ConfigurationParts, Core } from '../parts.ts'
 import type { Verdict } from './previewing.ts'
+import { demandNoLoss } from '../../../http/errors.ts'
 
 export function changing(
   { db, engine, read, servers, layers }: ConfigurationParts,
@@ -17,7 +19,12 @@ export function changing(
   {
     verdict,
     drift,
-  }: { readonly verdict: Verdict; readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'> },
+    effectOfChange,
+    lossOf,
+  }: Pick<EffectsOfChanges, 'effectOfChange' | 'lossOf'> & {
+    readonly verdict: Verdict
+    readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'>
+  },
 ): Pick<Sending, 'change'> {
   /**
    * The merged configuration must be valid and usable and, on a server in a cluster, pass a dry run.
@@ -25,7 +32,7 @@ export function changing(
   const demandAccepted = async (
     caller: Caller,
     nodeId: string,
-    { stored, more }: Layering,
+    { stored, more, confirmedLoss }: Layering & { readonly confirmedLoss: readonly string[] },
   ): Promise<void> => {
     const server = await factsOf(db, nodeId)
     const { yaml: base, context, isReal } = await baseOf(server)
@@ -53,6 +60,7 @@ export function changing(
     const refused = refusedOf(composed.findings, own ?? '').map(problemSentence)
     if (refused[0] !== undefined)
       throw new Problem('invalid', refused[0], { body: refused.slice(0, 20).join('\n') })
+    await demandReached()
     if (!server.cluster) return
     if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
     if (server.operation_id)
@@ -63,6 +71,21 @@ export function changing(
     if (kind === 'unknown') throw new Problem('server_unreachable', reason)
     await drift.demandNone(server)
     await drift.demandWell(server)
+
+    async function demandReached(): Promise<void> {
+      const effect = await effectOfChange({ caller }, server, {
+        async without() {
+          const present = layersOf(server, context, before)
+          const now = await read({ caller }, 'compose', base, present, {
+            talosVersion,
+            controlPlaneBase,
+          })
+          return now.errors.length === 0 ? now.yaml : null
+        },
+        after: yaml,
+      })
+      demandNoLoss(lossOf(server, effect), confirmedLoss)
+    }
   }
 
   return {

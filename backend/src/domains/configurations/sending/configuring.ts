@@ -12,6 +12,7 @@ import { system } from '../../../http/caller.ts'
 import { ours } from '../../../reading/asker.ts'
 import { apply } from '../../../talos-fleet/apply.ts'
 import type { Drifts } from '../drift/drift.ts'
+import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
 const applyDeadlineMs = 60_000
@@ -38,6 +39,7 @@ export function configuring(
   { db, record, servers, clusters, read }: ConfigurationParts,
   { kept, renderAgain }: Pick<Core, 'kept' | 'renderAgain'>,
   drifts: Pick<Drifts, 'look'>,
+  { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
 ): (job: Job) => Promise<Outcome> {
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
@@ -67,6 +69,7 @@ export function configuring(
       })
     const hash = createHash('sha256').update(yaml).digest('hex')
     const connection = await servers.connection(server.id)
+    const moved = await movedBy(server, configs.held.yaml, yaml)
     try {
       const send = () =>
         job.effect(`configure/${hash.slice(0, 16)}`, () =>
@@ -95,6 +98,7 @@ export function configuring(
       await tell('ok', { hash, mode, warnings }, async (tx) => {
         await kept.noteHeld(tx, cluster.id, server.id, generation)
         await servers.noteDrift(tx, server.id, null)
+        if (moved !== null) await servers.noteMoved(tx, server.id, moved)
       })
       return undefined
     } catch (error) {

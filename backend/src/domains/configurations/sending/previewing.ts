@@ -6,6 +6,7 @@ import { Problem } from '#contract/errors.ts'
 import { type Preview, type PreviewWarning, problemSentence } from '#contract/patches.ts'
 import { unifiedDiff } from '#contract/servers/diff.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import { ours } from '../../../reading/asker.ts'
 import { apply } from '../../../talos-fleet/apply.ts'
@@ -13,9 +14,9 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
 import { withPlaceholders } from '../composing/layers.ts'
 import { inventoryFor } from '../composing/inventory.ts'
-import type { LinkUse } from '../composing/links.ts'
 import { layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
+import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
 /** What a machine says, or would do, about a configuration. */
@@ -32,7 +33,13 @@ const mostNamed = 6
 export function previewing(
   { db, read, servers, layers, clusters }: ConfigurationParts,
   { factsOf, baseOf }: Pick<Core, 'factsOf' | 'baseOf'>,
-  drift: Pick<Drifts, 'demandNone'>,
+  {
+    demandNone,
+    effectOfChange,
+    warningsOf,
+    lossOf,
+  }: Pick<Drifts, 'demandNone'> &
+    Pick<EffectsOfChanges, 'effectOfChange' | 'warningsOf' | 'lossOf'>,
 ): Previewing & { readonly verdict: Verdict } {
   /**
    * Predicts what happens when a configuration is saved. A server in a cluster makes a dry run; a
@@ -76,40 +83,20 @@ export function previewing(
     }
   }
 
-  /**
-   * Eligibility checks that would no longer pass, and links that don't exist. `links`: the links
-   * that all patches of the server would configure together.
-   */
-  const warnings = (
-    server: ServerFacts,
-    links: readonly string[],
-    missing: readonly LinkUse[],
-  ): PreviewWarning[] => {
-    const held = new Set(servers.eligibilityFor(server).flatMap((e) => (e.ok ? [e.check] : [])))
-    const patch_links = [...new Set(links)].toSorted()
-    const lost = servers
-      .eligibilityFor({ ...server, patch_links })
-      .filter((e) => !e.ok && held.has(e.check))
+  /** Links that don't exist. */
+  const missingWarnings = (server: ServerFacts, missing: readonly LinkUse[]): PreviewWarning[] => {
     const own = server.links.filter((l) => l.physical).map((l) => l.name)
     const has =
       own.length === 0
         ? 'none'
         : own.slice(0, mostNamed).join(', ') +
           (own.length > mostNamed ? ` and ${own.length - mostNamed} more` : '')
-    return [
-      ...lost.map((e) => ({
-        check: e.check,
-        message: e.reason!,
-        link: e.check === 'management_address' ? server.link : null,
-        line: null,
-      })),
-      ...missing.map(({ link, line }) => ({
-        check: null,
-        message: `${server.name} has no link ${link}: it has ${has}`,
-        link,
-        line,
-      })),
-    ]
+    return missing.map(({ link, line }) => ({
+      check: null,
+      message: `${server.name} has no link ${link}: it has ${has}`,
+      link,
+      line,
+    }))
   }
 
   return {
@@ -142,11 +129,8 @@ export function previewing(
           errors.length > 0
             ? []
             : [
-                ...warnings(
-                  server,
-                  [...without.flatMap((p) => p.links), ...merged.links],
-                  merged.missing,
-                ),
+                ...warningsOf(server, await effectOfChange(who, server, { after: merged.yaml })),
+                ...missingWarnings(server, merged.missing),
                 ...merged.cautions,
               ],
         verdict: errors[0]
@@ -185,7 +169,10 @@ export function previewing(
           'invalid',
           `The configuration of ${server.name} is refused: ${problemSentence(error)}`,
         )
-      if (server.cluster) await drift.demandNone(server)
+      if (server.cluster) await demandNone(server)
+      const effect = await effectOfChange(ours, server, {
+        after: merged.yaml,
+      })
       const shown = unifiedDiff(merged.before, merged.after)
       return {
         diff:
@@ -194,13 +181,11 @@ export function previewing(
             : '# Only secrets change, or the order of patches: the shown configuration stays the same\n',
         verdict: await verdict(server, merged.yaml, { isReal, mayAsk: true }),
         warnings: [
-          ...warnings(
-            server,
-            [...after.stored.flatMap((p) => p.links), ...merged.links],
-            merged.missing,
-          ),
+          ...warningsOf(server, effect),
+          ...missingWarnings(server, merged.missing),
           ...merged.cautions,
         ],
+        losses: lossOf(server, effect),
       }
     },
 

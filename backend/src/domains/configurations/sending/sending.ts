@@ -12,6 +12,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Delivery, Sending } from '../api.ts'
 import type { Drifts } from '../drift/drift.ts'
+import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 
 const callDeadlineMs = 60_000
@@ -20,6 +21,7 @@ export function sending(
   { db, record, read, servers, clusters }: ConfigurationParts,
   { kept, factsOf }: Pick<Core, 'kept' | 'factsOf'>,
   drift: Pick<Drifts, 'look' | 'judge'>,
+  { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
 ): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyNotRunning'> {
   const secure = async <T>(
     server: ServerFacts,
@@ -112,9 +114,10 @@ export function sending(
     ): Promise<Delivery> {
       const server = await factsOf(db, nodeId)
       const clusterId = server.cluster!.id
-      const hold = (generation: number, after: object | null) =>
+      const hold = (generation: number, after: object | null, moved: string | null = null) =>
         job.fence.write(async (tx) => {
           await kept.noteHeld(tx, clusterId, nodeId, generation)
+          if (moved !== null) await servers.noteMoved(tx, nodeId, moved)
           await servers.noteDrift(tx, nodeId, null)
           await also?.(tx)
           if (after !== null)
@@ -140,6 +143,7 @@ export function sending(
             }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
+            const moved = await movedBy(server, judged.configs.held.yaml, yaml)
             const send = () =>
               job.effect(`configure/${nodeId}`, () =>
                 apply(
@@ -155,7 +159,7 @@ export function sending(
             })
             if ('forbidden' in touched) return { kind: 'forbidden', reason: touched.forbidden }
             const { mode, warnings: said } = touched.sent
-            await hold(generation, { mode, warnings: said })
+            await hold(generation, { mode, warnings: said }, moved)
             return { kind: 'sent', reboots: mode === 'reboot' }
           },
           job.signal,

@@ -63,6 +63,7 @@ const plan: ClusterPlan = {
     },
   ],
   disks: [],
+  losses: [],
   differences: [{ node_id: 'n2', name: 'cp-2', diff: ' a: 1\n-b: 2\n+b: 3\n' }],
   took_s: 42,
   seen: '0'.repeat(64),

@@ -8,6 +8,7 @@ import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../../api/client.ts'
+import { withLosses } from '../../../api/asking/losses.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -65,7 +66,15 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
         : { ok: false, fields: { at: begins.reason } }
     },
     complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
-    send: (body, key) => call(clusterChange, { params: { id: cluster.id }, body }, { key }),
+    send: (body, key) =>
+      withLosses((losses) =>
+        call(
+          clusterChange,
+          { params: { id: cluster.id }, body: { ...body, ...losses } },
+          // Another body needs another key.
+          losses.confirmed_loss === undefined ? { key } : {},
+        ),
+      ),
     done: async ({ operation }) => {
       await refreshClusters()
       await navigate(paths.operation(operation.id))

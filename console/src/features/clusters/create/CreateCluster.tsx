@@ -9,6 +9,7 @@ import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { call, CallError } from '../../../api/client.ts'
+import { withLosses } from '../../../api/asking/losses.ts'
 import type { PageProps } from '../../../api/page.ts'
 import { query, queryClient } from '../../../api/query.ts'
 import { useDraft } from '../../../api/use-draft.ts'
@@ -133,7 +134,17 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
     // The button goes to the next step; in the last step it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
-      if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
+      if (shown === 'review')
+        return create(() =>
+          withLosses((losses) =>
+            call(
+              clusterCreate,
+              { body: { ...body, ...losses } },
+              // Another body needs another key.
+              losses.confirmed_loss === undefined ? { key } : {},
+            ),
+          ),
+        )
       go(shown === 'cluster' ? 'servers' : 'review')
       return undefined
     },

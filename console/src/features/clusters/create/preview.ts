@@ -9,14 +9,14 @@ type Preview = Answer<typeof clusterPreview>
 /** Removes duplicates: a sentence may apply to several servers. */
 const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
 
+/** Checks that the page makes itself, or asks about when the cluster is created. */
+const askedLater = new Set(['confirmed_disks', 'confirmed_loss'])
+
 /**
- * The errors and warnings of a preview, without the check of confirmed disks, which the page does
- * itself.
+ * The errors and warnings of a preview, without the checks that the page does itself.
  */
 export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>) => ({
-  errors: unique(
-    checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message),
-  ),
+  errors: unique(checks.filter((c) => !c.ok && !askedLater.has(c.check)).map((c) => c.message)),
   warnings: unique([
     ...checks.filter((c) => c.ok && c.check === 'warning').map((c) => c.message),
     ...servers.flatMap((s) => s.warnings.map((w) => `${s.name}: ${w}`)),

@@ -7,6 +7,7 @@ import { no } from '#contract/rule.ts'
 import { canWipe, type ChosenDisks, devicePath } from '#contract/servers/disks.ts'
 import { serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
+import { withLosses } from '../../../api/asking/losses.ts'
 import { serverQueryOf } from '../../../api/one-server.ts'
 import { query } from '../../../api/query.ts'
 import { curlOf } from '../../../lib/shell.ts'
@@ -49,10 +50,13 @@ export default function ReplaceServer({
     read: ({ node_id }): { ok: true; body: Body } => ({ ok: true, body: { node_id } }),
     complete: withDisks,
     send: (body, key) =>
-      call(
-        clusterServerReplace,
-        { params: { id: cluster.id, node_id: server.node_id }, body },
-        { key },
+      withLosses((losses) =>
+        call(
+          clusterServerReplace,
+          { params: { id: cluster.id, node_id: server.node_id }, body: { ...body, ...losses } },
+          // Another body needs another key.
+          losses.confirmed_loss === undefined ? { key } : {},
+        ),
       ),
     done: async () => {
       await refreshClusters()

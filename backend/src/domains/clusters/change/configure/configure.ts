@@ -134,6 +134,7 @@ export const configure: ChangeKind<Change> = {
       groups: tried.map(({ m, rehearsal }) =>
         serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no', change.mends),
       ),
+      losses: tried.flatMap(({ rehearsal }) => rehearsal.losses),
       differences: tried.map(({ m, rehearsal }) => ({
         node_id: m.node_id,
         name: m.name,

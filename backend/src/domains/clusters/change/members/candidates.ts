@@ -16,6 +16,7 @@ import { judgePatches } from '../../create/configurations.ts'
 import type { Finding } from '../../create/judged.ts'
 import type { ChosenServer } from '../../blueprint.ts'
 import { agreedOf, diskColumns } from '../../disks.ts'
+import { reachedAfter } from '../../create/losses.ts'
 import { joiningStepsOf } from '../../plan.ts'
 import { installImage } from '../../blueprint.ts'
 import * as store from '../../store.ts'
@@ -153,11 +154,23 @@ export async function judgeJoining(
     checks.push(
       checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''),
     )
-  const { row } = view.state
+  const { row, members } = view.state
+  const { losses, sentences } = await reachedAfter(view.parts, {
+    name: row.name,
+    settings: row,
+    chosen,
+    patchOf: (nodeId) => asked.find((s) => s.node_id === nodeId)?.patch,
+    there: members.filter(store.isWanted).flatMap(({ node_id, role }) => {
+      const server = view.facts.get(node_id)
+      return server ? [{ address: server.address, isControlPlane: role === 'control_plane' }] : []
+    }),
+  })
   return {
     checks,
+    losses,
     warnings: [
       ...warnings,
+      ...sentences.values(),
       ...(row.taken_over_at === null ? [] : [adoptedWarning]),
       ...(chosen.some((s) => s.role === 'control_plane') &&
       parseAddress(endpointHost(row.endpoint)) === null

@@ -21,7 +21,11 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
   async plan(view, change) {
     const { row, members } = view.state
     const outlook = await outlookOf(view)
-    const { checks, warnings, chosen, disks } = await judgeJoining(view, change.servers, outlook)
+    const { checks, warnings, losses, chosen, disks } = await judgeJoining(
+      view,
+      change.servers,
+      outlook,
+    )
     const added = change.servers.filter((s) => s.role === 'control_plane').length
     const controlPlanes =
       members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length + added
@@ -45,6 +49,7 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
       warnings: added === 0 && why !== null ? [...warnings, why] : warnings,
       groups: joiningGroups(chosen),
       disks,
+      losses,
     }
   },
   begin: (tx, begun) => reserve(tx, begun, begun.change.servers),

@@ -37,7 +37,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
     ])
     const [old] = leavers
     if (!old) return { checks: [known], groups: [] }
-    const { checks, warnings, chosen, disks } = await judgeJoining(
+    const { checks, warnings, losses, chosen, disks } = await judgeJoining(
       view,
       [joinerOf(change, old.m)],
       outlook,
@@ -62,6 +62,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
       warnings,
       groups: isFirst ? [leaves, ...joins] : [...joins, leaves],
       disks,
+      losses,
     }
   },
   begin: (tx, begun) =>

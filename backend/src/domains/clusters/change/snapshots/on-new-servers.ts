@@ -107,6 +107,7 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
       'The new servers do not get the patches of the lost servers.',
     ],
     groups: groupsOf(joiningGroups(joiners.chosen)),
+    losses: joiners.losses,
     disks: joiners.disks,
   }
 }

@@ -59,6 +59,7 @@ const plan: ClusterPlan = {
   warnings: [],
   groups: [],
   disks: [],
+  losses: [],
   differences: [],
   took_s: null,
   seen: '0'.repeat(64),
