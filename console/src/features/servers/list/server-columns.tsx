@@ -82,7 +82,7 @@ export function hardwareLine({ hardware: h }: Pick<ListedServer, 'hardware'>): s
 const columns = listColumns(serverList.list, {
   name: {
     fixed: true,
-    width: (from) => (from.xl ? nameWidth : from.md ? 168 : 136),
+    width: (from) => (from.xl ? nameWidth : from.md ? 160 : 136),
     card: 'name',
     cell: (s) => <Name server={s} />,
   },
@@ -142,7 +142,7 @@ const columns = listColumns(serverList.list, {
   contact: {
     fits: true,
     card: 'fact',
-    width: (from) => (from.xl ? 200 : from.md ? 122 : 112),
+    width: (from) => (from.xl ? 200 : 112),
     cell: (s, from) =>
       from.md || s.datacenter === null ? (
         <Contact server={s} />
