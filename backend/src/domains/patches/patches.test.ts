@@ -316,14 +316,8 @@ describe('a patch after which Steelyard would no longer reach the server', () =>
         }),
       ).toMatchObject(refused)
     expect((await operator.call(patchList, { params: { id } })).answer!.items).toHaveLength(2)
-    expect(
-      (
-        await operator.call(patchCreate, {
-          params: { id },
-          body: { name: 'tuning', body, confirmed_loss: [name] },
-        })
-      ).status,
-    ).toBe(201)
+    const confirmed = { name: 'tuning', body, confirmed_loss: [name] }
+    expect((await operator.call(patchCreate, { params: { id }, body: confirmed })).status).toBe(201)
     // A later patch isn't to blame for it.
     expect((await create(id, { name: 'other', body: sysctl('10') })).status).toBe(201)
   })
