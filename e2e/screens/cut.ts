@@ -1,10 +1,9 @@
-/** Measures whether a status can be read: no cut word, no lines squeezed into a row. */
+/** Measures whether a status can be read: no word of it is cut. */
 import type { Page } from 'playwright-core'
 
 /**
  * Runs in the page. A word of a status is cut if its own box or an element around it is narrower,
- * or if it is only reached by scrolling a table sideways. Lines are squeezed if a row leaves less
- * than 4 px above or below the text.
+ * or if it is only reached by scrolling a table sideways.
  */
 const measure = `(() => {
   const found = []
@@ -30,15 +29,6 @@ const measure = `(() => {
         break
       }
     }
-  }
-  for (const row of document.querySelectorAll('tr[data-row]')) {
-    if (!row.checkVisibility()) continue
-    const edge = row.getBoundingClientRect()
-    const rects = textOf(row)
-    const above = Math.min(...rects.map((r) => r.top)) - edge.top
-    const below = edge.bottom - Math.max(...rects.map((r) => r.bottom))
-    if (rects.length > 0 && Math.min(above, below) < 4)
-      found.push('the row "' + row.innerText.replaceAll(/\\s+/g, ' ').slice(0, 80) + '" is squeezed')
   }
   return found
 })()`
