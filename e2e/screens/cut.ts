@@ -13,7 +13,7 @@ const measure = `(() => {
     range.selectNodeContents(element)
     return [...range.getClientRects()].filter(({ width }) => width > 1)
   }
-  for (const word of document.querySelectorAll('[data-status] > :first-child')) {
+  for (const word of document.querySelectorAll('tr [data-status] > :first-child')) {
     if (!shows(word.parentElement)) continue
     const said = word.innerText.trim()
     const rects = textOf(word)
