@@ -63,7 +63,7 @@ test('the plan lists workers first, shows the difference and that no server rest
   )
   expect(plan.groups.slice(0, 2).map((g) => g.node_id)).toEqual([nodes[3]!.id, nodes[4]!.id])
   expect(plan.differences).toHaveLength(5)
-  expect(plan.differences[0]!.diff).toMatch(/^@@ .*\n[^]*\+ +kernel\.panic: "30"\n/)
+  expect(plan.differences[0]!.diff).toMatch(/^@@ .*\n[^]*\+ +vm\.swappiness: "30"\n/)
   expect(await namesOf(nodes[0]!.id)).toEqual([])
 })
 
@@ -203,7 +203,7 @@ describe('trouble', () => {
       reason: expect.stringContaining('was changed outside of Steelyard') as string,
     })
     expect(
-      [first, second, third].map((node) => /kernel\.panic: "(\d+)"/.exec(configOf(node))?.[1]),
+      [first, second, third].map((node) => /vm\.swappiness: "(\d+)"/.exec(configOf(node))?.[1]),
     ).toEqual(['90', '61', '60'])
     expect((await planOf(change)).checks.find((c) => !c.ok)?.message).toContain(
       'changed outside of Steelyard',
