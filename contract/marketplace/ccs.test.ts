@@ -38,7 +38,7 @@ test('a refused change of the status says what may follow', () => {
   expect(canChangeCcStatus('not_committed', 'active')).toEqual({
     ok: false,
     reason:
-      'The status cannot change from not committed to active. After not committed comes waiting delegation',
+      'The status cannot change from not committed to active. After not committed comes waiting for delegation',
   })
   expect(canChangeCcStatus('active', 'removed')).toMatchObject({
     reason: expect.stringContaining('completed or failed') as string,

@@ -132,7 +132,8 @@ function kubeletLabels(node: TreeNode): string[] {
 }
 
 /** What our reader refuses although Talos's reader of manifests (Kubernetes's YAML) takes it. */
-const takenByTalos = / not allowed$|^The key .* is there twice$|^A key must be a single value$/
+const takenByTalos =
+  / not allowed$|^Anchors \(&\), aliases|^The key .* is there twice$|^A key must be a single value$/
 
 /** The first problem of a manifest's text as Talos reads it, or null. */
 function manifestProblem(text: string): string | null {

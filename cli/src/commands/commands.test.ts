@@ -51,7 +51,7 @@ describe('lists', () => {
     )
     expect(await cli.run('server list --columns colour')).toMatchObject({
       exit: 2,
-      err: expect.stringContaining('--columns is one of name, datacenter') as string,
+      err: expect.stringContaining('--columns is one of name, status, cluster') as string,
     })
   })
 

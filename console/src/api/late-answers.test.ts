@@ -210,7 +210,7 @@ test.each([401, 403])(
   },
 )
 
-test('the late answer of a call is not shown to the user who has signed in since, and a late refusal does not end their session', async () => {
+test('the late answer of a call is not shown to the user who has signed in since, and a late refusal only says so', async () => {
   signInElsewhere(admin)
   await openPage()
   const { call } = await import('./client.ts')
@@ -232,7 +232,7 @@ test('the late answer of a call is not shown to the user who has signed in since
     [changed, changed, 'Cannot retry request'].toSorted(),
   )
   expect(queryClient.getQueryData(query(serverList).queryKey)).toBeUndefined()
-  expect([[...local], notices, requests]).toEqual([before, [], []])
+  expect([[...local], notices, requests]).toEqual([before, ['Cannot retry request'], []])
 })
 
 test.each<[string, number, unknown]>([
