@@ -13,6 +13,7 @@ import type { Caller } from '../../../../http/caller.ts'
 import { judgeServers, toWipe } from '../../create/check.ts'
 import { dialledNetwork } from '../../create/check-endpoint.ts'
 import { judgePatches } from '../../create/configurations.ts'
+import type { ServerFacts } from '../../../servers/api.ts'
 import type { Finding } from '../../create/judged.ts'
 import type { ChosenServer } from '../../blueprint.ts'
 import { agreedOf, diskColumns } from '../../disks.ts'
@@ -35,6 +36,19 @@ interface Judged {
 const none: ReadonlySet<string> = new Set()
 
 /**
+ * A server of this cluster that was just seen in maintenance mode. What a machine in maintenance
+ * mode says changes nothing that is stored of a member (decision 023), so the stored facts still
+ * say that it is silent. Here a user has named it as one that comes back.
+ */
+const asReturned = (server: ServerFacts): ServerFacts => ({
+  ...server,
+  cluster: null,
+  operation_id: null,
+  reachable: true,
+  stage: 'maintenance',
+})
+
+/**
  * Checks that the servers can join, with the rules of a creation. `returning`: servers of this
  * cluster that have lost their configuration.
  */
@@ -49,12 +63,7 @@ async function judge(
   const warningsOf = new Map<string, string[]>()
   const candidates = await servers.forPlan(on, [...new Set(asked.map((s) => s.node_id))])
   const around = {
-    candidates: new Map(
-      candidates.map((c) => [
-        c.id,
-        returning.has(c.id) ? { ...c, cluster: null, operation_id: null } : c,
-      ]),
-    ),
+    candidates: new Map(candidates.map((c) => [c.id, returning.has(c.id) ? asReturned(c) : c])),
     datacenter:
       row.datacenter_id === null ? null : ((await datacenters.find(on, row.datacenter_id)) ?? null),
     eligibility: servers.eligibilityFor,
