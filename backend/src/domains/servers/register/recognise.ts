@@ -122,7 +122,10 @@ export function recognise(servers: readonly ServerRow[], seen: Seen): Recognitio
       server: there,
       sentence: `Other hardware answers at the address of ${there.name}: ${called(identity)}. Confirm which machine this is, or remove ${there.name} first`,
     }
-  const alike = servers.filter((s) => s.uuid === identity.uuid)
+  // A member of a cluster first, because it is the one that a stranger would harm.
+  const alike = servers
+    .filter((s) => s.uuid === identity.uuid)
+    .toSorted((a, b) => Number(b.cluster_id !== null) - Number(a.cluster_id !== null))
   const twin = alike.find((s) => s.serial === null || s.serial === identity.serial)
   const isMacNeeded = needsMac(identity) || twin !== undefined
   const identityMac = isMacNeeded ? firstOf(macs) : null
