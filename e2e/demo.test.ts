@@ -5,6 +5,12 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
 import { totpBegin, totpConfirm } from '#contract/people/second-factor.ts'
+import { clusterList } from '#contract/clusters/clusters.ts'
+import { ccList } from '#contract/marketplace/ccs.ts'
+import { offerList } from '#contract/marketplace/offers.ts'
+import { subnetList } from '#contract/network/subnets.ts'
+import { operationList, operationRetry } from '#contract/operations.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { codeOf } from '../tools/identity-provider.ts'
@@ -12,7 +18,7 @@ import { freeBlock } from './free-block.ts'
 
 const data = mkdtempSync(path.join(tmpdir(), 'sy-demo-'))
 const admin = { email: 'admin@example.com', password: 'a password for the tests' }
-const offset = await freeBlock(1)
+const offset = await freeBlock(2)
 let kill: () => void = () => undefined
 afterAll(() => {
   kill()
@@ -20,12 +26,14 @@ afterAll(() => {
 })
 
 /**
- * Starts the demo, and resolves with its lines when it has said how to sign in and where the data
- * stays.
+ * Starts the demo, and resolves with its lines when it has written the `last`: by default, when it
+ * has said how to sign in and where the data stays.
  */
-async function start(more: Record<string, string> = {}) {
+async function start(more: Record<string, string | undefined> = {}, last = 'The image factory') {
   const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset)], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    // A process group, so that a kill reaches the simulator and the program as well.
+    detached: true,
     env: {
       ...Object.fromEntries(
         Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_')),
@@ -38,13 +46,15 @@ async function start(more: Record<string, string> = {}) {
       ...more,
     },
   })
-  kill = () => child.kill('SIGKILL')
+  kill = () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
+  }
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   const lines: string[] = []
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line)
-      if (line.startsWith('The image factory')) resolve()
+      if (line.startsWith(last)) resolve()
     })
     void ended.then((code) => reject(new Error(`The demo ended with ${code}: ${lines.join('\n')}`)))
   })
@@ -84,3 +94,42 @@ test('the demo starts, and keeps running, after its admin has got a second facto
   // The demo ends with 1 if it can't continue.
   expect([await isUp(second.url), await second.stop()]).toEqual([true, 0])
 }, 240_000)
+
+test('the whole demo shows two clusters, a subnet, an offer, commitments and a failed growth that a retry mends, and a start after a kill makes nothing twice', async () => {
+  const whole = {
+    STEELYARD_SIMULATE: undefined,
+    STEELYARD_DATA: path.join(data, 'whole'),
+    STEELYARD_SECOND_FACTOR_ROLES: undefined,
+  }
+  const begun = await start(whole)
+  const signedIn = async (url: string) =>
+    apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken).call
+  await expect
+    .poll(async () => (await (await signedIn(begun.url))(clusterList, { query: {} })).total, {
+      timeout: 240_000,
+    })
+    .toBe(2)
+  kill()
+  await expect.poll(() => isUp(begun.url).catch(() => false), { timeout: 30_000 }).toBe(false)
+  const { url, stop } = await start(whole, 'The demo is complete')
+  const call = await signedIn(url)
+  const [clusters, servers, subnets, offers, ccs] = await Promise.all([
+    call(clusterList, { query: {} }),
+    call(serverList, { query: {} }),
+    call(subnetList, { query: {} }),
+    call(offerList, { query: {} }),
+    call(ccList, { query: {} }),
+  ])
+  expect(clusters.items.map((c) => [c.name, c.status])).toEqual([
+    ['fra-web-01', 'ready'],
+    ['poz-render-01', 'ready'],
+  ])
+  expect(servers.total).toBe(20)
+  expect([subnets.total, offers.total, ccs.total]).toEqual([1, 1, 3])
+  const growth = async () =>
+    (await call(operationList, { query: {} })).items.find((o) => o.kind === 'clusterGrow')!
+  await expect.poll(async () => (await growth()).status, { timeout: 240_000 }).toBe('failed')
+  await call(operationRetry, { params: { id: (await growth()).id }, body: {} })
+  await expect.poll(async () => (await growth()).status, { timeout: 240_000 }).toBe('done')
+  expect(await stop()).toBe(0)
+}, 600_000)

@@ -14,22 +14,20 @@ import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
 import { serverConfirm } from '#contract/servers/servers.ts'
 import { authorize, sessionGet } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
+import { furnishDemo } from './demo/furnish.ts'
 import { builtProgram, freePort, isFree, nodeFlags } from './processes.ts'
 import { addSimulated, everyServer } from './simulated.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
 const dev = process.argv.includes('--dev')
-/**
- * Options that are passed on to the simulator: its speed compared with real servers, and its first
- * block of addresses.
- */
-const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
-  const value = process.argv[process.argv.indexOf(option) + 1]
-  return process.argv.includes(option) && value !== undefined ? [option, value] : []
-})
+/** The value of an option of the command line. */
+const optionOf = (option: string): string | undefined =>
+  process.argv.includes(option) ? process.argv[process.argv.indexOf(option) + 1] : undefined
 const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
-const simulate = process.env['STEELYARD_SIMULATE'] ?? '12'
+/** Servers only, without clusters: their number or a scenario. Without it, the whole demo. */
+const bare = process.env['STEELYARD_SIMULATE'] || undefined
+const simulate = bare ?? '20'
 
 interface SignIn {
   email: string
@@ -141,6 +139,25 @@ async function portOfFactory(file: string): Promise<number> {
 }
 
 /**
+ * The first block of addresses of the simulated servers, minus one: the option, that of the last
+ * start, or the first whose blocks are free, because another demo may run on this machine.
+ */
+async function blockOfServers(file: string): Promise<string> {
+  const given = optionOf('--subnet-offset')
+  if (given !== undefined) return given
+  if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { offset: string }).offset
+  for (let offset = 0; offset < 250; offset += 2) {
+    // One block for each datacenter; the servers listen at port 50000.
+    const hosts = [1, 2].map((block) => `127.20.${offset + block}.1`)
+    const areFree = await Promise.all(hosts.map((host) => isFree(50_000, host)))
+    if (!areFree.every(Boolean)) continue
+    writeFileSync(file, `${JSON.stringify({ offset: String(offset) })}\n`)
+    return String(offset)
+  }
+  return '0'
+}
+
+/**
  * Adds the simulated servers and confirms the hardware that was found, using the data of the
  * simulator.
  */
@@ -193,13 +210,16 @@ try {
   // The program uses the simulated image factory unless the user has set another. Images prepared
   // in the demo then need no network and boot no real machine.
   const ownFactory = process.env['IMAGE_FACTORY_URL']
+  const speed = optionOf('--speed')
   const factoryPort = await portOfFactory(join(data, 'simulator', 'factory.json'))
   const simulated = `http://127.0.0.1:${factoryPort}`
   const simulator = start(
     [
       'simulator/src/main.ts',
       ...what,
-      ...handedOn,
+      ...(speed === undefined ? [] : ['--speed', speed]),
+      '--subnet-offset',
+      await blockOfServers(join(data, 'demo-block.json')),
       '--factory-port',
       String(factoryPort),
       '--data',
@@ -251,7 +271,15 @@ try {
     children.push(console_)
     say((await console_.ready).trim())
   }
-  if ('token' in signedIn) await furnish(apiClient(url, signedIn.token).call)
+  if ('token' in signedIn) {
+    const { call } = apiClient(url, signedIn.token)
+    await furnish(call)
+    if (bare === undefined) {
+      const socket = join(data, 'simulator', 'control.sock')
+      await furnishDemo(call, join(data, 'demo.json'), socket)
+      say('The demo is complete')
+    }
+  }
 } catch (error) {
   // No message for calls that failed because of Ctrl-C.
   if (!stopping && !(error instanceof NotReady))

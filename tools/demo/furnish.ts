@@ -1,0 +1,212 @@
+/**
+ * What the demo shows: two clusters, one of them with a server whose installation fails, a subnet
+ * whose pool gives addresses to Services, patches, an image, an offer in use and commitments. Made
+ * only through the API, as a user would, and once: what a user removes later stays removed.
+ */
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import { clusterCreate, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { imageCreate, imageFactoryGet } from '#contract/images.ts'
+import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { ccCreate, ccUpdate } from '#contract/marketplace/ccs.ts'
+import { offerCreate } from '#contract/marketplace/offers.ts'
+import { clusterSubnetsAssign, subnetCreate } from '#contract/network/subnets.ts'
+import { patchCreate } from '#contract/patches.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
+import type { Caller } from '../api-client.ts'
+import { control } from '../processes.ts'
+
+const names = { render: 'poz-render-01', web: 'fra-web-01' }
+/** After so many failed installations of a server, an operation fails and a user decides. */
+const installations = 5
+const dayMs = 24 * 3_600_000
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The ids of what was made, by name. The file is written after each, so that a kill costs one. */
+type Made = Record<string, string>
+
+/** Remembers in `file` what was made. */
+function keeper(file: string) {
+  const made: Made = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Made) : {}
+  /** Makes the thing unless that was done before. Returns its id. */
+  return async (name: string, make: () => Promise<{ id: string }>): Promise<string> => {
+    if (made[name] === undefined) {
+      made[name] = (await make()).id
+      writeFileSync(`${file}.new`, `${JSON.stringify(made, null, 2)}\n`)
+      renameSync(`${file}.new`, file)
+    }
+    return made[name]
+  }
+}
+
+/** Waits until the cluster is ready. False if it was deleted, or gets no further. */
+async function becomesReady(call: Caller, id: string): Promise<boolean> {
+  for (let look = 0; look < 600; look++) {
+    const { items } = await call(clusterList, { query: {} })
+    if (!items.some((c) => c.id === id)) return false
+    if ((await call(clusterGet, { params: { id } })).status === 'ready') return true
+    await pause(500)
+  }
+  return false
+}
+
+/** A cluster with this name that an interrupted start has made, or a new one. */
+async function cluster(
+  call: Caller,
+  name: string,
+  servers: readonly Server[],
+  controlPlanes: number,
+): Promise<{ id: string }> {
+  const { items } = await call(clusterList, { query: {} })
+  const known = items.find((c) => c.name === name)
+  if (known) return known
+  const [first] = servers
+  const made = await call(clusterCreate, {
+    body: {
+      name,
+      datacenter_id: first!.datacenter!.id,
+      talos_version: first!.talos.version!,
+      servers: servers.map(({ id }, i) => ({
+        node_id: id,
+        role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const),
+      })),
+    },
+  })
+  return made.cluster
+}
+
+/** A patch of a free server, which will be part of its first configuration. */
+async function patch(call: Caller, server: Server): Promise<{ id: string }> {
+  const { patch_id } = await call(patchCreate, {
+    params: { id: server.id },
+    body: {
+      name: 'kernel-tuning',
+      labels: { team: 'storage' },
+      body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+    },
+  })
+  return { id: patch_id }
+}
+
+/** A boot image with extensions, whose servers join by a token. */
+async function image(call: Caller, datacenter_id: string): Promise<{ id: string }> {
+  const [{ versions }, token] = await Promise.all([
+    call(imageFactoryGet, {}),
+    call(joinTokenCreate, { body: { name: 'rack-7', datacenter_id, max_uses: 10 } }),
+  ])
+  return call(imageCreate, {
+    body: {
+      talos_version: versions[0]!,
+      extensions: ['siderolabs/amd-ucode', 'siderolabs/iscsi-tools'],
+      kernel_args: ['console=ttyS0'],
+      datacenter_id,
+      token_id: token.id,
+    },
+  })
+}
+
+/** A subnet whose addresses the Services of the cluster get. */
+async function subnet(call: Caller, datacenter_id: string, cluster: string) {
+  const made = await call(subnetCreate, {
+    body: {
+      name: 'poz-public-a',
+      datacenter_id,
+      // RFC 5737: addresses for documentation.
+      cidr: '203.0.113.0/24',
+      gateway: '203.0.113.1',
+      vlan_id: 214,
+      exclude: ['203.0.113.2-203.0.113.9'],
+    },
+  })
+  await call(clusterSubnetsAssign, { params: { id: cluster }, body: { subnet_ids: [made.id] } })
+  return made
+}
+
+/** A commitment of the server's capacity for 90 days, sold with the offer. It starts at once. */
+async function commitment(call: Caller, server: Server, offer_id: string) {
+  const made = await call(ccCreate, {
+    body: {
+      node_id: server.id,
+      price: { amount: '1.248', currency: 'EUR', basis: 'server' },
+      expires_at: new Date(Date.now() + 90 * dayMs).toISOString(),
+      offer_id,
+      status: 'waiting_delegation',
+    },
+  })
+  await call(ccUpdate, { params: { id: made.id }, body: { status: 'waiting_start' } })
+  return made
+}
+
+/**
+ * Makes the things of the demo that were not made by an earlier start.
+ * @param file where to remember them; `socketPath`: the control socket of the simulator
+ */
+export async function furnishDemo(call: Caller, file: string, socketPath: string): Promise<void> {
+  // An installation with clusters of its own, which an older demo has begun, stays as it is.
+  const clusters = (await call(clusterList, { query: {} })).items
+  if (!existsSync(file) && clusters.some((c) => !Object.values(names).includes(c.name))) return
+  const once = keeper(file)
+  const { items } = await call(serverList, { query: { per_page: 100 } })
+  const free = (code: string) => {
+    const there = items
+      .filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    // The servers of a cluster run one version of Talos when it is created.
+    const groups = [...Map.groupBy(there, (s) => s.talos.version).values()]
+    return groups.toSorted((a, b) => b.length - a.length)[0] ?? []
+  }
+  // The choice is kept, because servers that are in use are no longer free at the next start.
+  const chosen = async (code: string, count: number) => {
+    const ids = await once(`servers of ${code}`, () =>
+      Promise.resolve({
+        id: free(code)
+          .slice(0, count)
+          .map((s) => s.id)
+          .join(' '),
+      }),
+    )
+    return ids.split(' ').flatMap((id) => items.find((s) => s.id === id) ?? [])
+  }
+  const [poznan, frankfurt] = [await chosen('PL-POZ-1', 8), await chosen('DE-FRA-1', 3)]
+  // Servers that a user has removed since.
+  if (poznan.length < 8 || frankfurt.length < 2) return
+
+  const made = Promise.all([
+    once('cluster in Poznań', () => cluster(call, names.render, poznan.slice(0, 4), 3)),
+    once('cluster in Frankfurt', () => cluster(call, names.web, frankfurt.slice(0, 3), 1)),
+  ])
+  const [one, two, three, four] = poznan.slice(4)
+  await once('patch', () => patch(call, four!))
+  await once('image', () => image(call, one!.datacenter!.id))
+
+  const [render, web] = await made
+  const rendering = poznan.slice(0, 4)
+  if (await becomesReady(call, render)) {
+    await once('subnet', () => subnet(call, one!.datacenter!.id, render))
+    const offer = await once('offer', () =>
+      call(offerCreate, {
+        body: {
+          cluster_id: render,
+          price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' },
+        },
+      }),
+    )
+    await once('commitment', () => commitment(call, rendering[3]!, offer))
+    await once('second commitment', () => commitment(call, rendering[0]!, offer))
+    // A disk that refuses to be written as often as Steelyard installs by itself, so that the growth
+    // fails and a user's retry works.
+    await once('growth', async () => {
+      await control(socketPath, `/servers/${two!.identity.uuid}/fault`, {
+        kind: 'fail-install',
+        times: installations,
+      })
+      const { operation } = await call(clusterChange, {
+        params: { id: render },
+        body: { change: { kind: 'grow', servers: [{ node_id: two!.id, role: 'worker' }] } },
+      })
+      return operation
+    })
+  }
+  await once('draft', () => call(ccCreate, { body: { node_id: three!.id } }))
+  await becomesReady(call, web)
+}
