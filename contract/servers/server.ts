@@ -266,7 +266,6 @@ const servers = list<ListedServer>()({
     },
     contact: {
       label: 'Last Talos connection',
-      help: "Time of the last answer from this server's Talos API",
       sort: true,
     },
     type: {
