@@ -129,7 +129,7 @@ test(
     const { steps } = await world.ended(answer!.operation.id)
     for (const step of steps)
       expect(step.reason).toContain(`A second machine has the UUID of ${member!.name}`)
-    const health = await ask()
+    const health = await world.until(ask, (h) => stateOf(h, 'etcd')!.state === 'ok')
     expect(stateOf(health, 'etcd')).toMatchObject({ state: 'ok', remedies: [] })
     expect((await world.server(member!.id)).identity).toMatchObject({
       state: 'confirmed',
