@@ -135,13 +135,13 @@ test(
       state: 'confirmed',
       seen: null,
     })
-    const { checks } = (
-      await admin.call(clusterPlan, {
+    const plan = () =>
+      admin.call(clusterPlan, {
         params: { id: cluster.id },
         body: { change: { kind: 'defragment' } },
       })
-    ).answer!
-    expect(checks.filter((c) => !c.ok)).toEqual([])
+    const { answer: planned } = await world.until(plan, ({ answer: one }) => one !== undefined)
+    expect(planned!.checks.filter((c) => !c.ok)).toEqual([])
   },
 )
 
