@@ -276,8 +276,14 @@ try {
     await furnish(call)
     if (bare === undefined) {
       const socket = join(data, 'simulator', 'control.sock')
-      await furnishDemo(call, join(data, 'demo.json'), socket)
-      say('The demo is complete')
+      await furnishDemo(call, join(data, 'demo.json'), socket).then(
+        () => say('The demo is complete'),
+        (error: unknown) => {
+          if (stopping) return
+          const why = error instanceof Error ? error.message : String(error)
+          say(`A part of the demo is missing: ${why}`)
+        },
+      )
     }
   }
 } catch (error) {

@@ -6,12 +6,12 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { clusterCreate, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
-import { imageCreate, imageFactoryGet } from '#contract/images.ts'
+import { imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
-import { ccCreate, ccUpdate } from '#contract/marketplace/ccs.ts'
-import { offerCreate } from '#contract/marketplace/offers.ts'
-import { clusterSubnetsAssign, subnetCreate } from '#contract/network/subnets.ts'
-import { patchCreate } from '#contract/patches.ts'
+import { ccCreate, ccList, ccUpdate } from '#contract/marketplace/ccs.ts'
+import { offerCreate, offerList } from '#contract/marketplace/offers.ts'
+import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
+import { patchCreate, patchList } from '#contract/patches.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import type { Caller } from '../api-client.ts'
 import { control } from '../processes.ts'
@@ -22,10 +22,13 @@ const installations = 5
 const dayMs = 24 * 3_600_000
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The ids of what was made, by name. The file is written after each, so that a kill costs one. */
+/** The ids of what was made, by name. */
 type Made = Record<string, string>
 
-/** Remembers in `file` what was made. */
+/**
+ * Remembers in `file` what was made. After a kill, what was made but not remembered is looked up
+ * instead of made again.
+ */
 function keeper(file: string) {
   const made: Made = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Made) : {}
   /** Makes the thing unless that was done before. Returns its id. */
@@ -77,6 +80,8 @@ async function cluster(
 
 /** A patch of a free server, which will be part of its first configuration. */
 async function patch(call: Caller, server: Server): Promise<{ id: string }> {
+  const [known] = (await call(patchList, { params: { id: server.id } })).items
+  if (known) return { id: known.patch_id }
   const { patch_id } = await call(patchCreate, {
     params: { id: server.id },
     body: {
@@ -90,6 +95,8 @@ async function patch(call: Caller, server: Server): Promise<{ id: string }> {
 
 /** A boot image with extensions, whose servers join by a token. */
 async function image(call: Caller, datacenter_id: string): Promise<{ id: string }> {
+  const [known] = (await call(imageList, { query: {} })).items
+  if (known) return known
   const [{ versions }, token] = await Promise.all([
     call(imageFactoryGet, {}),
     call(joinTokenCreate, { body: { name: 'rack-7', datacenter_id, max_uses: 10 } }),
@@ -107,33 +114,51 @@ async function image(call: Caller, datacenter_id: string): Promise<{ id: string 
 
 /** A subnet whose addresses the Services of the cluster get. */
 async function subnet(call: Caller, datacenter_id: string, cluster: string) {
-  const made = await call(subnetCreate, {
-    body: {
-      name: 'poz-public-a',
-      datacenter_id,
-      // RFC 5737: addresses for documentation.
-      cidr: '203.0.113.0/24',
-      gateway: '203.0.113.1',
-      vlan_id: 214,
-      exclude: ['203.0.113.2-203.0.113.9'],
-    },
-  })
-  await call(clusterSubnetsAssign, { params: { id: cluster }, body: { subnet_ids: [made.id] } })
+  const name = 'poz-public-a'
+  const known = (await call(subnetList, { query: {} })).items.find((s) => s.name === name)
+  const body = {
+    name,
+    datacenter_id,
+    // RFC 5737: addresses for documentation.
+    cidr: '203.0.113.0/24',
+    gateway: '203.0.113.1',
+    vlan_id: 214,
+    exclude: ['203.0.113.2-203.0.113.9'],
+  }
+  const made = known ?? (await call(subnetCreate, { body }))
+  if (made.clusters.length === 0)
+    await call(clusterSubnetsAssign, { params: { id: cluster }, body: { subnet_ids: [made.id] } })
   return made
+}
+
+const commitmentOf = async (call: Caller, server: Server) =>
+  (await call(ccList, { query: { server: server.id } })).items[0]
+
+/** An offer of the cluster's capacity. */
+async function offer(call: Caller, cluster_id: string): Promise<{ id: string }> {
+  const known = (await call(offerList, { query: {} })).items.find(
+    (o) => o.cluster?.id === cluster_id,
+  )
+  const price = { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } as const
+  return known ?? call(offerCreate, { body: { cluster_id, price } })
 }
 
 /** A commitment of the server's capacity for 90 days, sold with the offer. It starts at once. */
 async function commitment(call: Caller, server: Server, offer_id: string) {
-  const made = await call(ccCreate, {
-    body: {
-      node_id: server.id,
-      price: { amount: '1.248', currency: 'EUR', basis: 'server' },
-      expires_at: new Date(Date.now() + 90 * dayMs).toISOString(),
-      offer_id,
-      status: 'waiting_delegation',
-    },
-  })
-  await call(ccUpdate, { params: { id: made.id }, body: { status: 'waiting_start' } })
+  const known = await commitmentOf(call, server)
+  const made =
+    known ??
+    (await call(ccCreate, {
+      body: {
+        node_id: server.id,
+        price: { amount: '1.248', currency: 'EUR', basis: 'server' },
+        expires_at: new Date(Date.now() + 90 * dayMs).toISOString(),
+        offer_id,
+        status: 'waiting_delegation',
+      },
+    }))
+  if (made.status === 'waiting_delegation')
+    await call(ccUpdate, { params: { id: made.id }, body: { status: 'waiting_start' } })
   return made
 }
 
@@ -183,19 +208,13 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
   const rendering = poznan.slice(0, 4)
   if (await becomesReady(call, render)) {
     await once('subnet', () => subnet(call, one!.datacenter!.id, render))
-    const offer = await once('offer', () =>
-      call(offerCreate, {
-        body: {
-          cluster_id: render,
-          price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' },
-        },
-      }),
-    )
-    await once('commitment', () => commitment(call, rendering[3]!, offer))
-    await once('second commitment', () => commitment(call, rendering[0]!, offer))
+    const offerId = await once('offer', () => offer(call, render))
+    await once('commitment', () => commitment(call, rendering[3]!, offerId))
+    await once('second commitment', () => commitment(call, rendering[0]!, offerId))
     // A disk that refuses to be written as often as Steelyard installs by itself, so that the growth
     // fails and a user's retry works.
     await once('growth', async () => {
+      if (two!.cluster) return two!
       await control(socketPath, `/servers/${two!.identity.uuid}/fault`, {
         kind: 'fail-install',
         times: installations,
@@ -207,6 +226,10 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
       return operation
     })
   }
-  await once('draft', () => call(ccCreate, { body: { node_id: three!.id } }))
+  await once(
+    'draft',
+    async () =>
+      (await commitmentOf(call, three!)) ?? call(ccCreate, { body: { node_id: three!.id } }),
+  )
   await becomesReady(call, web)
 }
