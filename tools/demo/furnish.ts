@@ -13,12 +13,11 @@ import { offerCreate, offerList } from '#contract/marketplace/offers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import { mostSends } from '../../backend/src/domains/clusters/member/acts.ts'
 import type { Caller } from '../api-client.ts'
 import { control } from '../processes.ts'
 
 const names = { render: 'poz-render-01', web: 'fra-web-01' }
-/** After so many failed installations of a server, an operation fails and a user decides. */
-const installations = 5
 const dayMs = 24 * 3_600_000
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -217,7 +216,7 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
       if (two!.cluster) return two!
       await control(socketPath, `/servers/${two!.identity.uuid}/fault`, {
         kind: 'fail-install',
-        times: installations,
+        times: mostSends,
       })
       const { operation } = await call(clusterChange, {
         params: { id: render },
