@@ -18,13 +18,13 @@ const serverColumns = columns<TakeoverServer>([
     id: 'name',
     head: 'Machine',
     card: 'name',
-    width: (from) => (from.md ? 190 : 150),
+    width: 150,
     cell: (s) => s.name,
   },
   {
     id: 'role',
     head: 'Role',
-    width: 112,
+    width: 104,
     card: 'fact',
     cell: (s) =>
       s.role === null ? (
