@@ -10,7 +10,7 @@ import {
   type MessageInitShape,
 } from '@bufbuild/protobuf'
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2'
-import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   ContainerdNamespace,
   type DataSchema,
@@ -186,13 +186,15 @@ export function talosClient(
     /**
      * Sends the machine a configuration, byte for byte. `auto` reboots if necessary. With `dryRun`
      * nothing changes: `details` describes what would change, and Talos returns no warnings.
+     * `tryForMs`: how long a configuration in mode `try` stays active, 1 min by default. Every call
+     * in another mode, a dry run included, stops its timer and leaves it active until the next boot.
      * `details` contains all secrets, so it must not be shown. A refusal is `invalid_argument` with
      * Talos's reasons, one per line. Talos adds the difference if the machine would have to
      * restart; it is left out.
      */
     async applyConfiguration(
       yaml: string,
-      how: { mode: ApplyMode; dryRun?: boolean },
+      how: { mode: ApplyMode; dryRun?: boolean; tryForMs?: number },
       options: CallOptions = {},
     ) {
       const mode =
@@ -201,7 +203,12 @@ export function talosClient(
             .replace('-', '_')
             .toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode
         ]
-      const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
+      const request = {
+        data: Buffer.from(yaml),
+        mode,
+        dryRun: how.dryRun ?? false,
+        ...(how.tryForMs !== undefined && { tryModeTimeout: durationFromMs(how.tryForMs) }),
+      }
       const answer = await ask(machine.applyConfiguration, request, work(options)).catch(
         (error: unknown) => {
           throw withoutDifference(error)

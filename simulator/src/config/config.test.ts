@@ -4,7 +4,8 @@ import { lineDiff } from './diff.ts'
 import { matchDisk } from './disk-selector.ts'
 import { judgeConfig, multiError } from './judge.ts'
 import { loadConfig } from './load.ts'
-import { keepsAddress, readNodeConfig } from './node-config.ts'
+import { admits, keepsAddress } from './network.ts'
+import { readNodeConfig } from './node-config.ts'
 import { rebootReasons } from './reboot.ts'
 import { imageTag, kubernetesRange, minorOf } from './versions.ts'
 
@@ -321,6 +322,26 @@ describe('whether a server keeps its address', () => {
       false,
     ],
     [
+      'with the link set down',
+      'kind: LinkConfig\nname: enp1s0f0\nup: false\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
+      false,
+    ],
+    [
+      'in a VRF',
+      'kind: VRFConfig\nname: vrf0\nlinks: [enp1s0f0]\ntable: "10"\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
+      false,
+    ],
+    [
+      'with DHCP on the bond over it',
+      'kind: BondConfig\nname: bond0\nlinks: [enp1s0f0]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: bond0\n',
+      true,
+    ],
+    [
+      'with DHCP on it below a bond',
+      'kind: BondConfig\nname: bond0\nlinks: [enp1s0f0]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
+      false,
+    ],
+    [
       'by an alias',
       'kind: LinkAliasConfig\nname: net0\nselector: {match: mac(link.permanent_addr) == "94:6d:ae:00:00:01"}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: net0\n',
       true,
@@ -370,4 +391,27 @@ test('a diff shows changes with their context', () => {
       .split('\n')
       .filter((line) => line.startsWith('@@')),
   ).toEqual(['@@ -2,7 +2,7 @@', '@@ -17,4 +17,4 @@'])
+})
+
+describe('the ingress firewall', () => {
+  const block = 'kind: NetworkDefaultActionConfig\ningress: block\n'
+  const rule =
+    'kind: NetworkRuleConfig\nname: api\nportSelector: {ports: [50000-50001], protocol: tcp}\ningress: [{subnet: 10.0.0.0/8, except: 10.9.0.0/16}]\n'
+  const lets = (texts: string[], port: number, from: string): boolean =>
+    admits(
+      loaded([CONTROL, ...texts.map((text) => `apiVersion: v1alpha1\n${text}`)].join('---\n')),
+      port,
+      from,
+    )
+  test.each([
+    ['lets all in without rules', [], 50_000, '192.168.0.1', true],
+    ['keeps all out by its default', [block], 50_000, '10.0.0.1', false],
+    ['lets a subnet in by a rule', [block, rule], 50_000, '10.0.0.1', true],
+    ['keeps its exception out', [block, rule], 50_000, '10.9.0.1', false],
+    ['lets nobody in on other ports', [block, rule], 6443, '10.0.0.1', false],
+    ['drops others on the ports of a rule', [rule], 50_001, '192.168.0.1', false],
+    ['accepts on other ports', [rule], 6443, '192.168.0.1', true],
+  ] as const)('%s', (_, texts, port, from, is) => {
+    expect(lets([...texts], port, from)).toBe(is)
+  })
 })

@@ -1,12 +1,12 @@
 import { hasFeature } from '../config/versions.ts'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ApplyConfigurationRequest_Mode as Mode } from '#talos/proto/gen/machine/machine_pb.ts'
-import { Interrupted } from '../clock.ts'
 import { lineDiff } from '../config/diff.ts'
 import { judgeConfig, multiError } from '../config/judge.ts'
 import { ConfigError, loadConfig, type Loaded } from '../config/load.ts'
 import { rebootReasons } from '../config/reboot.ts'
 import { TAKES } from './durations.ts'
+import { goDuration, revertAfter, storeSoon } from './trial.ts'
 import type { Machine } from './machine.ts'
 
 export interface ApplyRequest {
@@ -30,9 +30,9 @@ const refuse = (message: string, code: Code): never => {
 
 /**
  * Applies a configuration like Talos's ApplyConfiguration (Talos:
- * internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go). If there is a STATE
- * partition, an accepted configuration is on disk before the promise resolves. Rejects with a
- * `ConnectError` with the code of a real server.
+ * internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go). STATE has an accepted
+ * configuration some time after the promise has resolved. Rejects with a `ConnectError` with the
+ * code of a real server.
  */
 export const applyConfiguration = async (
   machine: Machine,
@@ -53,6 +53,13 @@ export const applyConfiguration = async (
   const inMaintenance = !machine.config?.node
   if (!isSmall && !inMaintenance && !request.isAdmin)
     refuse('not authorized', Code.PermissionDenied)
+  // Every other mode ends a trial, also of a dry run and of a configuration that is refused: the
+  // timer is stopped before anything is read. The configuration on trial then stays active until
+  // the next boot.
+  if (!isSmall && request.mode !== Mode.TRY) {
+    machine.cancelTry?.()
+    machine.cancelTry = null
+  }
   const loaded = load(machine, request.text, isSmall)
   if (!inMaintenance && !isSmall && !loaded.v1alpha1)
     refuse(
@@ -110,12 +117,11 @@ const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode:
 const keep = (machine: Machine, text: string): void => {
   machine.disk.change((state) => {
     state.counters.applies++
-    if (state.installed) state.config = text
   })
+  if (machine.disk.state.installed) storeSoon(machine, text)
 }
 
 const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => {
-  keep(machine, request.text)
   const config = machine.activate(request.text)
   machine.journal.kernel(
     `[talos] received a ${loaded.v1alpha1 ? 'complete' : 'partial'} configuration`,
@@ -133,8 +139,8 @@ const applyInMaintenance = (
     request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
   const details = mode === Mode.STAGED ? DETAILS.staged : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
-  if (mode === Mode.STAGED) keep(machine, request.text)
-  else take(machine, request, loaded)
+  if (mode !== Mode.TRY) keep(machine, request.text)
+  if (mode !== Mode.STAGED) take(machine, request, loaded)
   return { mode, warnings, details }
 }
 
@@ -160,6 +166,7 @@ const applyToSmallServer = async (
     while (machine.mode === mode) await machine.takes(TAKES.leaveMaintenance)
     refuse('transport is closing', Code.Unavailable)
   }
+  keep(machine, request.text)
   take(machine, request, loaded)
   return { mode: Mode.REBOOT, warnings, details: '' }
 }
@@ -191,26 +198,27 @@ const applyWhileRunning = async (
         : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
 
-  machine.disk.change((state) => {
-    state.counters.applies++
-    if (mode !== Mode.TRY && state.installed) state.config = request.text
-  })
+  if (mode === Mode.TRY) machine.disk.count('applies')
+  else keep(machine, request.text)
   if (mode === Mode.REBOOT) {
     machine.rebootPending = true
     machine.lifecycle.request({ kind: 'reboot' })
   }
   if (mode === Mode.NO_REBOOT || mode === Mode.TRY) {
-    machine.cancelTry?.()
-    const before = machine.config.text
+    // A second trial replaces the timer of the first, and goes back to the first trial.
+    if (mode === Mode.TRY) {
+      machine.cancelTry?.()
+      const before = machine.config.text
+      machine.cancelTry = revertAfter(machine, request.tryForMs, () => takeOver(machine, before))
+    }
     await takeOver(machine, request.text)
-    if (mode === Mode.TRY) revertLater(machine, before, request.tryForMs)
   }
   return {
     mode,
     warnings,
     details:
       mode === Mode.TRY
-        ? `${details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${Math.round(request.tryForMs / 1000)}s`
+        ? `${details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${goDuration(request.tryForMs)}`
         : details,
   }
 }
@@ -227,31 +235,13 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
       other.onPeer()
   machine.evaluate()
   machine.announceAddress()
-  if (machine.hasAddress) {
-    await machine.world.api.renewSecured(machine)
-    machine.ports.kubernetes.renew()
-    machine.ports.trustd.renew()
-  } else {
-    // With this configuration the machine loses its address. The response to the call is still sent
-    // before the ports close.
-    await machine.world.api.openSecured(machine, new AbortController().signal)
-    machine.ports.trustd.close({ gently: true })
-    machine.ports.kubernetes.close({ gently: true })
-  }
-}
-
-const revertLater = (machine: Machine, before: string, afterMs: number): void => {
-  const revert = new AbortController()
-  machine.cancelTry = () => revert.abort()
-  machine.world.clock
-    .sleep(afterMs, revert.signal)
-    .then(() => {
-      machine.cancelTry = null
-      machine.journal.kernel('[talos] reverting the configuration that was applied in try mode')
-      return takeOver(machine, before)
-    })
-    .catch((cause: unknown) => {
-      if (!(cause instanceof Interrupted))
-        machine.world.say(`${machine.plan.name}: ${String(cause)}`)
-    })
+  const { hasAddress } = machine
+  if (!hasAddress)
+    machine.journal.kernel(
+      `[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`,
+    )
+  await Promise.all(Object.values(machine.ports).map((port) => port.hide(!hasAddress)))
+  await machine.world.api.renewSecured(machine)
+  machine.ports.kubernetes.renew()
+  machine.ports.trustd.renew()
 }

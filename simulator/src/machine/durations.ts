@@ -32,6 +32,8 @@ export const TAKES = {
   podReady: 1_500,
   podStop: 1_000,
   trustdRetry: 700,
+  /** Delay until STATE has a configuration that was accepted. */
+  storeState: 200,
   stopServices: 400,
   drain: 500,
   wipe: 900,

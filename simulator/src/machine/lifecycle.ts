@@ -5,6 +5,7 @@ import { TAKES } from './durations.ts'
 import { configUrl } from './kernel-line.ts'
 import type { Machine, Power, Wish } from './machine.ts'
 import { resetSequence, stopSequence } from './sequences.ts'
+import { storeNow } from './trial.ts'
 import { stagedUpgradeSequence, upgradeSequence } from './upgrade.ts'
 
 interface Wanted {
@@ -60,6 +61,7 @@ export class Lifecycle implements Power {
   }
 
   async powerOff(): Promise<void> {
+    this.#machine.unsaved = null
     this.#machine.disk.change((state) => (state.power = 'off'))
     await this.halt()
     this.#machine.etcdCluster?.observeQuorum()
@@ -68,6 +70,9 @@ export class Lifecycle implements Power {
   async halt(): Promise<void> {
     this.#power?.abort()
     this.#power = null
+    storeNow(this.#machine)
+    this.#machine.cancelTry?.()
+    this.#machine.cancelTry = null
     this.#machine.goDark()
     await this.#living
     this.#machine.goDark()

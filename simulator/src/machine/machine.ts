@@ -141,8 +141,10 @@ export interface Machine {
   readonly staticPods: Map<string, StaticPod>
   /** Images that were pulled, with the time. */
   readonly images: Map<string, number>
-  /** Reverts a configuration that was applied with mode `try`. */
+  /** Stops the timer that reverts a configuration on trial, which then stays active. */
   cancelTry: (() => void) | null
+  /** The configuration of the next boot, as long as STATE doesn't have it yet. */
+  unsaved: string | null
   /** Virtual addresses that this control plane currently has. */
   virtualAddresses: readonly string[]
   /**

@@ -119,7 +119,10 @@ export const resetSequence = async (
       delete state.staged
       state.meta = {}
     }
-    if (wish.partitions === null || wish.partitions.includes('STATE')) state.config = null
+    if (wish.partitions === null || wish.partitions.includes('STATE')) {
+      machine.unsaved = null
+      state.config = null
+    }
     if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) {
       state.etcd = null
       delete state.kubelet

@@ -3,7 +3,8 @@ import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { isInstaller } from '../config/images.ts'
 import { loadConfig } from '../config/load.ts'
-import { keepsAddress, readNodeConfig } from '../config/node-config.ts'
+import { admits, keepsAddress } from '../config/network.ts'
+import { readNodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
 import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
@@ -20,6 +21,7 @@ import { Services, type ServiceState } from './services.ts'
 import { announcedBy, hostnameOf, kernelLineOf } from './naming.ts'
 import { StageTracker } from './stage.ts'
 import { unmetBy } from './unmet.ts'
+import { storeNow } from './trial.ts'
 import { untilChange } from './waiting.ts'
 
 /** Shortest pause between two checks, in milliseconds of real time. */
@@ -59,6 +61,7 @@ export class SimulatedMachine implements Machine {
   readonly staticPods = new Map<string, StaticPod>()
   readonly images = new Map<string, number>()
   cancelTry: (() => void) | null = null
+  unsaved: string | null = null
   virtualAddresses: readonly string[] = []
   hasMeta = false
   wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null = null
@@ -81,6 +84,9 @@ export class SimulatedMachine implements Machine {
       trustd: new Port(plan.address, 50_001),
       kubernetes: new Port(plan.address, 6443),
     }
+    for (const port of Object.values(this.ports))
+      port.admits = (from) =>
+        from === port.address || admits(this.config?.loaded ?? null, port.port, from)
     this.lifecycle = new Lifecycle(this)
   }
 
@@ -230,6 +236,7 @@ export class SimulatedMachine implements Machine {
 
   beginBoot(): void {
     this.goDark()
+    storeNow(this)
     this.settle()
     this.bootId = randomUUID()
     this.timeEpoch = 0
@@ -241,6 +248,7 @@ export class SimulatedMachine implements Machine {
     this.config = null
     this.cancelTry?.()
     this.cancelTry = null
+    for (const port of Object.values(this.ports)) void port.hide(false)
     this.rebootPending = false
     this.wiped = null
     this.hasEphemeral = false

@@ -106,7 +106,7 @@ const platform = (machine: Machine): Item[] => {
 
 const configs = (machine: Machine): Item[] => {
   const active = machine.config?.text
-  const stored = machine.disk.state.config
+  const stored = machine.unsaved ?? machine.disk.state.config
   return [
     ...(active === undefined
       ? []

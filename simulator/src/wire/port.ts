@@ -75,7 +75,13 @@ export class Port {
   #shared: readonly string[] = []
   #makeSpeaker: (() => Speaker) | null = null
   #speaker: Speaker | null = null
+  /**
+   * Whether the machine's firewall lets new connections from an address in. Connections that exist
+   * go on (Talos: nftables_chain_config.go, the state `established`).
+   */
+  admits: (from: string) => boolean = () => true
   #trouble: PortTrouble = null
+  #isHidden = false
   readonly #sockets = new Set<Socket>()
   #idle: NodeJS.Timeout | undefined
 
@@ -140,6 +146,17 @@ export class Port {
     await this.#listen()
   }
 
+  /** Stops to answer while the machine doesn't have its address. */
+  async hide(isHidden: boolean): Promise<void> {
+    if (isHidden === this.#isHidden) return
+    this.#isHidden = isHidden
+    if (isHidden) {
+      // The response to the call is still sent before the connections end.
+      this.#retire()
+      this.#unlisten()
+    } else await this.#listen()
+  }
+
   async trouble(trouble: PortTrouble): Promise<void> {
     if (trouble === this.#trouble) return
     this.#trouble = trouble
@@ -149,7 +166,7 @@ export class Port {
   }
 
   async #listen(): Promise<void> {
-    if (!this.#makeSpeaker || this.#trouble === 'refuse') return
+    if (!this.#makeSpeaker || this.#isHidden || this.#trouble === 'refuse') return
     for (const address of [this.address, ...this.#shared]) {
       if (this.#servers.has(address)) continue
       const server = createServer((socket) => this.#accept(socket))
@@ -194,7 +211,8 @@ export class Port {
         this.#idle.unref()
       }
     })
-    if (this.#trouble === 'hang') return void socket.resume()
+    if (this.#trouble === 'hang' || !this.admits(socket.remoteAddress ?? ''))
+      return void socket.resume()
     if (this.#trouble === 'garbage')
       return void socket.end(
         'HTTP/1.1 418 I am a simulated printer\r\n\r\n\u0000\u0001\u0002garbage',
