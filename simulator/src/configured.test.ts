@@ -210,7 +210,9 @@ describe('a configuration on trial', () => {
     })
     expect(await readFound(client)).toMatchObject({ active: first, stored: before })
     await client.applyConfiguration(before, { mode: 'try', dryRun: true })
-    await expect(client.applyConfiguration('{', { mode: 'try' })).rejects.toThrow()
+    await expect(client.applyConfiguration('{', { mode: 'try' })).rejects.toMatchObject({
+      kind: 'invalid_argument',
+    })
     expect(machine.cancelTry).not.toBeNull()
     for (const stop of [
       () => client.applyConfiguration(before, { mode: 'auto', dryRun: true }),

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { trialOf } from './trial.ts'
+
+const main = `machine:
+  type: worker
+  network:
+    hostname: blue
+cluster:
+  etcd:
+    advertisedSubnets: [10.0.0.0/8]
+`
+const withDocument = (document: string) => `${main}---\napiVersion: v1alpha1\n${document}\n`
+const machine = (lines: string) => main.replace('  type: worker\n', `  type: worker\n${lines}`)
+const network = (lines: string) =>
+  main.replace('    hostname: blue\n', `    hostname: blue\n${lines}`)
+
+test.each([
+  ['an interface', network('    interfaces:\n      - interface: eth0\n        dhcp: true\n')],
+  ['KubeSpan', network('    kubespan: {enabled: true}\n')],
+  ['a link that is set down', withDocument('kind: LinkConfig\nname: eth0\nup: false')],
+  ['an alias', withDocument('kind: LinkAliasConfig\nname: net0\nselector: {match: "true"}')],
+  ['a VLAN', withDocument('kind: VLANConfig\nname: eth0.7\nvlanID: 7\nparent: eth0')],
+  ['a bond', withDocument('kind: BondConfig\nname: bond0\nlinks: [eth0]')],
+  ['a bridge', withDocument('kind: BridgeConfig\nname: br0\nlinks: [eth0]')],
+  ['a VRF', withDocument('kind: VRFConfig\nname: vrf0\nlinks: [eth0]\ntable: "9"')],
+  ['DHCP', withDocument('kind: DHCPv4Config\nname: eth1')],
+  ['a virtual IP', withDocument('kind: Layer2VIPConfig\nname: 10.0.0.9\nlink: eth0')],
+  ['a route', withDocument('kind: BlackholeRouteConfig\nname: 10.9.0.0/16')],
+  ['the firewall', withDocument('kind: NetworkDefaultActionConfig\ningress: block')],
+  [
+    'a rule of the firewall',
+    withDocument('kind: NetworkRuleConfig\nname: api\nportSelector: {ports: [50000]}'),
+  ],
+])('%s is sent on trial when it comes and when it goes', (_, changed) => {
+  for (const [before, after] of [
+    [main, changed],
+    [changed, main],
+  ] as const)
+    expect(trialOf(before, after)).toEqual({ isOfNetwork: true, restarts: [], isOfEtcd: false })
+})
+
+test.each([
+  ['nothing', main],
+  ['the hostname', main.replace('blue', 'red')],
+  ['resolvers', network('    nameservers: [10.0.0.1]\n')],
+  ['a sysctl', machine('  sysctls: {vm.swappiness: "1"}\n')],
+  ['an unset field', network('    kubespan: {enabled: false}\n    interfaces: []\n')],
+  ['another document', withDocument('kind: WatchdogTimerConfig\ndevice: /dev/watchdog0')],
+])('%s is not sent on trial', (_, after) => {
+  expect(trialOf(main, after)).toEqual({ isOfNetwork: false, restarts: [], isOfEtcd: false })
+})
+
+test('what needs a restart can not be tried', () => {
+  const text = `${machine('  files: [{path: /var/a, op: create}]\n  features: {diskQuotaSupport: true, kubePrism: {enabled: true}}\n')}persist: true\n`
+  expect(trialOf(main, text)).toEqual({
+    isOfNetwork: false,
+    restarts: ['persist', 'machine.files', 'machine.features.diskQuotaSupport'],
+    isOfEtcd: false,
+  })
+})
+
+test('a trial does not reach the section of etcd', () => {
+  expect(trialOf(main, main.replace('10.0.0.0/8', '10.1.0.0/16')).isOfEtcd).toBe(true)
+})
+
+test('a text that only Talos reads is tried', () => {
+  expect(trialOf(main, 'machine: &a {type: worker}\n').isOfNetwork).toBe(true)
+})
