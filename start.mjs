@@ -126,11 +126,9 @@ if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
 
 const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
-// The flags limit both generations of the heap: with larger limits the heap grows more between two
-// collections (docs/decisions/011-memory.md). One arena of glibc's allocator: with one for each
-// thread, a tenth of the memory is free space between buffers. A fixed threshold, so that large
-// buffers keep their own pages, which go back to the system with them (mallopt(3)).
-const { nodeFlags, environment } = JSON.parse(readFileSync('package.json', 'utf8')).config
+// The flag limits the heap: with a larger limit it grows more between two collections
+// (docs/decisions/011-memory.md).
+const { nodeFlags } = JSON.parse(readFileSync('package.json', 'utf8')).config
 if (!existsSync(node)) {
   say(
     `No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`,
@@ -175,7 +173,6 @@ child = spawn(node, [...nodeFlags, ...program], {
   stdio: 'inherit',
   detached: true,
   env: {
-    ...environment,
     ...process.env,
     PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}`,
   },

@@ -10,14 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-interface Config {
-  nodeFlags: string[]
-  environment: Record<string, string>
-}
-/** Flags of Node.js and the environment with which the program runs; `start.mjs` explains them. */
-export const { nodeFlags, environment } = (
+/** Flags of Node.js with which the program runs; `start.mjs` explains them. */
+export const { nodeFlags } = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    config: Config
+    config: { nodeFlags: string[] }
   }
 ).config
 
@@ -89,7 +85,7 @@ export async function run(
   const began = performance.now()
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment, ...process.env, ...options.env },
+    env: { ...process.env, ...options.env },
     ...(options.cwd && { cwd: options.cwd }),
   })
   endTogether()

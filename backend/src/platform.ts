@@ -15,7 +15,6 @@ import type { Failpoint } from './engine/failpoint.ts'
 import type { Log } from './log.ts'
 import { type Reader, reader } from './reading/reader.ts'
 import { type Recorder, recorder } from './record.ts'
-import { type Traffic, traffic } from './traffic.ts'
 import type { KeyRing } from './vault/key-file.ts'
 import { type Vault, vault as makeVault } from './vault/vault.ts'
 
@@ -35,7 +34,6 @@ export interface Platform extends Recorder {
   readonly vault: Vault
   readonly listener: Listener
   readonly publisher: Publisher
-  readonly traffic: Traffic
   /** Reads on worker threads what strangers wrote. */
   readonly read: Reader
   readonly version: string
@@ -68,7 +66,6 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
     vault,
     listener,
     publisher,
-    traffic: traffic(given.clock),
     read: reader(),
   }
 }

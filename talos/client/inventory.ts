@@ -11,7 +11,7 @@ import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
 import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
 import { count, maxItems, type CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
-import type { ReadOptions, Resource } from './state.ts'
+import type { Resource } from './state.ts'
 import { TalosError } from './errors.ts'
 import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
@@ -53,14 +53,14 @@ export async function readMacs(client: TalosClient, options: CallOptions = {}): 
 }
 
 /** The machine's hardware and addresses. Throws TalosError. */
-export async function readInventory(client: TalosClient, options: ReadOptions = {}) {
+export async function readInventory(client: TalosClient) {
   const truncated: string[] = []
   const all = async <Desc extends DescMessage>(
     field: string,
     kind: ResourceKind<Desc>,
     keep?: (resource: Resource<MessageShape<Desc>>) => boolean,
   ): Promise<Resource<MessageShape<Desc>>[]> => {
-    const list = await client.list(kind, { ...options, ...(keep && { keep }) })
+    const list = await client.list(kind, keep && { keep })
     if (list.truncated) truncated.push(field)
     return list.items
   }
@@ -69,11 +69,11 @@ export async function readInventory(client: TalosClient, options: ReadOptions = 
       all('processors', resources.processor),
       all('memory', resources.memoryModule),
       all('disks', resources.disk, isDiskOrStack),
-      readVolumes(client, options),
+      readVolumes(client),
       all('interfaces', resources.link, isPort),
       all('linkAddresses', resources.address),
       all('routes', resources.route),
-      readAddresses(client, options),
+      readAddresses(client),
     ])
   const linkAddresses: Record<string, string[]> = Object.create(null)
   for (const { spec } of addresses) {
@@ -147,7 +147,7 @@ export async function readDisks(client: TalosClient, options: CallOptions = {}) 
  * What Talos found on the block devices. Undefined if the machine doesn't report its block devices,
  * or if the list was truncated.
  */
-async function readVolumes(client: TalosClient, options: ReadOptions) {
+async function readVolumes(client: TalosClient, options: CallOptions = {}) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
   const items = found.items.map(({ id, spec }) => ({
@@ -220,19 +220,15 @@ export async function readStage(
  * Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage,
  * if it was just read. Throws TalosError.
  */
-export async function readStatus(
-  client: TalosClient,
-  options: ReadOptions = {},
-  known?: MachineStatus,
-) {
+export async function readStatus(client: TalosClient, known?: MachineStatus) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) =>
-    (await tolerated(client.get(kind, id, options)))?.spec
+    (await tolerated(client.get(kind, id)))?.spec
   const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
-    known ?? readStage(client, options),
+    known ?? readStage(client),
     one(resources.version, 'version'),
     one(resources.hostname, 'hostname'),
-    tolerated(client.list(resources.systemDisk, options)),
-    tolerated(client.list(resources.extension, options)),
+    tolerated(client.list(resources.systemDisk)),
+    tolerated(client.list(resources.extension)),
   ])
   const schematic = text(
     extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata
@@ -253,8 +249,8 @@ export async function readStatus(
 }
 
 /** The machine's addresses, without those of pods and services. */
-async function readAddresses(client: TalosClient, options: ReadOptions): Promise<string[]> {
-  const { items } = await client.list(resources.nodeAddress, options)
+async function readAddresses(client: TalosClient): Promise<string[]> {
+  const { items } = await client.list(resources.nodeAddress)
   const found = ['routed-no-k8s', 'routed', 'current'].flatMap(
     (id) => items.find((item) => item.id === id) ?? [],
   )[0]

@@ -39,20 +39,13 @@ export interface WatchEvent<Spec> {
   resource: Resource<Spec> | undefined
 }
 
-/**
- * Options of a call for resources. `seen` gets the bytes of each answer before they are decoded.
- */
-export interface ReadOptions extends CallOptions {
-  seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
-}
-
 export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
     async get<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
       id: string,
-      options: ReadOptions = {},
+      options: CallOptions = {},
     ): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
         const bytes = await unaryBytes(connection, options, State.method.get, {
@@ -60,7 +53,6 @@ export function stateCalls(connection: CallContext) {
           type: kind.type,
           id,
         })
-        options.seen?.(kind, bytes)
         return resourceOf(kind, messageIn(kind, GetResponseSchema, bytes))
       } catch (error) {
         if (error instanceof TalosError && error.kind === 'not_found') return undefined
@@ -76,7 +68,7 @@ export function stateCalls(connection: CallContext) {
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
-      options: ReadOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
+      options: CallOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
     ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
       const items: Resource<MessageShape<Desc>>[] = []
       let total = 0
@@ -84,7 +76,6 @@ export function stateCalls(connection: CallContext) {
       let truncated = false
       const request = { namespace: kind.namespace, type: kind.type }
       await each(connection, options, State.method.list, request, (answer) => {
-        options.seen?.(kind, answer)
         const message = messageIn(kind, ListResponseSchema, answer)
         const bytes = (message?.spec?.protoSpec.length ?? 0) + (message?.spec?.yamlSpec.length ?? 0)
         // Stop reading at the limits.
@@ -102,21 +93,6 @@ export function stateCalls(connection: CallContext) {
         return !truncated
       })
       return { items, truncated }
-    },
-
-    /** Passes each answer of a list to `receive` without decoding it, until that returns false. */
-    async listBytes(
-      kind: ResourceKind,
-      receive: (bytes: Buffer) => boolean,
-      options: CallOptions = {},
-    ): Promise<void> {
-      await each(
-        connection,
-        options,
-        State.method.list,
-        { namespace: kind.namespace, type: kind.type },
-        receive,
-      )
     },
 
     /**

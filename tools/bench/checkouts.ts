@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../api-client.ts'
-import { builtProgram, environment, freePort, run, type Running, usage } from '../processes.ts'
+import { builtProgram, freePort, run, type Running, usage } from '../processes.ts'
 import { everyServer } from '../simulated.ts'
 
 export interface Admin {
@@ -24,8 +24,8 @@ export interface Place {
 export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
 
 /**
- * Flags and environment of a checkout. Checkouts before `config` in `package.json` have their flags
- * in `start.mjs`.
+ * Flags and environment of a checkout. Old checkouts have their flags in `start.mjs`, or variables
+ * of the environment in `package.json`.
  */
 function settingsOf(checkout: string): { flags: readonly string[]; variables: NodeJS.ProcessEnv } {
   const { config } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
@@ -35,11 +35,9 @@ function settingsOf(checkout: string): { flags: readonly string[]; variables: No
     readFileSync(join(checkout, 'start.mjs'), 'utf8').match(
       /(?<=')--(?:max|heap)-[\w-]+=\d+(?=')/g,
     ) ?? []
-  // `run` adds this checkout's environment.
-  const without = Object.fromEntries(Object.keys(environment).map((name) => [name, undefined]))
   return {
     flags: config?.nodeFlags ?? inStart(),
-    variables: { ...without, ...config?.environment },
+    variables: config?.environment ?? {},
   }
 }
 

@@ -170,7 +170,6 @@ async function start(
       docsFolder: path.join(home, 'docs'),
     })
     const web = app
-    web.server.on('request', ({ url = '' }) => platform.traffic.note(url))
     steps.push('http', () => web.close())
     const stopListening = await listen(web, config, log).catch((error: unknown) => {
       throw cannotListen(config, error)

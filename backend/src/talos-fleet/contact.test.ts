@@ -71,7 +71,6 @@ function keep(
     fleet: makeFleet({ policy, budget: budget() }),
     clock,
     random: Math.random,
-    quietMs: () => Infinity,
     roster: () => {
       rosters += 1
       // The same array means that nothing has changed.

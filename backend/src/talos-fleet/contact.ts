@@ -19,8 +19,7 @@ import {
   type Pin,
   readDeadlineMs,
 } from './fleet.ts'
-import { giveWay } from './give-way.ts'
-import { type PackedReading, readDigest, type Reading, readWithDigest } from './reading.ts'
+import { type PackedReading, readEverything, type Reading } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -98,8 +97,6 @@ export interface ContactParts {
   readonly fleet: Fleet
   readonly clock: Clock
   readonly random: () => number
-  /** Time since the last request to this process, in ms. */
-  readonly quietMs: () => number
   /**
    * The servers with which this process currently keeps contact: the same array if nothing has
    * changed.
@@ -153,7 +150,6 @@ export function contacts({
   fleet,
   clock,
   random,
-  quietMs,
   roster,
   credentials,
   onRefused,
@@ -174,7 +170,6 @@ export function contacts({
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
   const soon = upcoming(states, pace)
-  const way = giveWay({ clock, quietMs, pace })
   const about = ({ server: { id, address, clusterId, uuid, serial, version }, at }: Asked) => ({
     serverId: id,
     askedAt: at,
@@ -250,7 +245,7 @@ export function contacts({
   }
 
   /**
-   * Reads the stage, and everything if that is due and may have changed. @param pin the certificate
+   * Reads the stage, and everything if that is due or may have changed. @param pin the certificate
    * of a machine in maintenance
    */
   const read = async (
@@ -272,13 +267,7 @@ export function contacts({
       status.stage !== server.stage
     let reading: PackedReading | null = null
     if (isUnknown || now >= state.everythingAt) {
-      const isUnchanged =
-        !isUnknown && pin?.digest !== undefined && (await readDigest(client)) === pin.digest
-      if (!isUnchanged) {
-        const all = await readWithDigest(client, status)
-        if (pin) pin.digest = all.digest
-        reading = pack(all.reading)
-      }
+      reading = pack(await readEverything(client, status))
       state.everythingAt = now + nextReadingMs()
     }
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
@@ -352,22 +341,6 @@ export function contacts({
    */
   const isDoubtful = ({ misses, server }: State): boolean =>
     misses > 0 || server.lastContactAt === null
-
-  /** Whether a contact only confirms that an idle server is as it was two minutes ago. */
-  const canWait = (state: State): boolean =>
-    !state.server.live && !isDoubtful(state) && state.everythingAt > 0
-
-  /**
-   * Puts off all contacts that can wait by the time that they have waited, so that they stay
-   * spread. They don't catch up: contacts at twice the usual rate slowed the next pages of a user
-   * who went on working.
-   */
-  const putOff = (): void => {
-    const waitedMs = way.takeWaitedMs()
-    if (waitedMs === 0) return
-    for (const state of states.values())
-      if (!state.isBusy && canWait(state)) state.nextAt += waitedMs
-  }
 
   const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
 
@@ -460,7 +433,6 @@ export function contacts({
       const tick = async () => {
         await takeRoster()
         const now = clock.monotonic()
-        if (!way.waits()) putOff()
         for (const group of inGroups(soon.at(now, everyTickMs), {
           now,
           untilMs: everyTickMs,
@@ -469,8 +441,7 @@ export function contacts({
           const inMs = group[0]!.nextAt - clock.monotonic()
           if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return
-          const waits = way.waits()
-          for (const state of group) if (!waits || !canWait(state)) begin(state)
+          for (const state of group) begin(state)
         }
       }
       await Promise.all([

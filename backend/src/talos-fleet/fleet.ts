@@ -17,7 +17,7 @@ import { type Identity, readIdentity, readMacs } from '#talos/client/inventory.t
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
-import { readWithDigest, type Reading } from './reading.ts'
+import { readEverything, type Reading } from './reading.ts'
 
 export const readDeadlineMs = 10_000
 
@@ -55,11 +55,6 @@ export interface Pin {
   /** SHA-256 of the certificate. */
   readonly sha256: string
   readonly fingerprint: string
-  /**
-   * Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows
-   * another certificate.
-   */
-  digest?: number | undefined
 }
 
 /**
@@ -360,15 +355,15 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)
-      const reading = { lane: 'probe', ...options } as const
-      return inLane(reading, async () => {
-        const { pin, client } = await fresh(address, reading)
+      const probing = { lane: 'probe', ...options } as const
+      return inLane(probing, async () => {
+        const { pin, client } = await fresh(address, probing)
         try {
-          const [identity, { reading: everything, digest }] = await Promise.all([
+          const [identity, reading] = await Promise.all([
             readIdentity(client),
-            readWithDigest(client),
+            readEverything(client),
           ])
-          return { identity, pin: { ...pin, digest }, reading: everything }
+          return { identity, pin, reading }
         } finally {
           client.close()
         }

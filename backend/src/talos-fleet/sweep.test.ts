@@ -19,7 +19,6 @@ function sweep(
   roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers,
   answers = (seen: Observation) => Promise.resolve(seen),
   agoMs = hourMs,
-  quietMs = () => Infinity,
 ) {
   const clock = testClock()
   const servers = Array.from({ length: count }, (_, i): Watched => ({
@@ -63,7 +62,6 @@ function sweep(
     clock,
     // Numbers that are spread evenly, so that the test always sees the same.
     random: () => (++drawn * 0.618_033_988_75) % 1,
-    quietMs,
     roster: async () => roster(servers),
     credentials: async () => null,
     pack: ({ status, secureBoot }) => ({ status, secureBoot, hardware: '{}' }),
@@ -134,60 +132,6 @@ test('a few idle servers are contacted together up to two seconds early', async 
   await pass(300, 20)
   expect(stored()).toBeGreaterThan(1_300)
   expect(stored() / atOnce.size).toBeGreaterThan(6)
-})
-
-test('while requests arrive, idle servers are not contacted; after that they are contacted as often as before', async () => {
-  let isAsked = false
-  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () =>
-    isAsked ? 0 : Infinity,
-  )
-  await pass(20)
-  isAsked = true
-  await pass(6)
-  isAsked = false
-  await pass(84)
-  expect(perSecond.slice(20, 26).filter(Boolean)).toEqual([])
-  for (const count of perSecond.slice(27, 100)) expect(count).toBeGreaterThanOrEqual(50)
-  // Seconds without a contact are holes.
-  expect(Math.max(...perSecond.filter(Boolean))).toBeLessThanOrEqual(160)
-  expect(stored()).toBe(10_000)
-})
-
-test('requests without a pause stop the contacts for ten seconds once, and for less than a second after that', async () => {
-  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () => 0)
-  await pass(135)
-  const seconds = Array.from(perSecond, (count) => count ?? 0)
-  expect(seconds.findIndex((count) => count > 0)).toBe(10)
-  expect(Math.min(...seconds.slice(11, 100))).toBeGreaterThan(30)
-  expect(Math.max(...seconds)).toBeLessThanOrEqual(160)
-  expect(stored()).toBe(10_000)
-})
-
-test('while requests arrive without a pause, a server is contacted every 140 seconds', async () => {
-  const { pass, stored } = sweep(1_000, undefined, undefined, undefined, () => 0)
-  await pass(140)
-  const before = stored()
-  await pass(1_400)
-  const perServer = (stored() - before) / 1_000
-  expect(perServer).toBeGreaterThan(9.7)
-  expect(perServer).toBeLessThan(10.3)
-})
-
-test('requests do not delay contacts with servers in clusters, with new servers and with those that did not answer', async () => {
-  const kinds: readonly Partial<Watched>[] = [
-    { live: true },
-    { lastContactAt: null, reachable: null },
-    { hasHardware: false },
-    { reachable: false },
-  ]
-  const roster = (servers: readonly Watched[]) =>
-    servers.map((server, i) => ({ ...server, ...kinds[i % kinds.length] }))
-  const kept = new WeakMap<readonly Watched[], readonly Watched[]>()
-  const once = (servers: readonly Watched[]) =>
-    kept.get(servers) ?? (kept.set(servers, roster(servers)), kept.get(servers)!)
-  const { pass, stored } = sweep(40, once, undefined, undefined, () => 0)
-  await pass(6)
-  expect(stored()).toBeGreaterThanOrEqual(40)
 })
 
 test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {

@@ -45,7 +45,7 @@ const credentialsLifetimeMs = 3_600_000
 const credentialsKeptMs = credentialsLifetimeMs / 2
 
 export function serverCalls(parts: CallParts): Domain {
-  const { db, clock, random, log, owner, record, traffic, engine } = parts
+  const { db, clock, random, log, owner, record, engine } = parts
   const { operations, datacenters, fleet, clusters, servers } = parts
   const { listed } = servers
   engine.register({
@@ -151,7 +151,6 @@ export function serverCalls(parts: CallParts): Domain {
     fleet,
     clock,
     random,
-    quietMs: traffic.quietMs,
     roster: () => servers.contact.roster(lease.shards()),
     credentials: kept.of,
     onRefused: kept.forget,
