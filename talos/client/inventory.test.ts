@@ -243,7 +243,7 @@ describe('an inventory', () => {
       manufacturer: 'Dell Inc.',
       product: 'PowerEdge R650',
     })
-    const { linkAddresses, disks, ...inventory } = await readInventory(client)
+    const { linkAddresses, ports, disks, ...inventory } = await readInventory(client)
     expect(inventory).toEqual({
       node_addresses: ['10.0.0.7', 'fd00::7'],
       processors: [
@@ -271,6 +271,9 @@ describe('an inventory', () => {
       routes: [{ destination: '', gateway: '10.0.0.1', link: 'eno1', metric: 1024 }],
       truncated: [],
     })
+    expect([...ports]).toEqual([
+      ['eno1', { driver: 'ice', bus_path: '', pci_id: '', alt_names: [] }],
+    ])
     expect(disks[0]).toEqual({
       id: 'nvme0n1',
       serial: 'S6',

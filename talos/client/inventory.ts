@@ -43,6 +43,9 @@ export async function readIdentity(client: TalosClient, options: CallOptions = {
   }
 }
 
+/** Most other names of a link that are kept. */
+const mostAltNames = 8
+
 const isPort = ({ spec }: Resource<LinkStatusSpec>): boolean =>
   spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER
 
@@ -118,6 +121,21 @@ export async function readInventory(client: TalosClient) {
        */
       hardware_addr: hardwareAddress(spec),
     })),
+    /** What selectors and aliases of links compare, by the name of the port. */
+    ports: new Map(
+      links.map(({ id, spec }) => [
+        id,
+        {
+          driver: text(spec.driver),
+          /** `0000:81:00.0` */
+          bus_path: text(spec.busPath),
+          /** Vendor and product: `15B3:101D`. */
+          pci_id: text(spec.pciid),
+          /** Other names that the kernel knows the link by. */
+          alt_names: spec.altNames.slice(0, mostAltNames).map((name) => text(name)),
+        },
+      ]),
+    ),
     /** Addresses in CIDR notation by link name, including those of virtual links. */
     linkAddresses,
     routes: routes

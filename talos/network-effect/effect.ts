@@ -5,11 +5,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../config/tree.ts'
 import { addressOf, bare, isSame, prefixOf, includes } from './addresses.ts'
-import type { NetworkEffect, NetworkFacts } from './facts.ts'
+import type { KnownLink, NetworkEffect, NetworkFacts } from './facts.ts'
 import { blockedBy } from './firewall.ts'
 import { type Plan, planOf } from './plan.ts'
 import { type Network, readNetwork } from './read.ts'
-import { reachOf } from './reach.ts'
+import { type Reach, reachOf } from './reach.ts'
 import { routeProblem, type Way } from './routes.ts'
 
 /** A way to the server, and how sure it is. */
@@ -91,15 +91,18 @@ function pathEffect(today: Network | null, next: Network, facts: NetworkFacts): 
           reasons: [`no link of the server is known to have the address ${facts.address}`],
         }
 
-  const plan = planOf(next, facts.links)
+  const taken = takenAway(link, next)
+  if (taken?.is === 'unsure') return { kind: 'unknown', reasons: [taken.why] }
+  const there = facts.links.filter((one) => takenAway(one, next)?.is !== 'no')
+  const plan = planOf(next, there)
   const old = today === null ? null : planOf(today, facts.links)
   if (plan.unsure.length > 0) return { kind: 'unknown', reasons: plan.unsure }
 
-  const ways = waysOf(next, plan, old, facts)
+  const ways = waysOf(next, plan, old, { ...facts, links: there })
   const kept = ways.sure.find((way) => isSame(addressOf(bare(way.address))!, target))
   if (kept) return kept.is === 'yes' ? { kind: 'keeps' } : { kind: 'unknown', reasons: [kept.why] }
 
-  const lost = ways.stranded ?? whyLost(link.name, facts.address, plan)
+  const lost = taken?.why ?? ways.stranded ?? whyLost(link.name, facts.address, plan, next)
   const dialled = ways.sure.filter((way) =>
     facts.dialled.some((network) => includes(network, addressOf(bare(way.address))!)),
   )
@@ -128,6 +131,30 @@ function pathEffect(today: Network | null, next: Network, facts: NetworkFacts): 
   }
 }
 
+/**
+ * Whether the port's driver is taken away (Talos `pci_driver_rebind.go`). Null if nothing does that.
+ */
+function takenAway(link: KnownLink, { rebound }: Network): Reach | null {
+  if (!link.physical || rebound.length === 0) return null
+  const devices = rebound.filter(({ driver }) => driver !== link.driver)
+  if (devices.length === 0) return null
+  if (!link.bus_path) {
+    const names = devices.map(({ device }) => device).join(', ')
+    return { is: 'unsure', why: `whether ${link.name} is the device ${names} is not known` }
+  }
+  const own = pciParts(link.bus_path)
+  const device = devices.find((one) => isDeepStrictEqual(pciParts(one.device), own))
+  return device === undefined
+    ? null
+    : {
+        is: 'no',
+        why: `${link.name}, the link that Steelyard reaches it on, gets the driver ${device.driver} and is gone`,
+      }
+}
+
+/** `0000:81:00.0` as numbers. */
+const pciParts = (text: string): number[] => text.split(/[:.]/).map((part) => parseInt(part, 16))
+
 const linksOf = (network: Network | null): object =>
   network === null ? [[], [], []] : [network.devices, network.links, network.dhcp]
 
@@ -143,18 +170,24 @@ interface Ways {
 }
 
 function waysOf(network: Network, plan: Plan, old: Plan | null, facts: NetworkFacts): Ways {
+  /** Whether a link of today, perhaps by another name, shows that this one works. */
   const isProven = (name: string): boolean => {
-    const [then, now] = [old?.links.get(name), plan.links.get(name)]
+    const now = plan.links.get(name)
     return (
-      facts.links.some((one) => one.name === name) &&
-      then !== undefined &&
       now !== undefined &&
-      isDeepStrictEqual(shapeOf(then), shapeOf(now)) &&
-      (now.kind !== 'vlan' || now.parent === name || isStill(now.parent, plan, old))
+      [...(old?.links.values() ?? [])].some(
+        (then) =>
+          facts.links.some((one) => one.name === then.name) &&
+          (then.name === name || now.kind === 'vlan' || now.kind === 'bond') &&
+          isDeepStrictEqual(shapeOf(then), shapeOf(now)) &&
+          (now.kind !== 'vlan' || isStill(now.parent, plan, old)),
+      )
     )
   }
+  const hasIpv6 = (name: string): boolean =>
+    !network.withoutIpv6.includes('all') && !network.withoutIpv6.includes(name)
   const reaches = (name: string) =>
-    reachOf(name, { plan, facts, acceptsFromVrf: network.acceptsFromVrf, isProven })
+    reachOf(name, { plan, facts, acceptsFromVrf: network.acceptsFromVrf, isProven, old })
   /** Whether the link has its addresses of this family by DHCP or a router's advertisement today. */
   const hasLease = (name: string, family: 4 | 6 = 4): boolean => {
     const known = facts.links.find((one) => one.name === name)
@@ -182,13 +215,16 @@ function waysOf(network: Network, plan: Plan, old: Plan | null, facts: NetworkFa
       if (link.addresses.some((text) => bare(text) === facts.address)) stranded = reach.why
       continue
     }
-    for (const address of link.addresses)
-      if (prefixOf(address)) found.push({ address, link: name, reach })
+    for (const address of link.addresses) {
+      const family = prefixOf(address)?.family
+      if (family === 4 || (family === 6 && hasIpv6(name)))
+        found.push({ address, link: name, reach })
+    }
     const known = facts.links.find((one) => one.name === name)
     const isStillThere = known !== undefined && (known.physical || isProven(name))
     const statics = new Set(old?.links.get(name)?.addresses.map(bare))
     const leased = (known?.addresses ?? []).filter((text) => !statics.has(bare(text)))
-    for (const family of [4, 6] as const) {
+    for (const family of hasIpv6(name) ? ([4, 6] as const) : ([4] as const)) {
       // Linux takes IPv6 addresses from routers on every link that is up.
       const gets = dhcp.some((one) => one.family === family) || family === 6
       if (!gets) continue
@@ -200,7 +236,15 @@ function waysOf(network: Network, plan: Plan, old: Plan | null, facts: NetworkFa
     }
   }
 
-  const input = { network, plan, facts, reaches, ways: found, hasLease }
+  const input = {
+    network,
+    plan,
+    facts,
+    reaches,
+    ways: found,
+    hasLease,
+    hasUnknown: leases.length > 0,
+  }
   const sure = found.flatMap((way): Candidate[] => {
     const problem = routeProblem(way, input)
     if (problem?.is === 'no') {
@@ -237,7 +281,7 @@ const isStill = (name: string, plan: Plan, old: Plan | null): boolean => {
 }
 
 /** Why the link that Steelyard reaches the server on no longer has the address. */
-function whyLost(name: string, address: string, plan: Plan): string {
+function whyLost(name: string, address: string, plan: Plan, { withoutIpv6 }: Network): string {
   const subject = `${name}, the link that Steelyard reaches it on,`
   const link = plan.links.get(name)
   if (plan.ignored.has(name) && !link?.addresses.length && !link?.dhcp.length)
@@ -250,6 +294,8 @@ function whyLost(name: string, address: string, plan: Plan): string {
   }
   if (link.master) return `${subject} becomes a part of ${link.master.name}`
   if (!link.isUp) return `${subject} is set down`
+  if (addressOf(address)?.family === 6 && withoutIpv6.some((one) => one === 'all' || one === name))
+    return `${subject} has no IPv6 (disable_ipv6)`
   if (link.addresses.length === 0 && link.dhcp.length === 0)
     return `${subject} gets no address: nothing gives it one, neither DHCP nor a static address`
   return `${subject} no longer has the address ${address}`

@@ -10,8 +10,14 @@ export interface KnownLink {
   readonly hardware_addr: string | null
   /** With prefix length: `10.1.2.3/24`. */
   readonly addresses: readonly string[]
-  /** Kernel driver; null if unknown. */
+  /** Kernel driver. Left out or null: unknown, as of the next three. */
   readonly driver?: string | null | undefined
+  /** `0000:81:00.0` */
+  readonly bus_path?: string | null | undefined
+  /** Vendor and product: `15B3:101D`. */
+  readonly pci_id?: string | null | undefined
+  /** Other names that the kernel knows the link by. */
+  readonly alt_names?: readonly string[] | undefined
 }
 
 export interface KnownRoute {

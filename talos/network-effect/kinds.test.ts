@@ -168,7 +168,7 @@ const kinds: readonly {
     ),
     why: 'the gateway 10.0.1.1 is in no network of',
     harmless: documents(
-      `kind: LinkConfig\nname: ${link}\naddresses: [{address: 10.0.0.45/23}]\nroutes: [{gateway: 10.0.1.1}]`,
+      `kind: LinkConfig\nname: ${link}\naddresses: [{address: 10.0.0.45/24}]\nroutes: [{gateway: 10.0.0.1}]`,
     ),
   },
   {

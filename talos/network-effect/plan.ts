@@ -57,10 +57,14 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
   const ignored = new Set<string>()
   const unsure: string[] = []
 
+  // A link's name wins over the alias and the alternative names of another (`link_name_resolver.go`).
   const resolve = (name: string): string => {
-    if (!known.some((link) => link.name === name) && isUnsure(aliases, name))
+    if (known.some((link) => link.name === name)) return name
+    if (isUnsure(aliases, name))
       unsure.push(`which link the alias ${name} means is known only to the server`)
-    return known.some((link) => link.name === name) ? name : (aliases.names.get(name) ?? name)
+    return (
+      known.find((link) => link.alt_names?.includes(name))?.name ?? aliases.names.get(name) ?? name
+    )
   }
   const linkNamed = (name: string): PlannedLink => {
     const link = links.get(name) ?? {
@@ -79,6 +83,10 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
     links.set(name, link)
     return link
   }
+  /** Links that are there or that the configuration makes. */
+  const isMade = (name: string): boolean =>
+    known.some((link) => link.name === name) ||
+    [...network.devices, ...network.links].some((one) => one.name === name && isMaster(one.kind))
   const enslave = (member: string, master: PlannedLink): void => {
     linkNamed(member).master = { name: master.name, kind: master.kind }
     if (!master.members.includes(member)) master.members.push(member)
@@ -143,7 +151,8 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
         link.routes.push(...device.routes)
         link.dhcp.push(...device.dhcp)
         for (const member of members) enslave(resolve(member), link)
-        if (device.master !== '') {
+        // A master that isn't there is waited for (`link_spec.go`, `syncLink`).
+        if (device.master !== '' && isMade(resolve(device.master))) {
           const bridge = linkNamed(resolve(device.master))
           if (bridge.kind === 'plain') bridge.kind = 'bridge'
           enslave(name, bridge)

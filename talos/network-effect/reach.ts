@@ -9,10 +9,14 @@ import type { Plan, PlannedLink } from './plan.ts'
 export interface Reach {
   readonly is: 'yes' | 'no' | 'unsure'
   readonly why: string
+  /** The link is there and up although nobody is behind it, so Linux uses its routes. */
+  readonly swallows?: true
 }
 
 const yes: Reach = { is: 'yes', why: '' }
 const no = (why: string): Reach => ({ is: 'no', why })
+/** Linux keeps the routes of a link without a carrier (`ignore_routes_with_linkdown` is off). */
+const nowhere = (why: string): Reach => ({ is: 'no', why, swallows: true })
 const unsure = (why: string): Reach => ({ is: 'unsure', why })
 
 /**
@@ -30,10 +34,12 @@ export interface ReachInput {
   readonly acceptsFromVrf: boolean
   /** Whether the link is there today and stays as it is. */
   readonly isProven: (name: string) => boolean
+  /** The links of today; null if the machine has no configuration. */
+  readonly old: Plan | null
 }
 
 export function reachOf(name: string, input: ReachInput, depth = 0): Reach {
-  const { plan, facts, acceptsFromVrf, isProven } = input
+  const { plan, facts, acceptsFromVrf, isProven, old } = input
   const link = plan.links.get(name)
   const known = facts.links.find((one) => one.name === name)
   if (link === undefined) return no(`nothing configures ${name}`)
@@ -53,7 +59,8 @@ export function reachOf(name: string, input: ReachInput, depth = 0): Reach {
     switch (kind) {
       case 'plain':
         if (known === undefined) return no(`the server has no link ${name}`)
-        return known.up || !known.physical ? yes : no(`${name} has no carrier`)
+        if (!known.up && known.physical) return nowhere(`${name} has no carrier`)
+        return aggregated(name) ?? yes
       case 'vlan': {
         if (depth >= deepest) return no(`${name} lies on too many VLANs`)
         const below = reachOf(parent, input, depth + 1)
@@ -69,24 +76,34 @@ export function reachOf(name: string, input: ReachInput, depth = 0): Reach {
       case 'bond': {
         const live = members.filter((member) => carries(member))
         if (live.length === 0)
-          return no(
+          return nowhere(
             members.length === 0 ? `${name} has no members` : `no member of ${name} has a carrier`,
           )
-        if (plainModes.has(mode) || isProven(name)) return yes
+        if (isProven(name)) return yes
+        if (plainModes.has(mode)) return live.map(aggregated).find((one) => one !== null) ?? yes
         return unsure(
           `whether the switch takes the ports of ${name} as a bond (${mode || 'balance-rr'}) is not known`,
         )
       }
       case 'bridge':
         if (members.some((member) => carries(member))) return yes
-        return no(
+        return nowhere(
           members.length === 0 ? `${name} has no ports` : `no port of ${name} has a carrier`,
         )
       case 'wireguard':
         return isProven(name) ? yes : unsure(`whether the tunnel ${name} works is not known`)
       default:
-        return no(`${name} leads nowhere outside of the server`)
+        return nowhere(`${name} leads nowhere outside of the server`)
     }
+  }
+
+  /** A switch that takes the port as a part of a bond today may let nothing else through. */
+  function aggregated(port: string): Reach | null {
+    const master = old?.links.get(port)?.master
+    const today = master?.kind === 'bond' ? old!.links.get(master.name) : undefined
+    return today === undefined || plainModes.has(today.mode)
+      ? null
+      : unsure(`whether the switch takes ${port} without the bond ${today.name} is not known`)
   }
 
   function carries(member: string): boolean {

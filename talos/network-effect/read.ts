@@ -22,6 +22,8 @@ export interface Route {
   readonly gateway: string
   readonly metric: number
   readonly table: string
+  /** Address that packets get; empty for any. */
+  readonly source: string
 }
 
 export interface Dhcp {
@@ -97,6 +99,10 @@ export interface Network {
   }[]
   readonly firewall: { readonly blocks: boolean; readonly rules: readonly Rule[] }
   readonly hasKubeSpan: boolean
+  /** PCI devices that get another driver. */
+  readonly rebound: readonly { readonly device: string; readonly driver: string }[]
+  /** Links without IPv6; `all` for every link. */
+  readonly withoutIpv6: readonly string[]
   /** Listeners outside of a VRF also accept connections from inside. */
   readonly acceptsFromVrf: boolean
 }
@@ -123,6 +129,7 @@ const routesOf = (value: unknown): Route[] =>
       gateway: text(route['gateway']),
       metric: Number(text(route['metric'])) || usualMetric,
       table: text(route['table']) || 'main',
+      source: text(route['source']),
     }
   })
 
@@ -167,6 +174,8 @@ function deviceOf(value: unknown, index: number): Device {
     master: text(map(entry['bridgePort'])['master']),
     vlans: list(entry['vlans']).map((vlan) => ({
       ...oldAddressed(map(vlan)),
+      // Talos leaves out an address of a VLAN that has no prefix length (`address_config.go`).
+      addresses: oldAddressed(map(vlan)).addresses.filter((one) => one.includes('/')),
       id: text(map(vlan)['vlanId']) || '0',
     })),
   }
@@ -206,6 +215,19 @@ const linkOf = (entry: Values, kind: LinkKind): LinkDocument => ({
 
 const acceptsFromVrf = 'net.ipv4.tcp_l3mdev_accept'
 
+/** The link that loses IPv6 by a parameter such as `net.ipv6.conf.eth0.disable_ipv6`. */
+const ipv6Parts = { before: 'net.ipv6.conf.', after: '.disable_ipv6' }
+function linkWithout(key: string): string[] {
+  // Slashes and dots may be exchanged (sysctl.d(5)).
+  const name = /^[^.]*\//.test(key)
+    ? key.replaceAll(/[./]/g, (one) => (one === '.' ? '/' : '.'))
+    : key
+  const { before, after } = ipv6Parts
+  return name.startsWith(before) && name.endsWith(after)
+    ? [name.slice(before.length, -after.length).replaceAll('/', '.')]
+    : []
+}
+
 /**
  * The network of a configuration in either form, or in both.
  * @throws ConfigError for invalid YAML
@@ -218,6 +240,10 @@ export function readNetwork(config: string): Network {
   const of = (kind: string) => documents.filter((entry) => entry['kind'] === kind)
   const machine = map(main['machine'])
   const oldNetwork = map(machine['network'])
+  const sysctls = [
+    map(machine['sysctls']),
+    ...of('SysctlConfig').map((entry) => map(entry['params'])),
+  ].flatMap((params) => Object.entries(params).map(([key, value]) => [key, text(value)] as const))
   const dhcpOf = (kind: string, family: 4 | 6) =>
     of(kind).map((entry) => ({
       name: text(entry['name']),
@@ -251,8 +277,11 @@ export function readNetwork(config: string): Network {
     hasKubeSpan:
       flag(map(oldNetwork['kubespan'])['enabled']) ||
       of('KubeSpanConfig').some((entry) => flag(entry['enabled'])),
-    acceptsFromVrf:
-      text(map(machine['sysctls'])[acceptsFromVrf]) === '1' ||
-      of('SysctlConfig').some((entry) => text(map(entry['params'])[acceptsFromVrf]) === '1'),
+    rebound: of('PCIDriverRebindConfig').map((entry) => ({
+      device: text(entry['name']),
+      driver: text(entry['targetDriver']),
+    })),
+    withoutIpv6: sysctls.flatMap(([key, value]) => (value === '0' ? [] : linkWithout(key))),
+    acceptsFromVrf: sysctls.some(([key, value]) => key === acceptsFromVrf && value === '1'),
   }
 }

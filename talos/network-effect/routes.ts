@@ -1,5 +1,5 @@
 /** Whether the answers of a server find their way back to Steelyard. */
-import { type Address, addressOf, contains, includes, prefixOf } from './addresses.ts'
+import { type Address, addressOf, contains, includes, isSame, prefixOf } from './addresses.ts'
 import type { NetworkFacts } from './facts.ts'
 import type { Plan } from './plan.ts'
 import type { Network } from './read.ts'
@@ -18,6 +18,8 @@ export interface RouteInput {
   readonly reaches: (link: string) => Reach
   /** All addresses that the server will have. */
   readonly ways: readonly Way[]
+  /** The server also gets addresses that aren't known. */
+  readonly hasUnknown: boolean
   /** Links whose DHCP server is known from today. */
   readonly hasLease: (link: string) => boolean
 }
@@ -28,6 +30,8 @@ interface Candidate {
   /** Empty for a route that drops. */
   readonly link: string
   readonly gateway: string
+  /** It has no gateway although its destination is no network of the link. */
+  readonly isOnLink?: true
 }
 
 const drops = new Set(['blackhole', 'unreachable', 'prohibit'])
@@ -35,6 +39,8 @@ const drops = new Set(['blackhole', 'unreachable', 'prohibit'])
 /** The way back of a connection to `way`. Null if nothing speaks against it. */
 export function routeProblem(way: Way, input: RouteInput): Reach | null {
   const { network, facts } = input
+  // Its routes are those of the VRF's table, whose reach is never sure.
+  if (input.plan.links.get(way.link)?.master?.kind === 'vrf') return null
   const own = prefixOf(way.address)!
   const from = facts.from === null ? undefined : addressOf(facts.from)
   const problem = from && ruleProblem(own, from, network)
@@ -52,13 +58,28 @@ export function routeProblem(way: Way, input: RouteInput): Reach | null {
   const mine = best.filter(({ link }) => link === way.link)
   if (mine.length === 0) {
     const { link } = best[0]!
+    const other = input.reaches(link)
+    if (other.is === 'no')
+      return no(`the answers to Steelyard (${facts.from}) leave by ${link}: ${other.why}`)
     return isUsedToday(from, link, facts)
       ? null
       : unsure(`the answers to Steelyard leave by ${link}, not by ${way.link}`)
   }
   const lost = mine.find(({ gateway }) => gateway !== '' && !isOnLink(gateway, way.link, input))
-  return lost && mine.every((one) => one === lost)
-    ? no(`the gateway ${lost.gateway} is in no network of ${way.link}`)
+  if (lost && mine.every((one) => one === lost))
+    return no(
+      isOwn(lost.gateway, input)
+        ? `the gateway ${lost.gateway} is the server's own address`
+        : `the gateway ${lost.gateway} is in no network of ${way.link}`,
+    )
+  if (mine.every((one) => one.isOnLink) && input.plan.links.get(way.link)?.kind !== 'wireguard')
+    return unsure(
+      `whether Steelyard (${facts.from}) is reached on ${way.link} without a gateway is not known`,
+    )
+  const used = new Set(facts.routes.map(({ gateway }) => gateway))
+  const other = mine.find(({ gateway }) => gateway !== '' && !used.has(gateway))
+  return other && used.size > 0 && mine.every(({ gateway }) => gateway === other.gateway)
+    ? unsure(`whether the gateway ${other.gateway} leads to Steelyard is not known`)
     : null
 }
 
@@ -86,22 +107,36 @@ function ruleProblem(own: Address, from: Address, { routingRules }: Network): Re
 function candidatesTo(to: Address, input: RouteInput): Candidate[] {
   const { network, plan, facts, reaches, ways, hasLease } = input
   const found: Candidate[] = []
-  for (const { address, link } of ways) {
-    const prefix = prefixOf(address)!
-    if (contains(prefix, to)) found.push({ length: prefix.length, metric: 0, link, gateway: '' })
+  const addNetwork = (address: string, link: string): void => {
+    const prefix = prefixOf(address)
+    if (prefix && contains(prefix, to))
+      found.push({ length: prefix.length, metric: 0, link, gateway: '' })
   }
-  const add = (destination: string, gateway: string, metric: number, link: string): void => {
+  for (const { address, link } of ways) addNetwork(address, link)
+  // Linux takes no route whose source isn't an address of the server.
+  const hasSource = (source: string): boolean =>
+    source === '' || input.hasUnknown || isOwn(source, input)
+  const add = (
+    destination: string,
+    gateway: string,
+    metric: number,
+    link: string,
+    isOnLink = false,
+  ): void => {
     const prefix = prefixOf(destination === '' ? anywhere(to) : destination)
     const isOtherFamily =
       destination === '' && gateway !== '' && addressOf(gateway)?.family !== to.family
     if (prefix !== undefined && !isOtherFamily && contains(prefix, to))
-      found.push({ length: prefix.length, metric, link, gateway })
+      found.push({ length: prefix.length, metric, link, gateway, ...(isOnLink && { isOnLink }) })
   }
   for (const link of plan.links.values()) {
-    if (reaches(link.name).is === 'no' || link.master?.kind === 'vrf') continue
+    const reach = reaches(link.name)
+    if ((reach.is === 'no' && !reach.swallows) || link.master?.kind === 'vrf') continue
+    if (reach.is === 'no') for (const address of link.addresses) addNetwork(address, link.name)
     for (const route of link.routes)
-      if (route.table === 'main' || route.table === '254')
-        add(route.destination, route.gateway, route.metric, link.name)
+      if ((route.table === 'main' || route.table === '254') && hasSource(route.source))
+        add(route.destination, route.gateway, route.metric, link.name, route.gateway === '')
+    if (reach.is === 'no') continue
     const dhcp = link.dhcp.find(({ family }) => family === to.family)
     if (!dhcp?.withRoutes && to.family === 4) continue
     const isLeased = hasLease(link.name)
@@ -131,6 +166,7 @@ function bestOf(candidates: readonly Candidate[]): Candidate[] {
 function isOnLink(gateway: string, link: string, { ways, plan }: RouteInput): boolean {
   const address = addressOf(gateway)
   if (address === undefined) return true
+  if (isOwn(gateway, { ways, plan })) return false
   // A link-local gateway is on the link.
   if (address.family === 6 && address.value >> 118n === 0x3fan) return true
   return (
@@ -138,6 +174,22 @@ function isOnLink(gateway: string, link: string, { ways, plan }: RouteInput): bo
     (plan.links.get(link)?.routes ?? []).some(
       (route) => route.gateway === '' && includes(route.destination, address),
     )
+  )
+}
+
+/** The address is one that the server will have. */
+function isOwn(text: string, { ways, plan }: Pick<RouteInput, 'ways' | 'plan'>): boolean {
+  const address = addressOf(text)
+  const all = [
+    ...ways.map((way) => way.address),
+    ...[...plan.links.values()].flatMap((link) => link.addresses),
+  ]
+  return (
+    address !== undefined &&
+    all.some((one) => {
+      const own = addressOf(bareOf(one))
+      return own !== undefined && isSame(own, address)
+    })
   )
 }
 

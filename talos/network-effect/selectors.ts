@@ -2,83 +2,65 @@
  * Which links selectors and aliases mean (Talos `internal/app/machined/pkg/controllers/network`:
  * `device_config.go`, `link_alias_config.go`).
  */
-import { Environment } from '@marcbachmann/cel-js'
+import { type CelFacts, celSelects, globMatches } from '../config/cel.ts'
 import type { KnownLink } from './facts.ts'
 import type { Network, Selector } from './read.ts'
 
-/** `*` stands for any characters; everything else for itself, capitals included (`ryanuber/go-glob`). */
-function isGlob(pattern: string, value: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  if (rest.length === 0) return pattern === value
-  if (!value.startsWith(first)) return false
-  const last = rest.pop()!
-  let at = first.length
-  for (const part of rest) {
-    const found = value.indexOf(part, at)
-    if (found === -1) return false
-    at = found + part.length
-  }
-  return value.length - last.length >= at && value.endsWith(last)
-}
-
-/** A field's values that are known of a link; undefined if Steelyard doesn't read the field. */
+/** A field's value that is known of a port; undefined or null if it isn't. */
 const fieldOf: Readonly<Record<string, (link: KnownLink) => string | null | undefined>> = {
   hardwareAddr: (link) => link.hardware_addr,
   permanentAddr: (link) => link.hardware_addr,
   driver: (link) => link.driver,
+  busPath: (link) => link.bus_path,
+  pciID: (link) => link.pci_id,
 }
 
-/**
- * Names of the links that a selector matches; null if it can't be told. Talos matches all fields
- * that are set, then `physical`.
- */
-export function selected(selector: Selector, links: readonly KnownLink[]): string[] | null {
-  const fields = Object.keys(selector).filter((key) => key !== 'physical' && selector[key] !== '')
+/** Whether Talos's selector matches a link; null if it can't be told. */
+export function matches(selector: Selector, link: KnownLink): boolean | null {
   const { physical = '' } = selector
-  const names: string[] = []
-  for (const link of links) {
-    const answers = new Set(
-      fields.map((field) => {
-        const value = fieldOf[field]?.(link)
-        // A virtual link has neither a driver nor a bus.
-        if (value === undefined || value === null) return link.physical ? null : false
-        return isGlob(selector[field]!, value)
-      }),
-    )
-    if (answers.has(false) || (physical !== '' && (physical === 'true') !== link.physical)) continue
-    if (answers.has(null)) return null
-    if (fields.length > 0 || physical !== '') names.push(link.name)
+  let answer: boolean | null = physical === '' ? false : (physical === 'true') === link.physical
+  if (physical !== '' && !answer) return false
+  for (const [field, pattern] of Object.entries(selector)) {
+    if (field === 'physical' || pattern === '') continue
+    const value = fieldOf[field]?.(link)
+    if (value === undefined || value === null) {
+      // A virtual link has neither a driver nor a bus.
+      if (!link.physical && !globMatches(pattern, '')) return false
+      answer = null
+    } else if (!globMatches(pattern, value)) return false
+    else if (answer === false) answer = true
   }
-  return names
+  return answer
 }
 
-const environment = new Environment({ limits: { maxAstNodes: 10_000, maxDepth: 100 } })
-  .registerVariable('link', 'map')
-  .registerFunction('glob(string, string): bool', (pattern: string, value: string) =>
-    isGlob(pattern, value),
-  )
-  .registerFunction('mac(bytes): string', (bytes: Uint8Array) =>
-    [...bytes].map((one) => one.toString(16).padStart(2, '0')).join(':'),
-  )
+/** Names of the links that a selector matches; null if it can't be told. */
+export function selected(selector: Selector, links: readonly KnownLink[]): string[] | null {
+  const answers = links.map((link) => matches(selector, link))
+  return answers.includes(null) ? null : links.filter((_, i) => answers[i]).map((link) => link.name)
+}
 
-/** Whether an expression chooses the link; null if it can't be told from what is known. */
-function isChosen(expression: string, link: KnownLink): boolean | null {
+/** The fields of a port that an expression may ask for, as far as they are known. */
+function celFacts(link: KnownLink): CelFacts {
   const mac = link.hardware_addr
-  const bytes = mac === null ? null : Uint8Array.from(mac.split(':'), (one) => parseInt(one, 16))
-  try {
-    const answer: unknown = environment.evaluate(expression, {
-      link: {
-        kind: '',
-        ...(bytes && { permanent_addr: bytes, hardware_addr: bytes }),
-        ...(link.driver !== undefined && link.driver !== null && { driver: link.driver }),
-      },
-    })
-    return typeof answer === 'boolean' ? answer : null
-  } catch {
-    // A field that Steelyard doesn't read, or an expression that Talos refuses.
-    return null
+  const bytes = mac === null ? null : Buffer.from(mac.replaceAll(':', ''), 'hex')
+  const known = {
+    kind: '',
+    permanent_addr: bytes,
+    hardware_addr: bytes,
+    driver: link.driver,
+    bus_path: link.bus_path,
+    pciid: link.pci_id,
   }
+  return Object.fromEntries(
+    Object.entries(known).flatMap(([key, value]) =>
+      value === null || value === undefined ? [] : [[key, value]],
+    ),
+  )
 }
+
+/** Whether the expression of an alias chooses the port; null if it can't be told. */
+export const isChosen = (expression: string, link: KnownLink): boolean | null =>
+  celSelects(expression, 'link', celFacts(link))
 
 export interface Aliases {
   /** Alias → link. */

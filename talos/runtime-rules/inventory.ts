@@ -2,9 +2,11 @@
  * Values of a configuration that are possible, but not on this machine: selectors that match none
  * of its links or disks, and addresses that others have.
  */
-import { celSelects, globMatches, type CelFacts } from '../config/cel.ts'
+import { celSelects, type CelFacts } from '../config/cel.ts'
 import type { ConfigDocument } from '../config/decode.ts'
-import type { Report } from '../config/report.ts'
+import { type Report, textOf } from '../config/report.ts'
+import type { KnownLink } from '../network-effect/facts.ts'
+import { isChosen, matches } from '../network-effect/selectors.ts'
 import { Configuration, type Hit, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 
@@ -13,15 +15,7 @@ export interface Inventory {
   /** Name of the server, for the sentences. */
   readonly server: string
   /** Its links; null if unknown. */
-  readonly links:
-    | readonly {
-        readonly name: string
-        readonly physical: boolean
-        /** `aa:bb:cc:dd:ee:ff` */
-        readonly hardwareAddress: string | null
-        readonly driver: string | null
-      }[]
-    | null
+  readonly links: readonly KnownLink[] | null
   /** Its disks; null if unknown. Sizes in bytes. */
   readonly disks:
     | readonly {
@@ -61,8 +55,6 @@ function some(names: readonly string[]): string {
   return names.length > mostNamed ? `${shown} and ${names.length - mostNamed} more` : shown
 }
 
-type Link = NonNullable<Inventory['links']>[number]
-
 /** Selectors of links in the old form: of interfaces, and of a bond's members. */
 const selectorsOf = (config: Configuration) => {
   const { main } = config
@@ -78,37 +70,43 @@ const selectorsOf = (config: Configuration) => {
   })
 }
 
-/** Whether a selector matches a link; null if it names something that isn't known. */
-function selects(main: Report, path: readonly string[], link: Link): boolean | null {
-  const text = (key: string) => main.text(...path, key)
-  let isKnown = true
-  for (const [key, value] of [
-    ['hardwareAddr', link.hardwareAddress],
-    ['permanentAddr', link.hardwareAddress],
-    ['driver', link.driver],
-    ['pciID', null],
-    ['busPath', null],
-  ] as const) {
-    if (text(key) === '') continue
-    // The inventory has no drivers and buses of links that aren't hardware; few have one.
-    if (value === null && link.physical) isKnown = false
-    else if (!globMatches(text(key), value ?? '')) return false
-  }
-  if (main.has(...path, 'physical') && main.flag(...path, 'physical') !== link.physical)
-    return false
-  return isKnown ? true : null
+const selectorAt = (main: Report, path: readonly string[]) =>
+  Object.fromEntries(main.entries(...path).map(({ key, node }) => [key, textOf(node)]))
+
+/** The case in which Talos has the values of a selector's fields; the driver's is any. */
+const spelled: Readonly<Record<string, (text: string) => string>> = {
+  hardwareAddr: (text) => text.toLowerCase().replaceAll('-', ':'),
+  permanentAddr: (text) => text.toLowerCase().replaceAll('-', ':'),
+  driver: (text) => text.toLowerCase(),
+  busPath: (text) => text.toLowerCase(),
+  pciID: (text) => text.toUpperCase(),
 }
 
-/** The spelling of a MAC address that would match a link, as the end of a sentence. */
-function spelling(main: Report, paths: readonly (readonly string[])[], links: readonly Link[]) {
-  for (const path of paths)
-    for (const key of ['hardwareAddr', 'permanentAddr']) {
-      const text = main.text(...path, key)
-      const lower = text.toLowerCase().replaceAll('-', ':')
-      if (lower !== text && links.some((l) => globMatches(lower, l.hardwareAddress ?? '')))
-        return `Talos compares case-sensitively: write ${quoted(lower)}`
+/** The spelling of a selector that would match a link, or what the links have. */
+function spelling(
+  main: Report,
+  paths: readonly (readonly string[])[],
+  links: readonly KnownLink[],
+) {
+  const selectors = paths.map((path) => selectorAt(main, path))
+  for (const selector of selectors)
+    for (const [key, text] of Object.entries(selector)) {
+      const better = spelled[key]?.(text) ?? text
+      if (better !== text && links.some((link) => matches({ [key]: better }, link) === true))
+        return `Talos compares case-sensitively: write ${quoted(better)}`
     }
-  return `It has ${some(links.filter((l) => l.physical).map((l) => [l.name, l.driver && `(${l.driver})`, l.hardwareAddress].filter(Boolean).join(' ')))}`
+  const asked = new Set(selectors.flatMap((selector) => Object.keys(selector)))
+  const shown = (link: KnownLink): string =>
+    [
+      link.name,
+      link.driver && `(${link.driver})`,
+      link.hardware_addr,
+      asked.has('busPath') && link.bus_path,
+      asked.has('pciID') && link.pci_id,
+    ]
+      .filter(Boolean)
+      .join(' ')
+  return `It has ${some(links.filter((link) => link.physical).map(shown))}`
 }
 
 type Disk = NonNullable<Inventory['disks']>[number]
@@ -180,8 +178,10 @@ export const inventoryRules: readonly InventoryRule[] = [
     *find(config, { server, links }) {
       if (links === null) return
       for (const { path, paths } of selectorsOf(config)) {
-        const matches = paths.flatMap((one) => links.map((link) => selects(config.main, one, link)))
-        if (matches.every((match) => match === false))
+        const answers = paths.flatMap((one) =>
+          links.map((link) => matches(selectorAt(config.main, one), link)),
+        )
+        if (answers.every((answer) => answer === false))
           yield {
             document: config.main,
             path,
@@ -198,26 +198,20 @@ export const inventoryRules: readonly InventoryRule[] = [
       if (links === null) return
       for (const document of config.of('LinkAliasConfig')) {
         const expression = document.text('selector', 'match')
-        const matches = links
-          .filter((link) => link.physical)
-          .map(({ hardwareAddress, driver }) =>
-            celSelects(expression, 'link', {
-              ...(driver === null ? {} : { driver }),
-              ...(hardwareAddress === null
-                ? {}
-                : Object.fromEntries(
-                    ['hardware_addr', 'permanent_addr'].map((key) => [
-                      key,
-                      Buffer.from(hardwareAddress.replaceAll(':', ''), 'hex'),
-                    ]),
-                  )),
-            }),
-          )
-        if (expression !== '' && matches.every((match) => match === false))
+        const ports = links.filter((link) => link.physical)
+        const answers = ports.map((link) => isChosen(expression, link))
+        const name = document.text('name')
+        const place = { document, path: ['selector', 'match'] }
+        if (expression !== '' && answers.every((answer) => answer === false))
           yield {
-            document,
-            path: ['selector', 'match'],
-            sentence: `The expression matches no link of ${server}, so the alias ${document.text('name')} names none${/[A-F]/.test(expression) ? '. MAC addresses are in lower case' : ''}`,
+            ...place,
+            sentence: `The expression matches no link of ${server}, so the alias ${name} names none${/[A-F]/.test(expression) ? '. MAC addresses are in lower case' : ''}`,
+          }
+        const chosen = ports.filter((_, i) => answers[i] === true)
+        if (chosen.length > 1 && !name.includes('%d'))
+          yield {
+            ...place,
+            sentence: `The expression matches ${chosen.length} links of ${server} (${some(chosen.map((link) => link.name))}), so Talos gives the alias ${name} to none of them. A name such as net%d numbers them`,
           }
       }
     },

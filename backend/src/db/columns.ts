@@ -22,6 +22,14 @@ export interface HardwareLink {
   readonly hardware_addr: string | null
   /** With prefix: `10.1.2.3/24`. */
   readonly addresses: readonly string[]
+  /** Of ports, as far as known. */
+  readonly driver?: string
+  /** `0000:81:00.0` */
+  readonly bus_path?: string
+  /** Vendor and product: `15B3:101D`. */
+  readonly pci_id?: string
+  /** Other names that the kernel knows the link by. */
+  readonly alt_names?: readonly string[]
 }
 
 export interface HardwareRoute {

@@ -5,6 +5,16 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { RenderContext } from './layers.ts'
 
+/** The server's links with the drivers of their hardware. */
+export function withDrivers({ links, hardware }: Pick<ServerFacts, 'links' | 'hardware'>) {
+  const drivers = new Map(hardware?.interfaces.map((one) => [one.id, one.driver]))
+  return links.map((link) => ({ ...link, driver: link.driver ?? drivers.get(link.name) ?? null }))
+}
+
+/** All names of the server's links; null if they are unknown. */
+export const linkNames = (server: Pick<ServerFacts, 'links' | 'hardware'>): string[] | null =>
+  server.hardware && server.links.flatMap(({ name, alt_names = [] }) => [name, ...alt_names])
+
 /** Addresses without prefix that other servers have. */
 export interface TakenBy {
   takenBy(
@@ -32,14 +42,7 @@ const inventoryOf = (
   taken: Inventory['taken'],
 ): Inventory => ({
   server: server.name,
-  links:
-    server.hardware &&
-    server.links.map(({ name, physical, hardware_addr }) => ({
-      name,
-      physical,
-      hardwareAddress: hardware_addr,
-      driver: server.hardware!.interfaces.find((one) => one.id === name)?.driver ?? null,
-    })),
+  links: server.hardware && withDrivers(server),
   disks:
     server.hardware &&
     server.disks.map((disk) => ({

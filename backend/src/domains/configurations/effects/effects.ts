@@ -4,6 +4,7 @@
  */
 import type { PreviewWarning } from '#contract/patches.ts'
 import type { NetworkEffect, Peer } from '#talos/network-effect/facts.ts'
+import { withDrivers } from '../composing/inventory.ts'
 import { formatCidr } from '#contract/network/addresses.ts'
 import { type For, ours, sentBy } from '../../../reading/asker.ts'
 import { sourceAddress } from '../../../talos-fleet/source-address.ts'
@@ -23,12 +24,6 @@ function effectSentence(name: string, effect: NetworkEffect): string | null {
     default:
       return `Steelyard would lose ${name}: ${why}`
   }
-}
-
-/** The server's links with the drivers of their hardware. */
-export function withDrivers({ links, hardware }: Pick<ServerFacts, 'links' | 'hardware'>) {
-  const drivers = new Map(hardware?.interfaces.map((one) => [one.id, one.driver]))
-  return links.map((link) => ({ ...link, driver: drivers.get(link.name) ?? null }))
 }
 
 export type EffectsOfChanges = ReturnType<typeof effects>

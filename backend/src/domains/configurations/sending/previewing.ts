@@ -13,7 +13,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
 import { withPlaceholders } from '../composing/layers.ts'
-import { inventoryFor } from '../composing/inventory.ts'
+import { inventoryFor, linkNames } from '../composing/inventory.ts'
 import { layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
@@ -117,7 +117,7 @@ export function previewing(
         with: isBad ? before : layersOf(server, context, after.stored, after.more),
         patch: { name: layer.name, body: isBad ? '' : layer.body },
         audience,
-        links: server.hardware && server.links.map((l) => l.name),
+        links: linkNames(server),
         inventory: await inventoryFor({ db, servers }, server, context, [layer.body]),
       })
       const errors = isBad ? refusals : merged.errors
@@ -155,7 +155,7 @@ export function previewing(
         with: layersOf(server, context, after.stored, after.more),
         patch: { name: '', body: set.patches.map((p) => p.body).join('\n---\n') },
         audience: 'everybody',
-        links: server.hardware && server.links.map((l) => l.name),
+        links: linkNames(server),
         inventory: await inventoryFor(
           { db, servers },
           server,

@@ -363,6 +363,7 @@ const readingOf = (disk: string): Reading => ({
       },
     ],
     interfaces: [],
+    ports: new Map(),
     linkAddresses: {},
     routes: [],
     truncated: [],

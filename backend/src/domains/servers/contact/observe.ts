@@ -32,6 +32,18 @@ function known<T extends { id: string }>(part: T): T {
   return kept as T
 }
 
+/** Of a port, what is known. */
+function portOf(port: ReturnType<Inventory['ports']['get']>) {
+  if (port === undefined) return {}
+  const { driver, bus_path, pci_id, alt_names } = port
+  return {
+    ...(driver !== '' && { driver }),
+    ...(bus_path !== '' && { bus_path }),
+    ...(pci_id !== '' && { pci_id }),
+    ...(alt_names.length > 0 && { alt_names: alt_names.toSorted() }),
+  }
+}
+
 const loopback = 'lo'
 
 /**
@@ -57,6 +69,7 @@ function hardwareOf(inventory: Inventory): Hardware {
       physical: physical.has(name),
       hardware_addr: physical.get(name)?.hardware_addr || null,
       addresses: (inventory.linkAddresses[name] ?? []).toSorted(),
+      ...portOf(inventory.ports.get(name)),
     })),
     routes: inventory.routes,
   }

@@ -16,6 +16,7 @@ const inventory: Found['reading']['inventory'] = {
   memory: [],
   disks: [],
   interfaces: [],
+  ports: new Map(),
   linkAddresses: {},
   routes: [],
   truncated: [],
