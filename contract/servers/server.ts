@@ -10,6 +10,7 @@ import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
 import { changed, pageOf, time } from '../page.ts'
 import { Disk } from './disks.ts'
+import { LastChange } from './silence.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
 export const ServerStatus = z.enum(serverStatuses)
@@ -54,6 +55,15 @@ const ServerDrift = z.object({
    */
   seen: z.string(),
 })
+
+/** Why the newest configuration of a server has not been sent to it yet. */
+export const PendingConfiguration = z.object({
+  reason: z.string(),
+  since: time,
+  /** The servers that must be well first. */
+  waits_for: z.array(z.object({ id: z.uuid(), name: z.string() })),
+})
+export type PendingConfiguration = z.infer<typeof PendingConfiguration>
 
 /**
  * A server's hardware, as the specification defines it. Missing lists become empty; all fields but
@@ -146,6 +156,8 @@ const shownOfTalos = {
   unreachable_since: z.nullable(time),
   /** Why the last contact failed, or what the machine reports as missing. */
   reason: z.nullable(z.string()),
+  /** The change after which the server has fallen silent, within five minutes; `reason` names it. */
+  silent_after: z.optional(z.nullable(LastChange)),
 }
 const shownOfIdentity = {
   state: z.enum(identityStates),
@@ -205,6 +217,8 @@ export const ListedServer = z.object({
    * decided what to do; see `serverDrift`.
    */
   drift: z.optional(z.nullable(ServerDrift)),
+  /** Set while a saved patch waits: another control plane is not well. */
+  pending: z.optional(z.nullable(PendingConfiguration)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,
@@ -415,7 +429,12 @@ export const words: Words = {
       Eligibility,
       'A check that a server must pass to join a cluster, and what to do if the check fails.',
     ],
+    LastChange: [LastChange, 'The last change that Steelyard has sent to a server.'],
     ListedServer: [ListedServer, 'A server with only the fields that lists show.'],
+    PendingConfiguration: [
+      PendingConfiguration,
+      'Why the newest configuration of a server is not sent yet, and the servers that must be well first.',
+    ],
     Resources: [
       Resources,
       'The hardware of a server. Sizes in bytes, speeds in MHz; fields that the server did not report are left out.',

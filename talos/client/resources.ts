@@ -28,12 +28,14 @@ import {
 } from '../proto/gen/definitions/hardware_pb.ts'
 import {
   APIServerConfigSpecSchema,
+  ConfigStatusSpecSchema,
   ControllerManagerConfigSpecSchema,
   KubeletSpecSpecSchema,
   ManifestSpecSchema,
   NodenameSpecSchema,
   NodeStatusSpecSchema,
   SchedulerConfigSpecSchema,
+  SecretsStatusSpecSchema,
   StaticPodStatusSpecSchema,
 } from '../proto/gen/definitions/k8s_pb.ts'
 import * as network from '../proto/gen/definitions/network_pb.ts'
@@ -123,7 +125,18 @@ export const resources = {
   nodename: kind('k8s', 'Nodenames.kubernetes.talos.dev', NodenameSpecSchema),
   nodeStatus: kind('k8s', 'NodeStatuses.kubernetes.talos.dev', NodeStatusSpecSchema),
   staticPod: kind('k8s', 'StaticPodStatuses.kubernetes.talos.dev', StaticPodStatusSpecSchema),
-  /** id `kube-apiserver`; admins only */
+  /** id `static-pods`: the version of the secrets of all static pods */
+  secretsStatus: kind(
+    'controlplane',
+    'SecretStatuses.kubernetes.talos.dev',
+    SecretsStatusSpecSchema,
+  ),
+  /** id `static-pods`: the version of the configuration files of all static pods */
+  configStatus: kind('controlplane', 'ConfigStatuses.kubernetes.talos.dev', ConfigStatusSpecSchema),
+  /**
+   * id `kube-apiserver`; admins only. Since 1.14 also the arguments that follow from it, whose
+   * version the pod has (Talos `k8s/control_plane_final.go`): a prefix and `kube-apiserver`
+   */
   apiServerConfig: kind(
     'controlplane',
     'APIServerConfigs.kubernetes.talos.dev',

@@ -9,7 +9,9 @@ import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
+import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
+import type { LastChange } from '#contract/servers/silence.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import type { SecretSample } from '../backup/encrypted-secret.ts'
 
@@ -89,6 +91,8 @@ export interface Columns {
   'patch.labels': Record<string, string>
   'preference.preferences': Values
   'server.hardware': Hardware
+  'server.last_change': LastChange
+  'server.pending': PendingConfiguration
   'server.stage': Stage
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
   'snapshot.encryption': readonly SecretSample[]

@@ -579,6 +579,8 @@ export interface Tables {
     commitment_id: string | null
     commitment_status: 'not_committed' | 'waiting_delegation' | 'waiting_start' | 'active' | 'completed' | 'failed' | 'removed' | null
     identity_mac: string | null
+    last_change: OptionalJson<Columns['server.last_change']>
+    pending: OptionalJson<Columns['server.pending']>
   }
   server_contact: {
     server_id: string

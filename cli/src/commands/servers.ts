@@ -35,6 +35,17 @@ function troubleText(s: ListedServer, now: number): string | null {
 }
 const number = (n: number | null) => (n === null ? '?' : String(n))
 
+/** How the change after which the server fell silent is taken back. */
+const takeBackCommand = ({ talos, cluster, name }: Server): string | null => {
+  const after = talos.silent_after
+  if (!after || cluster === null) return null
+  if (after.take_back === 'patches')
+    return `steelyard cluster configure ${cluster.name} --take-back ${after.operation_id}`
+  return after.take_back === 'talos'
+    ? `steelyard cluster rollback-talos ${cluster.name} ${name}`
+    : null
+}
+
 function nodeText({ ready, reason }: NonNullable<Server['kubernetes']>): string {
   if (ready === true) return 'Ready'
   return `${ready === null ? 'unknown' : 'NotReady'}: ${reason ?? 'no reason was given'}`
@@ -71,6 +82,8 @@ function serverText(terminal: Terminal, s: Server): string {
       ],
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
+      ['Take back', takeBackCommand(s)],
+      ['Waits', s.pending && `its patches are not sent yet: ${s.pending.reason}`],
       [
         'Configuration',
         s.drift &&

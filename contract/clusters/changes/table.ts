@@ -32,6 +32,12 @@ export const sharedChangeSteps = {
     `The API server, etcd, the kubelet and the other components of ${s.name} are well`,
 } as const
 
+/** Steps of a server that joins a running cluster. */
+const growingSteps = {
+  ...joiningSteps,
+  'control-plane': sharedChangeSteps['control-plane'],
+} as const
+
 /**
  * Steps of a server that leaves. `uncordon` is only for a change that is cancelled before the
  * server has left.
@@ -39,6 +45,7 @@ export const sharedChangeSteps = {
 const departingSteps = {
   drain: sharedChangeSteps.drain,
   ...leavingSteps,
+  'control-planes': (s: Named) => `Every other control plane is well without ${s.name}`,
   uncordon: (s: Named) => `Let ${s.name} run workload again if it stays`,
 } as const
 /** Steps of a server that gets another configuration. */
@@ -84,7 +91,7 @@ export const changeTable = {
     ...everyChange,
     change: 'grow',
     title: 'Add servers to',
-    steps: joiningSteps,
+    steps: growingSteps,
     audit: 'cluster.grow_requested',
     event: 'An addition of servers was requested',
     command: 'cluster grow',
@@ -102,7 +109,7 @@ export const changeTable = {
     ...everyChange,
     change: 'role',
     title: 'Change roles of servers of',
-    steps: { ...departingSteps, ...joiningSteps },
+    steps: { ...departingSteps, ...growingSteps },
     audit: 'cluster.role_requested',
     event: 'A change of roles was requested',
     command: 'cluster role',
@@ -111,7 +118,7 @@ export const changeTable = {
     ...everyChange,
     change: 'replace',
     title: 'Replace a running server of',
-    steps: { ...departingSteps, ...joiningSteps },
+    steps: { ...departingSteps, ...growingSteps },
     audit: 'cluster.replace_requested',
     event: 'A replacement of a server was requested',
     command: 'cluster replace',

@@ -48,12 +48,15 @@ export const readNodeConfig = (loaded: Loaded) => {
     name: StaticPodName,
     section: Record<string, unknown>,
   ): { image: string; spec: string } => {
-    const { certSANs: _, image, ...spec } = section
+    const { certSANs: _, image, ...rest } = section
+    const spec = Object.entries(rest).filter(([key]) => !filesOfPods.has(key))
     return {
       image: text(image) || `registry.k8s.io/${name}:${apiServerVersion}`,
-      spec: JSON.stringify(spec),
+      spec: JSON.stringify(Object.fromEntries(spec)),
     }
   }
+  const filesOf = (section: Record<string, unknown>) =>
+    Object.entries(section).filter(([key]) => filesOfPods.has(key))
   const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type))
     ? 'controlplane'
     : 'worker'
@@ -106,6 +109,8 @@ export const readNodeConfig = (loaded: Loaded) => {
         ),
         'kube-scheduler': staticPod('kube-scheduler', object(cluster.scheduler)),
       } satisfies Record<StaticPodName, object>,
+      /** Settings that Talos gives to static pods as files, as text. */
+      staticPodFiles: JSON.stringify([filesOf(apiServer), filesOf(object(cluster.scheduler))]),
       apiServerSans: texts(apiServer.certSANs),
       apiServerPort: Number(controlPlane.localAPIServerPort ?? 6443),
       serviceSubnet: texts(network.serviceSubnets)[0] ?? '10.96.0.0/12',
@@ -117,6 +122,17 @@ export const readNodeConfig = (loaded: Loaded) => {
     virtualAddresses: virtualAddressesOf(loaded),
   }
 }
+
+/**
+ * Settings that Talos writes into files for the API server and the scheduler (Talos:
+ * controllers/k8s/render_config_static_pods.go).
+ */
+const filesOfPods: ReadonlySet<string> = new Set([
+  'admissionControl',
+  'auditPolicy',
+  'authorizationConfig',
+  'config',
+])
 
 const hostnameOf = (loaded: Loaded): string | null => {
   const named = loaded.documents.find((document) => document.kind === 'HostnameConfig')

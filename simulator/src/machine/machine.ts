@@ -30,6 +30,13 @@ export interface Partition {
   index: number
 }
 
+/**
+ * Talos's annotations of a static pod: its settings, and the secrets and the files of all static
+ * pods.
+ */
+export const POD_ANNOTATIONS = ['config', 'secrets', 'config-file'] as const
+export type PodAnnotation = (typeof POD_ANNOTATIONS)[number]
+
 /** A static pod of a control plane. */
 export interface StaticPod {
   name: StaticPodName
@@ -39,13 +46,8 @@ export interface StaticPod {
   isPullFailing: boolean
   /** Whether the kubelet waits before it starts the ended container again. */
   isCrashing: boolean
-  /**
-   * Number of the settings that the pod runs with, as in Talos's annotation
-   * `talos.dev/config-version`.
-   */
-  configVersion: number
-  /** The settings that the pod runs with. */
-  settings: string
+  /** What the pod runs with, and the number of it in each annotation of Talos. */
+  runs: Record<PodAnnotation, { version: number; text: string }>
   /** Wall-clock time in milliseconds. */
   startedAt: number
 }

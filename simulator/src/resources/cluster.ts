@@ -11,6 +11,7 @@ import {
 import {
   APIServerConfigSpecSchema,
   BootstrapManifestsConfigSpecSchema,
+  ConfigStatusSpecSchema,
   ControllerManagerConfigSpecSchema,
   KubeletSpecSpecSchema,
   ManifestSpecSchema,
@@ -18,6 +19,7 @@ import {
   NodeStatusSpecSchema,
   NodenameSpecSchema,
   SchedulerConfigSpecSchema,
+  SecretsStatusSpecSchema,
   StaticPodStatusSpecSchema,
 } from '#talos/proto/gen/definitions/k8s_pb.ts'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -27,7 +29,7 @@ import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { etcdImageOf } from '../machine/images.ts'
 import { waitingOf } from '../machine/kubelet/pod-status.ts'
-import { wantedVersion } from '../machine/kubelet/static-pods.ts'
+import { wantedVersions } from '../machine/kubelet/static-pods.ts'
 import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
 import { isCordoned, nodeLabels } from '../kubernetes/nodes.ts'
@@ -125,7 +127,19 @@ const staticPodConfig =
     if (config?.node?.role !== 'controlplane') return []
     const { image } = config.node.cluster.staticPods[name]
     const settings = name === 'kube-apiserver' ? { image } : { enabled: true, image }
-    return [{ ...item(name, schema, settings), version: wantedVersion(machine, name) }]
+    return [{ ...item(name, schema, settings), version: wantedVersions(machine, name).config }]
+  }
+
+/** The secrets or the files of all static pods. Their version has the type of a text. */
+const staticPodStatus =
+  (
+    what: 'secrets' | 'config-file',
+    schema: typeof SecretsStatusSpecSchema | typeof ConfigStatusSpecSchema,
+  ) =>
+  (machine: Machine): Item[] => {
+    if (!isControlPlane(machine)) return []
+    const version = String(wantedVersions(machine, 'kube-apiserver')[what])
+    return [item('static-pods', schema, { ready: true, version })]
   }
 
 const nodeStatus = (machine: Machine): Item[] => {
@@ -185,6 +199,11 @@ export const CLUSTER: Kind[] = [
   kind(
     'SchedulerConfigs.kubernetes.talos.dev',
     staticPodConfig('kube-scheduler', SchedulerConfigSpecSchema),
+  ),
+  kind('SecretStatuses.kubernetes.talos.dev', staticPodStatus('secrets', SecretsStatusSpecSchema)),
+  kind(
+    'ConfigStatuses.kubernetes.talos.dev',
+    staticPodStatus('config-file', ConfigStatusSpecSchema),
   ),
   kind('BootstrapManifestsConfigs.kubernetes.talos.dev', bootstrapManifests),
   kind('Manifests.kubernetes.talos.dev', manifests),

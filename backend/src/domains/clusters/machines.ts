@@ -17,11 +17,14 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
   return {
     ...outside(parts),
     talosCredentials: (id, { role, lifetimeMs }) => parts.secrets.mintTalos(id, [role], lifetimeMs),
-    async touching(clusterId, nodeId, send, { signal, mends = [] }) {
+    async touching(clusterId, nodeId, send, { signal, mends = [], ...more }) {
       const found = await placeOf(clusterId, nodeId)
       return found === undefined
         ? { sent: await send() }
-        : touching({ parts, state: found.state, signal }, found.m, send, new Set(mends))
+        : touching({ parts, state: found.state, signal }, found.m, send, {
+            mends: new Set(mends),
+            ...more,
+          })
     },
     async whyNotRequest(clusterId, nodeId) {
       const found = await placeOf(clusterId, nodeId)

@@ -6,6 +6,7 @@ import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/takeover.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
+import type { LastChange } from '#contract/servers/silence.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import type { Audience } from '#talos/config/mask.ts'
@@ -67,7 +68,13 @@ export interface Blueprint {
 }
 
 /** The result of sending something, or why nothing was sent. */
-export type Touched<T> = { readonly sent: T } | { readonly forbidden: string }
+export type Touched<T> =
+  | { readonly sent: T }
+  | {
+      readonly forbidden: string
+      /** The control planes that are not well. */
+      readonly by: readonly { readonly id: string; readonly name: string }[]
+    }
 
 /** What configurations asks of clusters. */
 export interface ClusterSide {
@@ -113,14 +120,20 @@ export interface ClusterSide {
   ) => Promise<Credentials | null>
   /**
    * Sends something to a server. Of the control planes, one at a time is sent something, and only
-   * while all others are well. `mends`: names of control planes that the change is to mend. The
-   * error of `send` is thrown.
+   * while all others are well. `mends`: names of control planes that the change is to mend.
+   * `mayMend`: a server that is not well may be sent it while others are not well. `change`: what is
+   * sent; by default what the cluster's operation sends. The error of `send` is thrown.
    */
   readonly touching: <T>(
     clusterId: string,
     nodeId: string,
     send: () => Promise<T>,
-    how: { readonly signal: AbortSignal; readonly mends?: readonly string[] },
+    how: {
+      readonly signal: AbortSignal
+      readonly mends?: readonly string[]
+      readonly mayMend?: true
+      readonly change?: Omit<LastChange, 'at'>
+    },
   ) => Promise<Touched<T>>
   /** Why a change of this server must not be requested while another control plane is not well. */
   readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>

@@ -7,7 +7,14 @@ import type { ComposingCore } from './composing/composing.ts'
 export interface ConfigurationParts extends Platform {
   readonly servers: Pick<
     Servers,
-    'forPlan' | 'takenBy' | 'connection' | 'locked' | 'noteDrift' | 'noteMoved' | 'get'
+    | 'forPlan'
+    | 'takenBy'
+    | 'connection'
+    | 'locked'
+    | 'noteDrift'
+    | 'noteMoved'
+    | 'notePending'
+    | 'get'
   >
   readonly layers: LayerStore
   readonly clusters: ClusterSide

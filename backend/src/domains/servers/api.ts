@@ -6,7 +6,8 @@
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
-import type { Server } from '#contract/servers/server.ts'
+import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
+import type { LastChange } from '#contract/servers/silence.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -161,6 +162,17 @@ interface Notes {
    * configuration.
    */
   readonly noteDrift: (tx: Tx, id: string, seen: string | null) => Promise<void>
+  /**
+   * Records that a change is about to be sent to the server: its answer may be lost, and every
+   * sentence about a silence that follows names the change.
+   */
+  readonly noteSending: (tx: Tx, id: string, change: Omit<LastChange, 'at'>) => Promise<void>
+  /** Records why the newest configuration is not sent; null if nothing prevents that. */
+  readonly notePending: (
+    tx: Tx,
+    id: string,
+    pending: Omit<PendingConfiguration, 'since'> | null,
+  ) => Promise<void>
   /**
    * Records the address at which a server is reached with the configuration that it has just got.
    */

@@ -54,6 +54,8 @@ export interface ServerFacts {
   readonly stage: Server['talos']['stage']
   /** Why the last contact failed. */
   readonly reason: string | null
+  /** The reason with the change after which the server has fallen silent; null if there is none. */
+  readonly silence: string | null
   /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
   readonly drift_since: Date | null
 }

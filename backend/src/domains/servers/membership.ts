@@ -19,6 +19,8 @@ const noNode = {
   node_since: null,
   drift_since: null,
   drift_seen: null,
+  last_change: null,
+  pending: null,
 } as const
 
 export interface FaceParts extends Platform {
@@ -183,6 +185,22 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
     async noteTalos(tx, nodeId, running) {
       await locked(tx, nodeId)
       await change(tx, system, nodeId, running)
+    },
+
+    async noteSending(tx, nodeId, sending) {
+      await locked(tx, nodeId)
+      const last = { ...sending, at: new Date(clock.now()).toISOString() }
+      await change(tx, system, nodeId, { last_change: JSON.stringify(last), pending: null })
+    },
+
+    async notePending(tx, nodeId, pending) {
+      const row = await locked(tx, nodeId)
+      const before = row.pending
+      if (pending === null ? before === null : before?.reason === pending.reason) return
+      const since = before?.since ?? new Date(clock.now()).toISOString()
+      await change(tx, system, nodeId, {
+        pending: pending === null ? null : JSON.stringify({ ...pending, since }),
+      })
     },
 
     async noteMoved(tx, nodeId, address) {

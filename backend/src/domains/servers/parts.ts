@@ -11,5 +11,8 @@ export interface CallParts extends FaceParts {
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly audit: Pick<Audit, 'events'>
-  readonly clusters: Pick<Clusters, 'talosCredentials' | 'controlPlaneAddresses' | 'forgetServer'>
+  readonly clusters: Pick<
+    Clusters,
+    'talosCredentials' | 'controlPlaneAddresses' | 'forgetServer' | 'machines'
+  >
 }

@@ -5,6 +5,7 @@ import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
 import { contactStateOf } from '#contract/servers/server-trouble.ts'
+import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
@@ -82,23 +83,31 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     patch_links: row.patch_links,
     hardware,
     stage: row.stage,
-    reason: row.reason,
+    reason: row.reachable === false ? reasonOf(row) : row.reason,
+    silence: silentAfter(silenceOf(row), row.last_change) === null ? null : reasonOf(row),
     drift_since: row.drift_since,
   }
 }
 
+const silenceOf = (row: ListedRow) => ({
+  reachable: row.reachable,
+  unreachable_since: row.unreachable_since?.toISOString() ?? null,
+  reason: row.reason,
+})
+
 /** Why the last contact failed, or the machine's unmet conditions. */
 function reasonOf(row: ListedRow): string | null {
-  if (row.reachable === false || row.unmet.length === 0) return row.reason
+  if (row.reachable === false) return silenceReason(silenceOf(row), row.last_change)
+  if (row.unmet.length === 0) return row.reason
   return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
 }
 
 export const contactOf = (
   row: ListedRow,
-): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
-  reachable: row.reachable,
-  unreachable_since: row.unreachable_since?.toISOString() ?? null,
+): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason' | 'silent_after'> => ({
+  ...silenceOf(row),
   reason: reasonOf(row),
+  silent_after: silentAfter(silenceOf(row), row.last_change),
 })
 
 export const nodeOf = (row: ListedRow): Server['kubernetes'] =>
@@ -146,6 +155,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     },
     ineligible: failed ? (failed.reason ?? `The check ${failed.check} failed`) : null,
     drift: driftOf(row),
+    pending: row.cluster_id === null ? null : row.pending,
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {

@@ -39,6 +39,7 @@ type Stateful = Pick<
   | 'operation_id'
   | 'kubernetes'
   | 'drift'
+  | 'pending'
 >
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
@@ -56,6 +57,8 @@ export function statusOf(s: Stateful, now = Date.now()): Said {
       status,
     }
   const stage = stageWords[s.talos.stage]
+  if (s.status === 'ready' && s.pending)
+    return { tone: 'warn', word: 'Patches wait', why: s.pending.reason, status }
   if (s.status === 'ready' && s.drift)
     return { tone: 'warn', word: 'Changed outside', why: stage, status }
   return s.status === 'ready'

@@ -1,5 +1,6 @@
 import { type Body, object, text } from '../../config/shape.ts'
 import { waitingOf } from '../../machine/kubelet/pod-status.ts'
+import { POD_ANNOTATIONS } from '../../machine/machine.ts'
 import type { World } from '../../world.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
 import { heartbeatOf, reporterOf } from '../nodes.ts'
@@ -81,7 +82,7 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
   if (machine?.config?.node?.role !== 'controlplane') return []
   const nodeName = text(object(node.metadata).name)
   return [...machine.staticPods.values()].map((pod, index) => {
-    const { name, image, isPullFailing, configVersion } = pod
+    const { name, image, isPullFailing, runs } = pod
     const owned = ownedBy(node, index + 1)
     const startedAt = new Date(pod.startedAt).toISOString().replace(/\.\d+Z$/, 'Z')
     const ready = isAlive && pod.ready
@@ -108,9 +109,12 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
         annotations: {
           'kubernetes.io/config.mirror': owned.uid,
           'kubernetes.io/config.source': 'file',
-          'talos.dev/config-version': String(configVersion),
-          'talos.dev/secrets-version': '1',
-          'talos.dev/config-file-version': '1',
+          ...Object.fromEntries(
+            POD_ANNOTATIONS.map((what) => [
+              `talos.dev/${what}-version`,
+              String(runs[what].version),
+            ]),
+          ),
         },
         ...owned,
       },

@@ -4,7 +4,7 @@ import { TAKES } from '../durations.ts'
 import { endingOf, fails } from '../failing.ts'
 import { hasImage, pullImage } from '../images.ts'
 import { lookUntil } from './kubelet.ts'
-import type { Machine, StaticPod } from '../machine.ts'
+import { type Machine, POD_ANNOTATIONS, type PodAnnotation, type StaticPod } from '../machine.ts'
 import { crashMessage } from './pod-status.ts'
 
 /** The static pods of a control plane: its API server and the two programs beside it. */
@@ -22,15 +22,11 @@ const runStaticPod = async (
   name: StaticPodName,
   signal: AbortSignal,
 ): Promise<void> => {
-  const settings = (): string => settingsOf(machine, name)
-  let configVersion = 0
-  let before = ''
+  let runs = nothing
   for (;;) {
     await machine.until(() => machine.services.isUp('etcd'), signal)
     await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
-    const running = settings()
-    if (running !== before) configVersion++
-    before = running
+    runs = next(machine, name, runs)
     const { image } = machine.config!.node!.cluster.staticPods[name]
     const pod: StaticPod = {
       name,
@@ -38,12 +34,11 @@ const runStaticPod = async (
       ready: false,
       isPullFailing: false,
       isCrashing: false,
-      configVersion,
-      settings: running,
+      runs,
       startedAt: machine.world.clock.now(),
     }
     machine.staticPods.set(name, pod)
-    const isChanged = changeOf(machine, running, settings)
+    const isChanged = changeOf(machine, pod)
     if (await pulled(machine, pod, isChanged, signal)) {
       await machine.takes(TAKES.apiServer, signal)
       if (await stays(machine, pod, isChanged, signal)) await serve(machine, pod)
@@ -58,30 +53,74 @@ const runStaticPod = async (
   }
 }
 
-const settingsOf = (machine: Machine, name: StaticPodName): string =>
-  JSON.stringify(machine.config?.node?.cluster.staticPods[name])
-
-/**
- * Version of the settings that the machine's configuration has for a static pod, which the pod's
- * annotation has once it runs with them.
- */
-export const wantedVersion = (machine: Machine, name: StaticPodName): number => {
-  const pod = machine.staticPods.get(name)
-  if (!pod) return 1
-  return pod.configVersion + (settingsOf(machine, name) === pod.settings ? 0 : 1)
+type Runs = StaticPod['runs']
+const nothing: Runs = {
+  config: { version: 0, text: '' },
+  secrets: { version: 0, text: '' },
+  'config-file': { version: 0, text: '' },
 }
 
 /**
- * Returns a function that tells whether the settings have changed. It compares them only after a
+ * What the machine's configuration has for a static pod, by the annotation with its number. Every
+ * change of secrets or files restarts all static pods (Talos:
+ * controllers/k8s/control_plane_static_pod.go).
+ */
+const textsOf = (machine: Machine, name: StaticPodName): Record<PodAnnotation, string> => {
+  const cluster = machine.config?.node?.cluster
+  const secrets = cluster && [
+    cluster.ca,
+    cluster.acceptedCas,
+    cluster.aggregatorCa,
+    cluster.serviceAccountKey,
+    cluster.secretboxSecret,
+    cluster.aescbcSecret,
+    cluster.apiServerSans,
+    cluster.endpoint,
+  ]
+  return {
+    config: JSON.stringify(cluster?.staticPods[name]),
+    secrets: JSON.stringify(secrets),
+    'config-file': cluster?.staticPodFiles ?? '',
+  }
+}
+
+const next = (machine: Machine, name: StaticPodName, runs: Runs): Runs => {
+  const texts = textsOf(machine, name)
+  const of = (what: PodAnnotation) =>
+    texts[what] === runs[what].text
+      ? runs[what]
+      : { version: runs[what].version + 1, text: texts[what] }
+  return { config: of('config'), secrets: of('secrets'), 'config-file': of('config-file') }
+}
+
+/**
+ * Versions of what the machine's configuration has for a static pod, which the pod's annotations
+ * have once it runs with it.
+ */
+export const wantedVersions = (
+  machine: Machine,
+  name: StaticPodName,
+): Record<PodAnnotation, number> => {
+  const {
+    config,
+    secrets,
+    'config-file': file,
+  } = next(machine, name, machine.staticPods.get(name)?.runs ?? nothing)
+  return { config: config.version, secrets: secrets.version, 'config-file': file.version }
+}
+
+/**
+ * Returns a function that tells whether the pod runs with something old. It compares only after a
  * new configuration.
  */
-const changeOf = (machine: Machine, running: string, settings: () => string): (() => boolean) => {
+const changeOf = (machine: Machine, { name, runs }: StaticPod): (() => boolean) => {
   let seen = machine.config
   let isChanged = false
   return () => {
     if (machine.config !== seen) {
       seen = machine.config
-      isChanged = settings() !== running
+      const texts = textsOf(machine, name)
+      isChanged = POD_ANNOTATIONS.some((what) => texts[what] !== runs[what].text)
     }
     return isChanged
   }

@@ -1,6 +1,7 @@
 /**
  * Defragments etcd, one member at a time with the leader last, and clears alarms about missing
- * space (etcd, "Maintenance").
+ * space (etcd, "Maintenance"). Nothing restarts, so each member waits for the other members only,
+ * not for the other components (`shared/gate.ts`): a full etcd makes those fail.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'

@@ -10,6 +10,7 @@ import type {
   PlanGroup,
 } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
@@ -37,7 +38,10 @@ export interface ChangeView {
 export interface PlannedGroup
   extends
     Pick<PlanGroup, 'node_id' | 'name' | 'steps'>,
-    Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {}
+    Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {
+  /** Role that the server has after the group; by default its role in the cluster. */
+  readonly becomes?: ClusterRole
+}
 
 export interface Planned {
   /** The change can begin only if all are `ok`. */

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 import {
   type ControlPlaneState,
   illnessesIn,
+  type PodVersions,
   settled,
   type Sighting,
   staticPodNames,
   whyOthersForbid,
 } from './judge.ts'
+import { settingsOf } from './read.ts'
 
 const running = { state: 'Running', healthy: true, message: null }
 const ready = { conditions: [{ type: 'Ready', status: 'True' }] }
@@ -17,12 +19,19 @@ const crashing = {
   ],
 }
 const mirror = (status: object, version = '3') => ({
-  metadata: { annotations: { 'talos.dev/config-version': version } },
+  metadata: {
+    annotations: {
+      'talos.dev/config-version': version,
+      'talos.dev/secrets-version': '5',
+      'talos.dev/config-file-version': '111',
+    },
+  },
   status,
 })
+const wanted: PodVersions = { settings: '3', secrets: '5', files: '111' }
 const pod = (status: object = ready, version = '3') => ({
   isDisabled: false,
-  wanted: '3',
+  wanted,
   mirror: mirror(status, version),
   there: status,
 })
@@ -53,6 +62,39 @@ const etcd = (more: object) => ({ etcd: { ...well.etcd!, ...more } })
 
 test('a control plane on which everything runs is well', () => {
   expect(illnessesIn(well, [well])).toEqual([])
+})
+
+test.each([
+  ['settings', 'its new configuration'],
+  ['secrets', 'its new secrets'],
+  ['files', 'its new configuration files'],
+] as const)(
+  'a pod that runs with old %s is not done, and an unknown version stops nothing',
+  (what, said) => {
+    const seen = (versions: PodVersions): Sighting => ({
+      ...well,
+      pods: { ...well.pods, 'kube-scheduler': { ...pod(), wanted: versions } },
+    })
+    const next = seen({ ...wanted, [what]: '1112' })
+    expect(illnessesIn(next, [next])).toEqual([
+      {
+        component: 'kube-scheduler',
+        why: `kube-scheduler of cp-1 does not run with ${said} yet`,
+        isDead: false,
+        isSettling: true,
+      },
+    ])
+    const unknown = seen({ ...wanted, [what]: null })
+    expect(illnessesIn(unknown, [unknown])).toEqual([])
+  },
+)
+
+test('the settings whose version a pod has are those with the arguments, if Talos has them', () => {
+  const [own, other] = [{ id: 'kube-scheduler' }, { id: 'kube-apiserver' }]
+  const final = { id: 'final-kube-scheduler' }
+  expect(settingsOf('kube-scheduler', [own, other])).toBe(own)
+  expect(settingsOf('kube-scheduler', [final, own, other])).toBe(final)
+  expect(settingsOf('kube-controller-manager', [own, other])).toBeUndefined()
 })
 
 /** Each component in each state in which it does not work: the sentence, and whether it is dead. */

@@ -40,11 +40,28 @@ export interface EtcdSeen {
   readonly errors: readonly string[]
 }
 
+/**
+ * Talos's annotations of a static pod (Talos `controllers/k8s/control_plane_static_pod.go`): the
+ * versions of its settings, of the secrets, and of the configuration files.
+ */
+const versionAnnotations = {
+  settings: 'talos.dev/config-version',
+  secrets: 'talos.dev/secrets-version',
+  files: 'talos.dev/config-file-version',
+} as const
+const changed = {
+  settings: 'its new configuration',
+  secrets: 'its new secrets',
+  files: 'its new configuration files',
+} as const
+/** Null: unknown. */
+export type PodVersions = Readonly<Record<keyof typeof versionAnnotations, string | null>>
+
 export interface PodSeen {
   /** The configuration doesn't run this component. */
   readonly isDisabled: boolean
-  /** Version of the settings that the pod should run with; null if unknown. */
-  readonly wanted: string | null
+  /** Versions that the pod should run with. */
+  readonly wanted: PodVersions
   /** The mirror pod in Kubernetes; null if Kubernetes has none, or doesn't answer. */
   readonly mirror: unknown
   /** The status that the machine's kubelet reports to Talos; undefined if it reports none. */
@@ -115,12 +132,14 @@ export function whyNotReady(status: unknown, what: string): NotReady | null {
   return { why: `${what} is not ready${why ? `: ${printable(why)}` : ''}`, isDead }
 }
 
-/** Talos's annotation of a static pod (Talos `controllers/k8s/control_plane_static_pod.go`). */
-const versionOf = (pod: unknown): string | null => {
+/** What the pod doesn't run with yet, or undefined. */
+function outdated(pod: unknown, wanted: PodVersions): keyof PodVersions | undefined {
   const metadata = isRecord(pod) && isRecord(pod['metadata']) ? pod['metadata'] : {}
   const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {}
-  const version = annotations['talos.dev/config-version']
-  return typeof version === 'string' ? version : null
+  return (Object.keys(versionAnnotations) as (keyof PodVersions)[]).find((what) => {
+    const runs = annotations[versionAnnotations[what]]
+    return wanted[what] !== null && typeof runs === 'string' && runs !== wanted[what]
+  })
 }
 
 function ofPod(
@@ -136,12 +155,12 @@ function ofPod(
     return found === null ? [] : [{ component, ...found }]
   }
   if (!isRecord(mirror)) return [{ component, why: `${what} does not run`, isDead: false }]
-  const runs = versionOf(mirror)
-  if (wanted !== null && runs !== null && runs !== wanted)
+  const old = outdated(mirror, wanted)
+  if (old !== undefined)
     return [
       {
         component,
-        why: `${what} does not run with its new configuration yet`,
+        why: `${what} does not run with ${changed[old]} yet`,
         isDead: false,
         isSettling: true,
       },
@@ -251,27 +270,39 @@ export const sentenceOf = (illnesses: readonly Illness[]): string =>
     .map(({ why }) => why.replace(/\.$/, ''))
     .join('. ')
 
+/** Why a control plane must not be changed now, and the control planes that are not well. */
+export interface Forbidden {
+  readonly why: string
+  readonly by: readonly ControlPlaneState[]
+}
+
 /**
- * Why the control plane `node_id` must not be changed now, or null: every other one must be well.
- * `mends`: names of control planes that the change is to mend. Their illnesses don't count, as long
- * as etcd keeps its quorum without the changed server. A server whose etcd doesn't run gives the
- * quorum nothing, so a change can't take anything from it.
+ * Whether the control plane `node_id` must not be changed now: every other one must be well. `mends`:
+ * names of control planes that the change is to mend. Their illnesses don't count, as long as etcd
+ * keeps its quorum without the changed server. A server whose etcd doesn't run gives the quorum
+ * nothing, so a change can't take anything from it.
  */
-export function whyOthersForbid(
+export function forbiddenBy(
   node_id: string,
   all: readonly ControlPlaneState[],
   mends: ReadonlySet<string>,
-): string | null {
+): Forbidden | null {
+  const because = (by: readonly ControlPlaneState[]): Forbidden => ({
+    why: sentenceOf(by.flatMap(({ illnesses }) => illnesses)),
+    by,
+  })
   const others = all.filter((one) => one.node_id !== node_id)
   const ill = others.filter(({ name, illnesses }) => illnesses.length > 0 && !mends.has(name))
-  if (ill.length > 0) return sentenceOf(ill.flatMap(({ illnesses }) => illnesses))
+  if (ill.length > 0) return because(ill)
   const down = others.filter(({ illnesses }) => lacksEtcd(illnesses))
   const own = all.find((one) => one.node_id === node_id)
   if (down.length === 0 || (own !== undefined && lacksEtcd(own.illnesses))) return null
-  return (others.length - down.length) * 2 > all.length
-    ? null
-    : sentenceOf(down.flatMap(({ illnesses }) => illnesses))
+  return (others.length - down.length) * 2 > all.length ? null : because(down)
 }
+
+/** The reason of `forbiddenBy`, or null. */
+export const whyOthersForbid = (...asked: Parameters<typeof forbiddenBy>): string | null =>
+  forbiddenBy(...asked)?.why ?? null
 
 const lacksEtcd = (illnesses: readonly Illness[]): boolean =>
   illnesses.some(({ component }) => component === 'etcd' || component === 'machine')

@@ -10,6 +10,7 @@ import {
   within,
 } from '../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
+import type { ServerFacts } from '../../servers/api.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type CoreParts, factsOf } from '../parts.ts'
 import type { MemberRow, State } from '../store.ts'
@@ -50,6 +51,22 @@ type OfMachine = Pick<Sighting, 'services' | 'etcd' | 'etcdFailed' | 'changedAtM
   readonly pods: Readonly<Record<StaticPodName, Omit<PodSeen, 'mirror'>>>
 }
 
+interface Settings {
+  readonly id: string
+  readonly version: string
+  readonly spec: object
+}
+
+/**
+ * The settings whose version Talos gives to a static pod. Since 1.14 they are the arguments that
+ * follow from the resource with the pod's name, and have that name with a prefix.
+ */
+export const settingsOf = <S extends Pick<Settings, 'id'>>(
+  pod: StaticPodName,
+  all: readonly S[],
+): S | undefined =>
+  all.filter(({ id }) => id.endsWith(pod)).toSorted((a, b) => b.id.length - a.id.length)[0]
+
 async function readMachine(client: TalosClient, name: string): Promise<OfMachine> {
   const services = await client.services()
   const of = (id: string): ServiceSeen | undefined => {
@@ -57,32 +74,31 @@ async function readMachine(client: TalosClient, name: string): Promise<OfMachine
     return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
   }
   const [etcdService, kubeletService] = [of('etcd'), of('kubelet')]
-  const [etcd, statuses, config, apiServer, controllerManager, scheduler] = await Promise.all([
+  const [etcd, statuses, config, secrets, files, ...settings] = await Promise.all([
     etcdService?.state === 'Running'
       ? orWhy(client.etcdStatus())
       : Promise.resolve({ value: null, why: null }),
     client.list(resources.staticPod),
     client.get(resources.machineConfig, 'v1alpha1'),
-    client.get(resources.apiServerConfig, 'kube-apiserver'),
-    client.get(resources.controllerManagerConfig, 'kube-controller-manager'),
-    client.get(resources.schedulerConfig, 'kube-scheduler'),
+    client.get(resources.secretsStatus, 'static-pods'),
+    client.get(resources.configStatus, 'static-pods'),
+    client.list(resources.apiServerConfig),
+    client.list(resources.controllerManagerConfig),
+    client.list(resources.schedulerConfig),
   ])
-  const wanted = {
-    'kube-apiserver': apiServer,
-    'kube-controller-manager': controllerManager,
-    'kube-scheduler': scheduler,
-  }
+  const all = settings.flatMap(({ items }): Settings[] => items)
   const kubeletAt = services.find((s) => s.id === 'kubelet')?.startedAt
   const times = [config?.updatedAt, kubeletAt].flatMap((at) => at?.getTime() ?? [])
   const pods = staticPodNames.map((pod) => {
-    const settings = wanted[pod]
-    const isDisabled =
-      settings !== undefined && 'enabled' in settings.spec && !settings.spec.enabled
+    const own = settingsOf(pod, all)
+    const isDisabled = own !== undefined && 'enabled' in own.spec && own.spec.enabled === false
+    const wanted = {
+      settings: own?.version ?? null,
+      secrets: secrets?.spec.version ?? null,
+      files: files?.spec.version ?? null,
+    }
     const there = statuses.items.find((item) => item.id === `kube-system/${pod}-${name}`)
-    return [
-      pod,
-      { isDisabled, wanted: settings?.version ?? null, there: there?.spec.podStatus },
-    ] as const
+    return [pod, { isDisabled, wanted, there: there?.spec.podStatus }] as const
   })
   return {
     services: {
@@ -157,7 +173,8 @@ async function readKubernetes(
   }
 }
 
-const noPod: Omit<PodSeen, 'mirror'> = { isDisabled: false, wanted: null, there: undefined }
+const unknown = { settings: null, secrets: null, files: null }
+const noPod: Omit<PodSeen, 'mirror'> = { isDisabled: false, wanted: unknown, there: undefined }
 const ofSilent: OfMachine = {
   services: {},
   etcd: null,
@@ -169,6 +186,7 @@ const ofSilent: OfMachine = {
 async function sightingOf(
   { parts, state, signal }: ClusterView,
   m: MemberRow,
+  { silence }: Pick<ServerFacts, 'silence'>,
   ofKubernetes: ReturnType<typeof readKubernetes>,
 ): Promise<Sighting> {
   let silent: string | null = null
@@ -182,7 +200,7 @@ async function sightingOf(
     })
   } catch (error) {
     if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-    silent = error.message
+    silent = silence ?? error.message
   }
   const { mirrors, ...kubernetes } = await ofKubernetes
   return {
@@ -220,6 +238,7 @@ export async function controlPlanesNow(
       sightingOf(
         view,
         m,
+        facts[i]!,
         readKubernetes(api, { name: m.name, address: facts[i]!.address }, nodes, signal),
       ),
     ),

@@ -48,6 +48,7 @@ const server = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
   hardware: null,
   stage: 'maintenance',
   reason: null,
+  silence: null,
   drift_since: null,
   ...more,
 })

@@ -68,6 +68,7 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   hardware: null,
   stage: 'maintenance',
   reason: null,
+  silence: null,
   drift_since: null,
   ...more,
 })

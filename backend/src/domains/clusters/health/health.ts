@@ -34,7 +34,13 @@ export async function clusterHealthNow(
   const facts = await factsOf(parts, parts.db, members)
   const targets = facts.filter((f) => controlPlanes.some((m) => m.node_id === f.id))
   const client = targets.length === 0 ? null : await kubernetesOf(parts, { row, members })
-  const [reports, api, nodes, pods, unready, saved] = await Promise.all([
+  // The question itself fails without the change after which the server has fallen silent.
+  const silent = new Map(facts.flatMap((f) => (f.silence === null ? [] : [[f.name, f.silence]])))
+  const because = <T extends { readonly name: string; readonly reason: string | null }>(
+    one: T,
+    isWell: boolean,
+  ): T => (isWell || !silent.has(one.name) ? one : { ...one, reason: silent.get(one.name)! })
+  const [asked, api, nodes, pods, unready, saved] = await Promise.all([
     askEtcd(parts, controlPlanes, signal),
     client === null ? [] : askApiServers(client, targets, signal),
     client === null ? notYet : askNodes(client, signal),
@@ -42,6 +48,9 @@ export async function clusterHealthNow(
     client === null ? notYet : askControlPlanes(client, signal),
     parts.snapshots.last(id),
   ])
+  const reports = asked.map((one) =>
+    one.failed === null ? one : { ...one, failed: silent.get(one.server.name) ?? one.failed },
+  )
   const pairs = parts.versions.pairs()
   const warnings = parts.versions.warnings(row.talos_version, row.kubernetes_version)
   const found = {
@@ -52,13 +61,13 @@ export async function clusterHealthNow(
         ({ node, component, isDead }) =>
           node === one.name && component === 'kube-apiserver' && isDead,
       )
-      return one.ready || pod === undefined ? one : { ...one, reason: pod.why }
+      return because(one.ready || pod === undefined ? one : { ...one, reason: pod.why }, one.ready)
     }),
     nodes: nodesHealth(
       members.map((m, i) => ({ ...m, talos_version: facts[i]!.talos_version })),
       nodes,
       pods,
-    ),
+    ).map((one) => because(one, one.ready !== false)),
     versions: {
       talos: talosVersions(row.talos_version, row.kubernetes_version, pairs, warnings),
       kubernetes: kubernetesVersionsOf(row.kubernetes_version, row.talos_version, pairs, warnings),

@@ -28,6 +28,7 @@ import { deletionSteps, resetSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import * as store from '../store.ts'
 import { waitingForMembers } from '../whole/decide-cluster.ts'
+import { whyNotRequest } from '../control-planes/touching.ts'
 import { whyNotNow, whyStay } from '../removal.ts'
 
 interface Asked {
@@ -83,20 +84,21 @@ export async function lookAt(
   }
 }
 
-/** @throws Problem if the control planes currently report that etcd can't lose the server */
+/**
+ * `answers`: then the other control planes must be well, too. Nothing that runs changes when a server
+ * that doesn't answer is removed.
+ * @throws Problem if etcd can't lose the server now, or if another control plane is not well
+ */
 async function demandSpare(
   parts: CoreParts,
   m: store.MemberRow,
-  cluster: string,
   signal: AbortSignal,
+  { answers }: { readonly answers: boolean },
 ): Promise<void> {
-  const refusal = await whyStay(
-    parts,
-    await store.members(parts.db, m.cluster_id),
-    m,
-    cluster,
-    signal,
-  )
+  const state = (await store.load(parts.db, m.cluster_id))!
+  const refusal =
+    (await whyStay(parts, state.members, m, state.row.name, signal)) ??
+    (answers ? await whyNotRequest({ parts, state, signal }, m) : null)
   if (refusal !== null) throw new Problem('transition_refused', refusal)
 }
 
@@ -120,7 +122,7 @@ export async function resetServer(
   const cluster = place && (await clusterOf(db, place.cluster_id))
   refuse(canResetServer(shown(first!), cluster), first!)
   if (!place || !cluster) throw new Problem('server_not_in_cluster', onlyInCluster)
-  await demandSpare(parts, place, cluster.name, signal)
+  await demandSpare(parts, place, signal, { answers: true })
 
   return inTransaction(db, async (tx) => {
     const row = await store.lock(tx, place.cluster_id)
@@ -191,7 +193,7 @@ export async function forgetServer(
   const seen = await lookAt(parts, place, signal)
   if (seen.kind === 'secured' || seen.kind === 'maintenance')
     throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
-  await demandSpare(parts, place, cluster.name, signal)
+  await demandSpare(parts, place, signal, { answers: false })
 
   return inTransaction(db, async (tx) => {
     await store.lock(tx, place.cluster_id)

@@ -7,6 +7,7 @@
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { type ClusterParts, memberQueue } from '../parts.ts'
+import { namesLeaving, touching } from '../control-planes/touching.ts'
 import { removeFromEtcd, removeFromKubernetes, whyStay } from '../removal.ts'
 import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
@@ -71,9 +72,22 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
         const refusal = isAlone
           ? await whyStay(parts, state.members, m, state.row.name, job.signal)
           : null
-        return refusal === null
-          ? reset(turn, act.graceful)
-          : perform(turn, waitOrFail(turn, 'reset', refusal), seen)
+        if (refusal !== null) return perform(turn, waitOrFail(turn, 'reset', refusal), seen)
+        // A server without an operation was removed by force, or leaves with its whole cluster.
+        if (m.operation_id === null) return reset(turn, act.graceful)
+        const operation = await parts.operations.read(parts.db, m.operation_id)
+        const touched = await touching(
+          { parts, state, signal: job.signal },
+          m,
+          () => reset(turn, act.graceful),
+          {
+            isComing: true,
+            ...(operation && { mends: namesLeaving(operation, state.members) }),
+          },
+        )
+        return 'forbidden' in touched
+          ? perform(turn, waitOrFail(turn, 'reset', touched.forbidden), seen)
+          : touched.sent
       }
       case 'note-wiped':
         await note(turn, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })

@@ -93,7 +93,13 @@ export function configuring(
           ? await clusters.touching(cluster.id, server.id, send, { signal: job.signal })
           : { sent: await send() }
       // The other control planes are asked again, until all of them are well.
-      if ('forbidden' in touched) return { againMs: forbiddenMs }
+      if ('forbidden' in touched) {
+        const { forbidden: reason, by } = touched
+        await job.fence.write((tx) =>
+          servers.notePending(tx, server.id, { reason, waits_for: [...by] }),
+        )
+        return { againMs: forbiddenMs }
+      }
       const { mode, warnings } = touched.sent
       await tell('ok', { hash, mode, warnings }, async (tx) => {
         await kept.noteHeld(tx, cluster.id, server.id, generation)

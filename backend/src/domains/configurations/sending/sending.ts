@@ -201,7 +201,10 @@ function undelivered(
 ): { kind: 'refused' | 'needs_reboot' | 'silent'; reason: string } {
   if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
   if (!(error instanceof TalosError) || error.kind !== 'invalid_argument')
-    return { kind: 'silent', reason: `${server.name} does not answer: ${error.message}` }
+    return {
+      kind: 'silent',
+      reason: `${server.name} does not answer: ${server.silence ?? error.message}`,
+    }
   // Talos `v1alpha1_server.go`, CanApplyImmediate.
   if (error.message.includes('in immediate mode'))
     return {

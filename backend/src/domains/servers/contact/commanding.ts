@@ -8,8 +8,9 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { Problem } from '#contract/errors.ts'
-import { type Operation, operationTable } from '#contract/operations.ts'
+import { type Operation, operationTable, operationTitle } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
+import { inTransaction } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { NewStep } from '../../operations/api.ts'
@@ -35,6 +36,16 @@ const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<un
   serverReboot: (client) => client.reboot(),
   serverShutdown: (client) => client.shutdown(),
   serverRestartKubelet: (client) => client.restartService('kubelet'),
+}
+
+/**
+ * Whether a command waits while another control plane of the cluster is not well. A shutdown
+ * doesn't: a person switches the whole cluster off, server after server.
+ */
+const isWaiting: Readonly<Record<MachineCommand, boolean>> = {
+  serverReboot: true,
+  serverShutdown: false,
+  serverRestartKubelet: true,
 }
 
 /**
@@ -138,34 +149,54 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     return connection.secure(keys, act, options)
   }
 
+  /** Sends the command. False: it waits for another control plane. */
   const command = async (
     job: Job,
     operation: Operation,
     server: store.ServerRow,
     connection: ServerConnection,
-  ): Promise<void> => {
-    const move = (status: 'running' | 'done', reason: string | null = null) =>
+  ): Promise<boolean> => {
+    const move = (status: 'running' | 'waiting' | 'done', reason: string | null = null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
-    await move('running')
+    const kind = operation.kind as MachineCommand
     let isUnknown = false
-    await job
-      .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
-        // A process ended while it sent the command; the next step shows whether the machine
-        // received it.
-        if (unknown) throw new MaybeSent()
-        if (done) return
-        await secure(server, connection, sends[operation.kind as MachineCommand], {
-          signal: job.signal,
+    const send = async () => {
+      await move('running')
+      await job
+        .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
+          // A process ended while it sent the command; the next step shows whether the machine
+          // received it.
+          if (unknown) throw new MaybeSent()
+          if (done) return
+          await secure(server, connection, sends[kind], {
+            signal: job.signal,
+          })
         })
+        .catch((error: unknown) => {
+          if (!(error instanceof MaybeSent)) throw error
+          isUnknown = true
+        })
+    }
+    const change = { title: operationTitle(operation), operation_id: operation.id, take_back: null }
+    if (isWaiting[kind]) {
+      const touched = await clusters.machines.touching(server.cluster_id!, server.id, send, {
+        signal: job.signal,
+        mayMend: true,
+        change,
       })
-      .catch((error: unknown) => {
-        if (!(error instanceof MaybeSent)) throw error
-        isUnknown = true
-      })
+      if ('forbidden' in touched) {
+        await move('waiting', touched.forbidden)
+        return false
+      }
+    } else {
+      await inTransaction(db, (tx) => servers.noteSending(tx, server.id, change))
+      await send()
+    }
     await move(
       'done',
       isUnknown ? `It is not known whether ${server.name} received the command` : null,
     )
+    return true
   }
 
   /**
@@ -258,7 +289,8 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
       return end(job, operation, 'failed', `Another operation runs on ${server.name}`)
     try {
       const connection = await servers.connection(server.id)
-      if (!wasSent) await command(job, operation, server, connection)
+      if (!wasSent && !(await command(job, operation, server, connection)))
+        return { againMs: lookAgainMs }
       return await follow(job, (await operations.read(db, operation.id))!, server, connection)
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))

@@ -14,6 +14,8 @@ const entry = (name: string, row: Partial<ServerRow>): Entry => {
     unreachable_since: null,
     node_since: null,
     drift_since: null,
+    last_change: null,
+    pending: null,
   }
   return digested(
     {

@@ -20,6 +20,7 @@ import { Alert, Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Skeleton, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { Contact } from '../list/Contact.tsx'
+import { ChangeAlarm } from './ChangeAlarm.tsx'
 import { summaryOf } from './hardware.ts'
 import { DisksPicture, storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
@@ -50,6 +51,7 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
     <>
       <Header server={server} actions={actions} />
       <IdentityAlarm server={server} />
+      <ChangeAlarm server={server} />
       {above}
       <Tabs
         label="Server"

@@ -4,7 +4,8 @@ import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.t
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import { overviewGet } from '#contract/overview.ts'
+import { type Server, serverRows } from '#contract/servers/servers.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
@@ -426,4 +427,31 @@ describe('a component of a control plane does not come back', () => {
       true,
     ])
   })
+})
+
+test('a server that falls silent after a change names it in every sentence', async () => {
+  const worker = nodes[3]!
+  const change = configureWith([patchNamed('panic', sysctl('vm.swappiness', '77'))], {
+    node_ids: [worker.id],
+  })
+  const { id } = await world.change(cluster.id, change)
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  await world.machine(worker).lifecycle.powerOff()
+  const { talos } = await world.until(
+    () => world.server(worker.id),
+    (s) => s.talos.reachable === false,
+  )
+  const named = `after a change: Change patches of ${cluster.name}. It can be taken back`
+  expect(talos.reason).toContain(named)
+  expect(talos.silent_after).toMatchObject({ operation_id: id, take_back: 'patches' })
+  const says = (ask: () => Promise<unknown>) =>
+    world.until(ask, (answer) => JSON.stringify(answer).includes(named))
+  await says(async () => (await admin.call(serverRows, {})).answer!.items)
+  await says(async () => (await admin.call(overviewGet, {})).answer!.attention)
+  await says(async () => (await admin.call(clusterHealth, { params })).answer!.lines)
+  await says(async () => (await planOf(change)).checks)
+  // The others can be taken back meanwhile.
+  const back = await planOf({ kind: 'configure', take_back: id })
+  expect(back.checks.find((c) => c.check === 'reachable')).toMatchObject({ ok: true })
+  expect(back.warnings.join()).toContain(`${worker.name} does not answer and keeps the change`)
 })

@@ -6,6 +6,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
 import type { LayerSet, Rehearsal } from '../../../configurations/api.ts'
+import { listed } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
@@ -82,7 +83,13 @@ async function rehearse(
 
 export const configure: ChangeKind<Change> = {
   async plan(view, change) {
-    const { chosen, strange } = chosenOf(view, change)
+    const { chosen: named, strange } = chosenOf(view, change)
+    // The change may have silenced a server: it is taken back on those that answer.
+    const silent =
+      change.take_back === undefined || change.node_ids !== undefined
+        ? []
+        : named.filter((m) => view.facts.get(m.node_id)?.reachable === false)
+    const chosen = silent.length === named.length ? named : named.filter((m) => !silent.includes(m))
     const { parts, state } = view
     const setOf = await setsOf(parts, parts.db, state.row.id, change)
     const problem = problemOf(change)
@@ -129,6 +136,11 @@ export const configure: ChangeKind<Change> = {
         isControlPlane && change.mends.length === 0 ? checkEtcd(reports) : checkAlarms(reports),
       ],
       warnings: [
+        ...(silent.length === 0
+          ? []
+          : [
+              `${listed(silent.map((m) => m.name))} ${silent.length === 1 ? 'does' : 'do'} not answer and ${silent.length === 1 ? 'keeps' : 'keep'} the change: take it back again once ${silent.length === 1 ? 'it answers' : 'they answer'}`,
+            ]),
         ...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message))),
       ],
       groups: tried.map(({ m, rehearsal }) =>

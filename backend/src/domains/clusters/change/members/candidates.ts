@@ -203,6 +203,7 @@ export const joiningGroups = (chosen: readonly ChosenServer[]): PlannedGroup[] =
     node_id: s.node_id,
     name: s.name,
     reboots: 'yes',
+    becomes: s.role,
     steps: joiningStepsOf(s).map(({ key, title }) => ({ key, title })),
   }))
 

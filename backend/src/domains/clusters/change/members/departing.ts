@@ -2,8 +2,12 @@
  * Steps of a change that remove a server from its cluster. The server's own reconciler (`member/`)
  * resets it.
  */
+import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
+import { whyOthersForbid } from '../../control-planes/judge.ts'
+import { controlPlanesNow } from '../../control-planes/read.ts'
+import { namesLeaving } from '../../control-planes/touching.ts'
 import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../removal.ts'
 import { leavingStepsOf } from '../../plan.ts'
 import { release } from '../../member/releasing.ts'
@@ -15,9 +19,11 @@ import {
   type PlannedGroup,
   type StepAt,
   type StepResult,
+  viewOf,
   write,
 } from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
+import { othersStep, othersWell } from '../shared/gate.ts'
 import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
 
 /** Reason of the skipped reset of a server that is removed by force. */
@@ -49,6 +55,9 @@ export function departingGroup(m: store.MemberRow, keepsDisks: boolean): Planned
     steps: [
       { key: keyOf('drain', m.node_id), title: titles.drain(m) },
       ...steps,
+      ...(m.role === 'control_plane'
+        ? [{ key: keyOf(othersStep, m.node_id), title: titles[othersStep](m) }]
+        : []),
       { key: keyOf('uncordon', m.node_id), title: titles.uncordon(m) },
     ],
   }
@@ -56,7 +65,8 @@ export function departingGroup(m: store.MemberRow, keepsDisks: boolean): Planned
 
 /**
  * Steps of a server that doesn't answer: removal from etcd and Kubernetes now, reset when it
- * answers.
+ * answers. Nothing that runs changes, so only the quorum of etcd is asked for: while a control plane
+ * is dead, no other one can be changed, so that the removal must be possible whatever ails them.
  */
 export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
   const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(
@@ -144,6 +154,17 @@ async function refusal(
   )
 }
 
+/**
+ * `refusal` of a server that answers, for which the other control planes must be well. They are
+ * asked again right before the reset (`member/reconcile.ts`); only until then is a cancel possible.
+ */
+async function refusalOfReset(turn: ChangeTurn, m: store.MemberRow): Promise<string | null> {
+  const why = await refusal(turn, m)
+  if (why !== null || m.role !== 'control_plane') return why
+  const leaving = namesLeaving(turn.operation, turn.state.members)
+  return whyOthersForbid(m.node_id, await controlPlanesNow(viewOf(turn)), leaving)
+}
+
 async function resetStep(
   turn: ChangeTurn,
   at: StepAt,
@@ -152,7 +173,7 @@ async function resetStep(
   const m = rowOf(turn, at.nodeId!)
   if (!m || isReleasedUnwiped(m)) return { skipped: unwiped }
   if (isUntold(turn, m)) {
-    const why = await refusal(turn, m)
+    const why = await refusalOfReset(turn, m)
     if (why !== null) return { waiting: why, againMs, isSafe: true }
     await order(turn, m, turn.operation.id, keepsDisks)
     return followed(at, `${m.name} is about to be reset`)
@@ -239,7 +260,7 @@ async function uncordonStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
 }
 
 /** The steps of servers that leave. `of` returns the options of the change for a server. */
-export const departingSteps = <C>(
+export const departingSteps = <C extends ClusterChange>(
   of: (change: C, nodeId: string) => Departing,
 ): ChangeKind<C>['steps'] => ({
   drain: (turn, at) => drain(turn, at),
@@ -247,6 +268,8 @@ export const departingSteps = <C>(
   release: (turn, at) => wipedStep(turn, at),
   'forget-member': (turn, at) => forgetMemberStep(turn, at, of(turn.change, at.nodeId!)),
   'forget-node': (turn, at) => forgetNodeStep(turn, at, of(turn.change, at.nodeId!)),
+  // A server that is to join again must not be left without a role.
+  [othersStep]: (turn, at) => othersWell(turn, at, !of(turn.change, at.nodeId!).staysReserved),
   uncordon: (turn, at) => uncordonStep(turn, at),
 })
 

@@ -17,6 +17,7 @@ const step: ChangeKind<ChangeOf<'grow'>>['steps'][string] = (turn, one) =>
 
 export const grow: ChangeKind<ChangeOf<'grow'>> = {
   patienceMs: joiningPatienceMs,
+  touches: ['join'],
   sealed: sealedPatches((change) => change.servers),
   async plan(view, change) {
     const { row, members } = view.state

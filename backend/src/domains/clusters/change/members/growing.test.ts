@@ -113,6 +113,19 @@ describe.concurrent('adding servers to a running cluster', () => {
       expect(await refusal(cluster, added(nodes.slice(3), 'worker'))).toMatchObject({
         error: expect.stringContaining('is already in the cluster'),
       })
+      await addFault(world.machine(nodes[1]!), {
+        kind: 'component-fails',
+        component: 'kube-scheduler',
+      })
+      const ill = await world.until(
+        () => refusal(cluster, added(free, 'control_plane')),
+        (problem) => problem?.error.includes('CrashLoopBackOff') === true,
+      )
+      expect(ill).toMatchObject({
+        code: 'transition_refused',
+        error: expect.stringContaining(`Bring ${nodes[1]!.name} back first`),
+      })
+      await clearFaults(world.machine(nodes[1]!))
       await world.machine(nodes[2]!).lifecycle.powerOff()
       expect(await refusal(cluster, added(free, 'control_plane'))).toMatchObject({
         error: expect.stringContaining(`${nodes[2]!.name} is not healthy in etcd`),
@@ -174,6 +187,36 @@ describe.concurrent('adding servers to a running cluster', () => {
         expect(world.machine(node).config!.text).toContain('4097')
       }
       expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
+    },
+  )
+
+  test(
+    'no other control plane joins until every component of the one before is well',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(1)
+      const [first, second] = world.take(2) as [Server, Server]
+      const cluster = await ready(nodes)
+      await addFault(world.machine(first), {
+        kind: 'component-fails',
+        component: 'kube-controller-manager',
+      })
+      const { id } = await world.change(cluster.id, {
+        kind: 'grow',
+        servers: added([first, second], 'control_plane'),
+      })
+      const why = `kube-controller-manager of ${first.name} is not ready: CrashLoopBackOff`
+      await world.until(
+        () => world.operation(id),
+        ({ steps }) =>
+          steps.some(
+            (s) => s.key === `control-plane/${first.id}/join` && s.reason?.startsWith(why) === true,
+          ),
+      )
+      expect(world.machine(second).disk.state.counters.applies).toBe(0)
+      await clearFaults(world.machine(first))
+      expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+      expect(etcdOf(nodes[0]!).filter((m) => !m.learner)).toHaveLength(3)
     },
   )
 

@@ -7,6 +7,7 @@ import { system } from '../../../../http/caller.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Place } from '../../../../db/columns.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
+import { namesLeaving, touching } from '../../control-planes/touching.ts'
 import { etcdMembers } from '../../removal.ts'
 import { memberKey, memberQueue } from '../../parts.ts'
 import { placesOf } from '../../plan.ts'
@@ -19,6 +20,7 @@ import {
   prefixOf,
   type StepAt,
   type StepResult,
+  viewOf,
   write,
 } from '../frame.ts'
 
@@ -100,6 +102,11 @@ interface Joining {
   readonly together: readonly string[]
   /** Whether a cancel removes a server that has not joined yet. Otherwise the server joins. */
   readonly isTakenBack: boolean
+  /**
+   * True: the server joins also while other control planes are not well. A restore rebuilds them, so
+   * there is nothing to protect.
+   */
+  readonly isRebuilding?: true
 }
 
 /** The steps of servers that join, which all call `run`. */
@@ -114,7 +121,11 @@ export async function joining(turn: ChangeTurn, at: StepAt, how: Joining): Promi
     : result
 }
 
-async function joinOn(turn: ChangeTurn, at: StepAt, { together }: Joining): Promise<StepResult> {
+async function joinOn(
+  turn: ChangeTurn,
+  at: StepAt,
+  { together, isRebuilding }: Joining,
+): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   if (!m || m.released_at !== null)
     return { skipped: `${m?.name ?? 'The server'} was removed by force` }
@@ -127,7 +138,14 @@ async function joinOn(turn: ChangeTurn, at: StepAt, { together }: Joining): Prom
       ? { skipped: 'Talos is already installed' }
       : 'done'
   if (m.waits) {
-    await letIn(turn, m, new Set(together))
+    const start = () => letIn(turn, m, new Set(together))
+    if (isRebuilding) await start()
+    else {
+      // etcd gets a member that has no data yet, so all others must be well.
+      const mends = namesLeaving(turn.operation, turn.state.members)
+      const touched = await touching(viewOf(turn), m, start, { mends, isComing: true })
+      if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
+    }
     return followed(at, `${m.name} starts to join`)
   }
   if (m.failed_at !== null) {

@@ -28,6 +28,7 @@ const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) =>
 
 export const replace: ChangeKind<ChangeOf<'replace'>> = {
   patienceMs: joiningPatienceMs,
+  touches: ['join'],
   sealed: sealedPatches((change) => [change.by]),
   async plan(view, change) {
     const { row } = view.state

@@ -10,6 +10,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { system } from '../../../../http/caller.ts'
 import { agreedOf } from '../../disks.ts'
+import { namesLeaving, touching } from '../../control-planes/touching.ts'
 import { joiningStepsOf } from '../../plan.ts'
 import { factsOf } from '../../parts.ts'
 import * as store from '../../store.ts'
@@ -19,6 +20,7 @@ import {
   type PlannedGroup,
   type StepAt,
   type StepResult,
+  viewOf,
   write,
 } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
@@ -57,35 +59,39 @@ async function rejoin(
       throw error
     return { waiting: `The disks of ${m.name} can't be read: ${error.message}`, againMs: 1_000 }
   }
-  await write(turn, async (tx) => {
-    const members = await store.members(tx, m.cluster_id)
-    const now = members.find((one) => one.node_id === m.node_id)
-    if (now?.wanted !== 'released' || now.wiped_at === null || now.released_at !== null) return
-    await store.dropMember(tx, m.cluster_id, m.node_id)
-    await store.insertMembers(tx, [
-      {
-        cluster_id: m.cluster_id,
-        node_id: m.node_id,
-        role,
-        position: Math.max(...members.map((one) => one.position)) + 1,
-        name: m.name,
-        interface: m.interface,
-        install_disk: m.install_disk,
-        install_wwid: m.install_wwid,
-        install_image: m.install_image,
-        workload_disks: m.workload_disks,
-        disk_wwids: JSON.stringify(m.disk_wwids),
-        agreed_disks: JSON.stringify(agreed),
-        at_since: new Date(job.now()),
-      },
-    ])
-    await parts.servers.reserve(tx, system, {
-      cluster: { id: state.row.id, name: state.row.name, talosVersion: state.row.talos_version },
-      operationId: operation.id,
-      servers: [{ node_id: m.node_id, role }],
+  const join = () =>
+    write(turn, async (tx) => {
+      const members = await store.members(tx, m.cluster_id)
+      const now = members.find((one) => one.node_id === m.node_id)
+      if (now?.wanted !== 'released' || now.wiped_at === null || now.released_at !== null) return
+      await store.dropMember(tx, m.cluster_id, m.node_id)
+      await store.insertMembers(tx, [
+        {
+          cluster_id: m.cluster_id,
+          node_id: m.node_id,
+          role,
+          position: Math.max(...members.map((one) => one.position)) + 1,
+          name: m.name,
+          interface: m.interface,
+          install_disk: m.install_disk,
+          install_wwid: m.install_wwid,
+          install_image: m.install_image,
+          workload_disks: m.workload_disks,
+          disk_wwids: JSON.stringify(m.disk_wwids),
+          agreed_disks: JSON.stringify(agreed),
+          at_since: new Date(job.now()),
+        },
+      ])
+      await parts.servers.reserve(tx, system, {
+        cluster: { id: state.row.id, name: state.row.name, talosVersion: state.row.talos_version },
+        operationId: operation.id,
+        servers: [{ node_id: m.node_id, role }],
+      })
+      await wakeMember(turn, tx, m)
     })
-    await wakeMember(turn, tx, m)
-  })
+  const mends = namesLeaving(turn.operation, state.members)
+  const touched = await touching(viewOf(turn), { ...m, role }, join, { mends, isComing: true })
+  if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
   return followed(at, `${m.name} joins again`)
 }
 
@@ -98,6 +104,7 @@ const step: ChangeKind<ChangeOf<'role'>>['steps'][string] = (turn, at) => {
 
 export const role: ChangeKind<ChangeOf<'role'>> = {
   patienceMs: joiningPatienceMs,
+  touches: ['join'],
   async plan(view, change) {
     const { state } = view
     const { row } = state
@@ -164,7 +171,11 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         const joins = joiningStepsOf({ ...m, role: roleOf(change, m.node_id)! }).map(
           ({ key, title }) => ({ key, title }),
         )
-        return { ...leaves, steps: [...leaves.steps, ...joins] }
+        return {
+          ...leaves,
+          becomes: roleOf(change, m.node_id)!,
+          steps: [...leaves.steps, ...joins],
+        }
       }),
     }
   },

@@ -15,15 +15,20 @@ import {
   type Leaver,
   leaversOf,
 } from './leavers.ts'
-import { kubernetesCheck, outlookOf } from './outlook.ts'
+import { kubernetesCheck, type Outlook, outlookOf } from './outlook.ts'
 
 const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) =>
   servers.find((s) => s.node_id === nodeId)
 
 /**
- * Dead members are removed first, as etcd's documentation recommends. Control planes leave last.
+ * Dead members are removed first, as etcd's documentation recommends. Control planes leave last,
+ * those with an etcd that is not healthy before the others.
  */
-const rankOf = (l: Leaver): number => (answers(l) ? (l.m.role === 'worker' ? 1 : 2) : 0)
+const rankOf = (l: Leaver, { etcd }: Outlook): number => {
+  if (!answers(l)) return 0
+  if (l.m.role === 'worker') return 1
+  return etcd?.healthy.has(l.m.name) === true ? 3 : 2
+}
 
 export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
   async plan(view, change) {
@@ -35,7 +40,9 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
         change.servers.map((s) => s.node_id),
       ),
     ])
-    const inOrder = leavers.toSorted((a, b) => rankOf(a) - rankOf(b) || b.m.position - a.m.position)
+    const inOrder = leavers.toSorted(
+      (a, b) => rankOf(a, outlook) - rankOf(b, outlook) || b.m.position - a.m.position,
+    )
     const rows = inOrder.map((l) => l.m)
     const { checks, warnings } = controlPlaneCheck(state, rows, outlook)
     // Only servers that answer are drained. The others are removed without writes of etcd's keys,

@@ -23,6 +23,9 @@ const takingBack: Partial<Record<ChangeKindName, string>> = {
   configure: 'Take the change back, or solve this problem and retry',
   endpoint: 'Change the endpoint back, or solve this problem and retry',
   extensions: 'Roll Talos back on this server, or solve this problem and retry',
+  grow: 'Remove the new server again, or solve this problem and retry',
+  replace: 'Remove the new server again, or solve this problem and retry',
+  role: 'Change the role back, or solve this problem and retry',
   rotate:
     'Solve this problem, then retry. A cancel of the retry takes the rotation back, as long as no server refuses the old authority',
   upgradeTalos: 'Roll Talos back on this server, or solve this problem and retry',

@@ -1,9 +1,13 @@
 /** Decisions of the gate between control planes, without machines. */
 import { describe, expect, test } from 'vitest'
+import type { Operation } from '#contract/operations.ts'
 import type { ControlPlaneState, Illness } from '../../control-planes/judge.ts'
+import { namesLeaving } from '../../control-planes/touching.ts'
 import { keyOf, type PlannedGroup, prefixOf } from '../frame.ts'
 import { changeKinds } from '../kinds.ts'
-import { gated, gateStep, judgeControlPlanes } from './gate.ts'
+import { departingGroup, silentGroup } from '../members/departing.ts'
+import { takeBack } from './advice.ts'
+import { gated, gateStep, judgeControlPlanes, othersStep, outcomeOf } from './gate.ts'
 
 const members = [
   { node_id: 'a', role: 'control_plane' },
@@ -32,6 +36,9 @@ test('the kinds that change control planes are known', () => {
     'disks',
     'endpoint',
     'extensions',
+    'grow',
+    'replace',
+    'role',
     'rollbackTalos',
     'rotate',
     'upgradeKubernetes',
@@ -66,6 +73,87 @@ test('the wait comes before the server runs workload again, and groups of the wh
     ['drain/a', 'configure/a', 'control-plane/a/configure', 'uncordon/a'],
     ['drain/b', 'uncordon/b'],
   ])
+})
+
+describe.each(Object.keys(changeKinds) as (keyof typeof changeKinds)[])(
+  'a component that does not come back ends %s',
+  (kind) => {
+    test.each([
+      'kube-apiserver',
+      'kube-controller-manager',
+      'kube-scheduler',
+      'etcd',
+      'kubelet',
+    ] as const)('%s', (component) => {
+      const dead = [{ component, why: `${component} of cp-1 is not ready: reason`, isDead: true }]
+      const words = '. Its log ends with: unknown flag'
+      const after = (waited: number, illnesses: readonly Illness[] = dead) =>
+        outcomeOf(illnesses, { kind, waited, words, isSafe: true })
+      const why = `${component} of cp-1 is not ready: reason. Its log ends with: unknown flag`
+      expect(after(180_000)).toEqual({ waiting: why, againMs: 1_000, isSafe: true })
+      expect(after(180_001)).toEqual({
+        failed: `${why}. No other control plane was changed after it. ${takeBack(kind)}`,
+      })
+      expect(after(19 * 60_000, [{ ...dead[0]!, isDead: false }])).toMatchObject({ waiting: why })
+      expect(after(0, [])).toBe('done')
+    })
+  },
+)
+
+test('a change that can be taken back says how', () => {
+  for (const kind of ['configure', 'endpoint', 'extensions', 'grow', 'replace', 'rotate'] as const)
+    expect(takeBack(kind)).toMatch(/ back|Remove the new server/)
+})
+
+describe('control planes that join and leave', () => {
+  const [first] = members
+  const server = {
+    ...first,
+    name: 'server-a',
+    install_disk: '/dev/sda',
+    workload_disks: [] as string[],
+  }
+
+  test('a server is waited for if it becomes a control plane, also one that was a worker', () => {
+    const added = { ...group('n', 'config', 'etcd', 'join'), becomes: 'control_plane' as const }
+    const worker = { ...group('m', 'config', 'join'), becomes: 'worker' as const }
+    const promoted = {
+      ...group('w', 'drain', 'reset', 'forget-node', 'uncordon', 'config', 'join'),
+      becomes: 'control_plane' as const,
+    }
+    expect(keys(gated(changeKinds.role, members, [added, worker, promoted]))).toEqual([
+      ['config/n', 'etcd/n', 'join/n', 'control-plane/n/join'],
+      ['config/m', 'join/m'],
+      [
+        ...['drain/w', 'reset/w', 'forget-node/w', 'uncordon/w', 'config/w', 'join/w'],
+        'control-plane/w/join',
+      ],
+    ])
+  })
+
+  test('after a control plane has left, the others are waited for; a worker and a silent server change nothing on them', () => {
+    const prefixes = (steps: PlannedGroup['steps']) => steps.map(({ key }) => prefixOf(key))
+    const leaver = (role: 'control_plane' | 'worker') =>
+      ({ ...server, role }) as Parameters<typeof departingGroup>[0]
+    const steps = prefixes(departingGroup(leaver('control_plane'), false).steps)
+    expect(steps.slice(-3)).toEqual(['forget-node', othersStep, 'uncordon'])
+    expect(prefixes(departingGroup(leaver('worker'), false).steps)).not.toContain(othersStep)
+    expect(prefixes(silentGroup(leaver('control_plane'), false).steps)).not.toContain(othersStep)
+    for (const kind of ['shrink', 'replace', 'role'] as const)
+      expect(Object.keys(changeKinds[kind].steps)).toContain(othersStep)
+  })
+
+  test('what ails a server that the change takes out does not stop it until the server is wiped', () => {
+    const steps = ['reset/a', 'reset/b', 'join/c'].map((key, i) => ({
+      key,
+      title: key,
+      node_id: ['a', 'b', 'c'][i]!,
+      status: i === 0 ? ('done' as const) : ('todo' as const),
+    }))
+    const named = members.map((m) => ({ ...m, name: `server-${m.node_id}` }))
+    const leaving = namesLeaving({ steps } as unknown as Pick<Operation, 'steps'>, named)
+    expect([...leaving]).toEqual(['server-b'])
+  })
 })
 
 describe('the check of a plan', () => {

@@ -4,7 +4,11 @@
  * its node is Ready. The last server counts too: a change isn't done while a component that it has
  * changed is down.
  */
-import type { ClusterChange, PlanCheck } from '#contract/clusters/changes/changes.ts'
+import type {
+  ChangeKindName,
+  ClusterChange,
+  PlanCheck,
+} from '#contract/clusters/changes/changes.ts'
 import { sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -17,15 +21,15 @@ import {
   whyOthersForbid,
 } from '../../control-planes/judge.ts'
 import { controlPlanesNow } from '../../control-planes/read.ts'
+import { namesLeaving } from '../../control-planes/touching.ts'
 import { listed } from '../../sentences.ts'
-import type * as store from '../../store.ts'
+import { isWanted, type MemberRow } from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
   type ChangeView,
   check,
   keyOf,
-  memberOf,
   type PlannedGroup,
   prefixOf,
   type StepAt,
@@ -37,6 +41,8 @@ import {
 import { takeBack } from './advice.ts'
 
 export const gateStep = 'control-plane'
+/** The step after a control plane has left: the others are well without it. */
+export const othersStep = 'control-planes'
 
 /**
  * A component that is known to be dead and has not come back after this time, in ms, ends the
@@ -52,41 +58,44 @@ const lineLength = 300
 /** The groups with a step that waits for each control plane that they change. Pure. */
 export function gated(
   { touches = [] }: Pick<ChangeKind<unknown>, 'touches'>,
-  members: readonly Pick<store.MemberRow, 'node_id' | 'role'>[],
+  members: readonly Pick<MemberRow, 'node_id' | 'role'>[],
   groups: readonly PlannedGroup[],
 ): PlannedGroup[] {
-  const controlPlanes = new Set(
-    members.filter((m) => m.role === 'control_plane').map((m) => m.node_id),
-  )
+  const roles = new Map(members.map((m) => [m.node_id, m.role]))
   return groups.map((group) => {
-    const touching = group.steps.map(({ key }) => prefixOf(key)).find((p) => touches.includes(p))
-    const { node_id, name } = group
-    if (touching === undefined || node_id === null || !controlPlanes.has(node_id)) return group
+    const { node_id, name, steps, becomes } = group
+    const prefixes = steps.map(({ key }) => prefixOf(key))
+    const touched = prefixes.findIndex((prefix) => touches.includes(prefix))
+    if (touched === -1 || node_id === null) return group
+    if ((becomes ?? roles.get(node_id)) !== 'control_plane') return group
     const step = {
       // A server may have several groups.
-      key: `${keyOf(gateStep, node_id)}/${touching}`,
+      key: `${keyOf(gateStep, node_id)}/${prefixes[touched]}`,
       title: sharedChangeSteps[gateStep]({ name: name! }),
     }
-    const last = group.steps.findIndex(({ key }) => prefixOf(key) === 'uncordon')
-    const at = last === -1 ? group.steps.length : last
-    return { ...group, steps: [...group.steps.slice(0, at), step, ...group.steps.slice(at)] }
+    const uncordon = prefixes.indexOf('uncordon', touched)
+    const at = uncordon === -1 ? steps.length : uncordon
+    return { ...group, steps: [...steps.slice(0, at), step, ...steps.slice(at)] }
   })
 }
 
 /**
- * Check: every control plane is well before one of them is changed. A change that mends names those
- * that are not.
+ * Check: every control plane is well before one of them is changed, joins or leaves. A change that
+ * mends names those that are not. What ails a server that the change takes out ends with that.
  */
 export async function checkControlPlanes(
   view: ChangeView,
   groups: readonly PlannedGroup[],
   mends: readonly string[] | undefined,
 ): Promise<PlanCheck[]> {
-  const changed = groups.flatMap(({ node_id, steps }) =>
-    node_id !== null && steps.some(({ key }) => prefixOf(key) === gateStep) ? [node_id] : [],
-  )
+  const withStep = (...wanted: readonly string[]): string[] =>
+    groups.flatMap(({ node_id, steps }) =>
+      node_id !== null && steps.some(({ key }) => wanted.includes(prefixOf(key))) ? [node_id] : [],
+    )
+  const changed = withStep(gateStep, othersStep)
   if (changed.length === 0) return []
-  const all = settled(await controlPlanesNow(view))
+  const leaving = withStep('reset')
+  const all = settled(await controlPlanesNow(view, (id) => !leaving.includes(id)))
   return [judgeControlPlanes(all, changed, mends)]
 }
 
@@ -140,18 +149,17 @@ export function judgeControlPlanes(
 }
 
 /** The last lines of the log of the first static pod that has ended, as the end of a sentence. */
-async function lastWords(
-  turn: ChangeTurn,
-  { node_id, name }: store.MemberRow,
-  illnesses: readonly Illness[],
-): Promise<string> {
-  const dead = illnesses.find(
-    ({ component, isDead }) => isDead && component.startsWith('kube-'),
-  )?.component
+async function lastWords(turn: ChangeTurn, ill: readonly ControlPlaneState[]): Promise<string> {
+  const [dead] = ill.flatMap(({ node_id, name, illnesses }) =>
+    illnesses.flatMap(({ component, isDead }) =>
+      isDead && component.startsWith('kube-') ? [{ node_id, name, component }] : [],
+    ),
+  )
   if (dead === undefined) return ''
+  const { node_id, name, component } = dead
   try {
     const lines = await talos(turn, node_id, (client) =>
-      client.podLog(`${dead}-${name}`, dead, logLines),
+      client.podLog(`${component}-${name}`, component, logLines),
     )
     const said = lines.map((line) => printable(line.trim()).slice(0, lineLength)).join(' / ')
     return said === '' ? '' : `. Its log ends with: ${said}`
@@ -162,26 +170,79 @@ async function lastWords(
   }
 }
 
+/**
+ * What a wait for control planes comes to. `words`: the last lines of a dead component's log, as the
+ * end of a sentence. Pure.
+ */
+export function outcomeOf(
+  illnesses: readonly Illness[],
+  {
+    kind,
+    waited,
+    words,
+    isSafe,
+  }: {
+    readonly kind: ChangeKindName
+    /** In ms. */
+    readonly waited: number
+    readonly words: string
+    readonly isSafe: boolean
+  },
+): StepResult {
+  if (illnesses.length === 0) return 'done'
+  const why = `${sentenceOf(illnesses)}${words}`
+  return isAnyDead(illnesses) && waited > deadForMs
+    ? { failed: `${why}. No other control plane was changed after it. ${takeBack(kind)}` }
+    : { waiting: why, againMs: 1_000, isSafe }
+}
+
+const isAnyDead = (illnesses: readonly Illness[]): boolean => illnesses.some((one) => one.isDead)
+
+/** Waits until these control planes, which are not well, are well. */
+async function waitWell(
+  turn: ChangeTurn<ClusterChange>,
+  { step }: StepAt,
+  ill: readonly ControlPlaneState[],
+  isSafe: boolean,
+): Promise<StepResult> {
+  const illnesses = ill.flatMap((one) => one.illnesses)
+  const waited = waitedMs(turn.job, step)
+  const words = isAnyDead(illnesses) && waited > quietMs ? await lastWords(turn, ill) : ''
+  return outcomeOf(illnesses, { kind: turn.change.kind, waited, words, isSafe })
+}
+
 /** Step `control-plane/<node id>/…`: waits until the server that was changed is well. */
 export async function controlPlaneWell(
   turn: ChangeTurn<ClusterChange>,
-  { nodeId, step }: StepAt,
+  at: StepAt,
   isSafe: boolean,
 ): Promise<StepResult> {
-  const m = memberOf(turn, nodeId!)
-  const illnessesOf = (all: readonly ControlPlaneState[]): readonly Illness[] =>
-    all.find((one) => one.node_id === nodeId)?.illnesses ?? []
-  const own = illnessesOf(await controlPlanesNow(viewOf(turn), (id) => id === nodeId))
+  const isOwn = (id: string): boolean => id === at.nodeId
+  const isHere = turn.state.members.some((m) => isOwn(m.node_id) && isWanted(m))
+  if (!isHere) return { skipped: 'The server has left the cluster' }
+  const ownOf = (all: readonly ControlPlaneState[]) =>
+    all.filter(({ node_id, illnesses }) => isOwn(node_id) && illnesses.length > 0)
+  const own = ownOf(await controlPlanesNow(viewOf(turn), isOwn))
   // Whether etcd has caught up is seen beside the others, which are asked only at the end.
-  const illnesses = own.length > 0 ? own : illnessesOf(await controlPlanesNow(viewOf(turn)))
-  if (illnesses.length === 0) return 'done'
-  const isDead = illnesses.some((one) => one.isDead)
-  const waited = waitedMs(turn.job, step)
-  const words = isDead && waited > quietMs ? await lastWords(turn, m, illnesses) : ''
-  const why = `${sentenceOf(illnesses)}${words}`
-  return isDead && waited > deadForMs
-    ? {
-        failed: `${why}. No other control plane was changed after it. ${takeBack(turn.change.kind)}`,
-      }
-    : { waiting: why, againMs: 1_000, isSafe }
+  const ill = own.length > 0 ? own : ownOf(await controlPlanesNow(viewOf(turn)))
+  return waitWell(turn, at, ill, isSafe)
+}
+
+/**
+ * Step `control-planes/<node id>`: waits until the others are well after a control plane has left.
+ * Those that leave later don't count.
+ */
+export async function othersWell(
+  turn: ChangeTurn<ClusterChange>,
+  at: StepAt,
+  isSafe: boolean,
+): Promise<StepResult> {
+  const leaving = namesLeaving(turn.operation, turn.state.members)
+  const all = await controlPlanesNow(viewOf(turn), (id) => id !== at.nodeId)
+  return waitWell(
+    turn,
+    at,
+    all.filter(({ name, illnesses }) => illnesses.length > 0 && !leaving.has(name)),
+    isSafe,
+  )
 }

@@ -106,7 +106,11 @@ async function planHere(view: ChangeView, change: Change): Promise<Planned> {
 }
 
 const join: ChangeKind<Change>['steps'][string] = (turn, at) =>
-  joining(turn, at, { together: turn.change.servers.map((s) => s.node_id), isTakenBack: false })
+  joining(turn, at, {
+    together: turn.change.servers.map((s) => s.node_id),
+    isTakenBack: false,
+    isRebuilding: true,
+  })
 
 export const restore: ChangeKind<Change> = {
   patienceMs: { ...joiningPatienceMs, wipe: 30 * 60_000, upload: 3 * 3_600_000 },

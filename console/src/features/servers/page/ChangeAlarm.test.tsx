@@ -1,0 +1,45 @@
+// @vitest-environment happy-dom
+import { cleanup, render } from '@testing-library/react'
+import { afterEach, expect, test } from 'vitest'
+import type { Server } from '#contract/servers/servers.ts'
+import { ChangeAlarm } from './ChangeAlarm.tsx'
+
+afterEach(cleanup)
+
+const at = '2026-11-27T08:00:00.000Z'
+const id = '3f0c7a52-6b1e-4c6e-9f0a-2d8b7c1e5a44'
+const shown = (more: object, after: object | null = null) => {
+  const server = {
+    id,
+    name: 'cp-1',
+    cluster: { id, name: 'web' },
+    pending: null,
+    talos: { silent_after: after },
+    ...more,
+  } as unknown as Server
+  return render(<ChangeAlarm server={server} />)
+}
+
+test('a server that fell silent after a change names it, and leads to its rollback', () => {
+  const change = { at, title: 'Change patches of cp-1', operation_id: null, take_back: null }
+  const { container, getByText } = shown({}, change)
+  expect(container.textContent).toContain('cp-1 fell silent after a change: Change patches of cp-1')
+  expect(container.querySelectorAll('a')).toHaveLength(0)
+  cleanup()
+  const { getByText: by } = shown({}, { ...change, take_back: 'talos' })
+  expect(by('Roll Talos back').getAttribute('href')).toContain('/change/rollbackTalos')
+  expect(getByText).toBeDefined()
+})
+
+test('a patch that waits says why, and leads to the server that is not well', () => {
+  const reason = 'cp-1 is changed as soon as the other control planes are well. cp-2 is not Ready'
+  const { container, getByText } = shown({
+    pending: { reason, since: at, waits_for: [{ id, name: 'cp-2' }] },
+  })
+  expect(container.textContent).toContain(`The saved patches are not sent yet. ${reason}.`)
+  expect(getByText('Look at cp-2').getAttribute('href')).toBe(`/infra/servers/${id}`)
+})
+
+test('nothing is said of a server without either', () => {
+  expect(shown({}).container.textContent).toBe('')
+})

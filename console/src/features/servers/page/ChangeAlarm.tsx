@@ -1,0 +1,51 @@
+import type { Server } from '#contract/servers/servers.ts'
+import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
+import { paths } from '../../../lib/paths.ts'
+import { exact, moment } from '../../../lib/time/time.ts'
+import { Alert } from '../../../ui/feedback/Status.tsx'
+import css from './ServerPage.module.css'
+
+/** The change after which the server has fallen silent, and what its saved patches wait for. */
+export function ChangeAlarm({ server }: { server: Server }) {
+  const { cluster, pending } = server
+  const after = server.talos.silent_after
+  return (
+    <>
+      {after && (
+        <Alert tone="danger" className={css['alarm']!}>
+          <b>{server.name} fell silent after a change:</b>{' '}
+          {after.operation_id === null ? after.title : <OperationLink id={after.operation_id} />}
+          {', '}
+          <span title={exact(after.at)}>{moment(after.at)}</span>.{' '}
+          {cluster !== null && after.take_back === 'patches' && (
+            <a
+              href={paths.changeCluster(cluster.id, 'configure', {
+                takeBack: after.operation_id!,
+              })}
+            >
+              Take the change back
+            </a>
+          )}
+          {cluster !== null && after.take_back === 'talos' && (
+            <a href={paths.changeCluster(cluster.id, 'rollbackTalos', { server: server.id })}>
+              Roll Talos back
+            </a>
+          )}
+        </Alert>
+      )}
+      {pending && (
+        <Alert tone="warn" className={css['alarm']!}>
+          <b>The saved patches are not sent yet.</b> {pending.reason.replace(/\.$/, '')}.{' '}
+          <span className="t3" title={exact(pending.since)}>
+            Since {moment(pending.since)}.
+          </span>{' '}
+          {pending.waits_for.map(({ id, name }) => (
+            <a key={id} href={paths.server(id)}>
+              Look at {name}
+            </a>
+          ))}
+        </Alert>
+      )}
+    </>
+  )
+}
