@@ -29,7 +29,7 @@ import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { etcdImageOf } from '../machine/images.ts'
 import { waitingOf } from '../machine/kubelet/pod-status.ts'
-import { wantedVersions } from '../machine/kubelet/static-pods.ts'
+import { wantedBy } from '../machine/kubelet/static-pods.ts'
 import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
 import { isCordoned, nodeLabels } from '../kubernetes/nodes.ts'
@@ -127,7 +127,7 @@ const staticPodConfig =
     if (config?.node?.role !== 'controlplane') return []
     const { image } = config.node.cluster.staticPods[name]
     const settings = name === 'kube-apiserver' ? { image } : { enabled: true, image }
-    return [{ ...item(name, schema, settings), version: wantedVersions(machine, name).config }]
+    return [{ ...item(name, schema, settings), version: wantedBy(machine, name).config.version }]
   }
 
 /** The secrets or the files of all static pods. Their version has the type of a text. */
@@ -138,7 +138,7 @@ const staticPodStatus =
   ) =>
   (machine: Machine): Item[] => {
     if (!isControlPlane(machine)) return []
-    const version = String(wantedVersions(machine, 'kube-apiserver')[what])
+    const version = String(wantedBy(machine, 'kube-apiserver')[what].version)
     return [item('static-pods', schema, { ready: true, version })]
   }
 

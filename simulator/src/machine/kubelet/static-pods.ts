@@ -22,11 +22,10 @@ const runStaticPod = async (
   name: StaticPodName,
   signal: AbortSignal,
 ): Promise<void> => {
-  let runs = nothing
   for (;;) {
     await machine.until(() => machine.services.isUp('etcd'), signal)
     await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
-    runs = next(machine, name, runs)
+    const runs = wantedBy(machine, name)
     const { image } = machine.config!.node!.cluster.staticPods[name]
     const pod: StaticPod = {
       name,
@@ -53,11 +52,18 @@ const runStaticPod = async (
   }
 }
 
-type Runs = StaticPod['runs']
-const nothing: Runs = {
-  config: { version: 0, text: '' },
-  secrets: { version: 0, text: '' },
-  'config-file': { version: 0, text: '' },
+/** The newest text of each resource of a machine, and the number of its changes. */
+const resourcesOf = new WeakMap<Machine, Map<string, { version: number; text: string }>>()
+
+/** The version of a resource with this text: every other text gets the next number. */
+const versioned = (machine: Machine, resource: string, text: string) => {
+  let all = resourcesOf.get(machine)
+  if (!all) resourcesOf.set(machine, (all = new Map()))
+  const last = all.get(resource)
+  if (last?.text === text) return last
+  const next = { version: (last?.version ?? 0) + 1, text }
+  all.set(resource, next)
+  return next
 }
 
 /**
@@ -84,29 +90,17 @@ const textsOf = (machine: Machine, name: StaticPodName): Record<PodAnnotation, s
   }
 }
 
-const next = (machine: Machine, name: StaticPodName, runs: Runs): Runs => {
-  const texts = textsOf(machine, name)
-  const of = (what: PodAnnotation) =>
-    texts[what] === runs[what].text
-      ? runs[what]
-      : { version: runs[what].version + 1, text: texts[what] }
-  return { config: of('config'), secrets: of('secrets'), 'config-file': of('config-file') }
-}
-
 /**
- * Versions of what the machine's configuration has for a static pod, which the pod's annotations
- * have once it runs with it.
+ * What a static pod runs with once it has the machine's configuration. All pods share the secrets
+ * and the files.
  */
-export const wantedVersions = (
-  machine: Machine,
-  name: StaticPodName,
-): Record<PodAnnotation, number> => {
-  const {
-    config,
-    secrets,
-    'config-file': file,
-  } = next(machine, name, machine.staticPods.get(name)?.runs ?? nothing)
-  return { config: config.version, secrets: secrets.version, 'config-file': file.version }
+export const wantedBy = (machine: Machine, name: StaticPodName): StaticPod['runs'] => {
+  const texts = textsOf(machine, name)
+  return {
+    config: versioned(machine, name, texts.config),
+    secrets: versioned(machine, 'secrets', texts.secrets),
+    'config-file': versioned(machine, 'config-file', texts['config-file']),
+  }
 }
 
 /**
@@ -119,8 +113,8 @@ const changeOf = (machine: Machine, { name, runs }: StaticPod): (() => boolean) 
   return () => {
     if (machine.config !== seen) {
       seen = machine.config
-      const texts = textsOf(machine, name)
-      isChanged = POD_ANNOTATIONS.some((what) => texts[what] !== runs[what].text)
+      const wanted = wantedBy(machine, name)
+      isChanged = POD_ANNOTATIONS.some((what) => wanted[what].version !== runs[what].version)
     }
     return isChanged
   }

@@ -38,6 +38,7 @@ const pod = (status: object = ready, version = '3') => ({
 const well: Sighting = {
   name: 'cp-1',
   silent: null,
+  stage: 'running',
   services: { etcd: running, kubelet: running },
   etcd: { leaderId: '1', learner: false, appliedIndex: '9000', errors: [] },
   etcdFailed: null,
@@ -95,6 +96,18 @@ test('the settings whose version a pod has are those with the arguments, if Talo
   expect(settingsOf('kube-scheduler', [own, other])).toBe(own)
   expect(settingsOf('kube-scheduler', [final, own, other])).toBe(final)
   expect(settingsOf('kube-controller-manager', [own, other])).toBeUndefined()
+})
+
+test.each([
+  ['rebooting', 'rebooting'],
+  ['shutting_down', 'shutting down'],
+  ['resetting', 'resetting'],
+  ['upgrading', 'upgrading'],
+])('a machine that is %s is not well, although its components still run', (stage, said) => {
+  const going = { ...well, stage }
+  expect(illnessesIn(going, [going])).toEqual([
+    { component: 'machine', why: `cp-1 is ${said}`, isDead: false },
+  ])
 })
 
 /** Each component in each state in which it does not work: the sentence, and whether it is dead. */

@@ -2,6 +2,7 @@
  * Whether a control plane is well: the components that run on it, and what each lacks. Pure
  * functions.
  */
+import { stageSaid } from '#contract/servers/server.ts'
 import { isRecord, printable } from '../../../kubernetes/answers.ts'
 
 /** The static pods of a control plane, in the order in which they depend on each other. */
@@ -73,6 +74,8 @@ export interface Sighting {
   readonly name: string
   /** Why the machine doesn't answer; null if it does. */
   readonly silent: string | null
+  /** Talos's stage; null if the machine doesn't answer. */
+  readonly stage: string | null
   readonly services: { readonly etcd?: ServiceSeen; readonly kubelet?: ServiceSeen }
   /** Null if etcd doesn't run, or doesn't answer: `etcdFailed` says why. */
   readonly etcd: EtcdSeen | null
@@ -221,11 +224,20 @@ function ofKubelet(sighting: Sighting): Illness[] {
     : []
 }
 
+/** Stages that end with a stop of every component, although they may still run. */
+const goingStages: ReadonlySet<string> = new Set([
+  'rebooting',
+  'resetting',
+  'shutting_down',
+  'upgrading',
+])
+
 /** Why the control plane is not well; empty if it is. `all`: the control planes of the cluster. */
 export function illnessesIn(sighting: Sighting, all: readonly Sighting[]): Illness[] {
-  const { name, silent, pods, unready, kubernetesFailed } = sighting
-  if (silent !== null)
-    return [{ component: 'machine', why: `${name} does not answer: ${silent}`, isDead: false }]
+  const { name, silent, stage, pods, unready, kubernetesFailed } = sighting
+  const ofMachine = (why: string): Illness[] => [{ component: 'machine', why, isDead: false }]
+  if (silent !== null) return ofMachine(`${name} does not answer: ${silent}`)
+  if (stage !== null && goingStages.has(stage)) return ofMachine(`${name} is ${stageSaid(stage)}`)
   const applied = all.reduce((most, { etcd }) => {
     const index = etcd === null ? 0n : BigInt(etcd.appliedIndex)
     return index > most ? index : most

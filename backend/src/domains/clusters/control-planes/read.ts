@@ -2,6 +2,7 @@
 import { Problem } from '#contract/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { readStage } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import {
   isRecord,
@@ -47,7 +48,7 @@ const orWhy = async <T>(asked: Promise<T>): Promise<{ value: T | null; why: stri
   }
 }
 
-type OfMachine = Pick<Sighting, 'services' | 'etcd' | 'etcdFailed' | 'changedAtMs'> & {
+type OfMachine = Pick<Sighting, 'stage' | 'services' | 'etcd' | 'etcdFailed' | 'changedAtMs'> & {
   readonly pods: Readonly<Record<StaticPodName, Omit<PodSeen, 'mirror'>>>
 }
 
@@ -74,7 +75,8 @@ async function readMachine(client: TalosClient, name: string): Promise<OfMachine
     return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
   }
   const [etcdService, kubeletService] = [of('etcd'), of('kubelet')]
-  const [etcd, statuses, config, secrets, files, ...settings] = await Promise.all([
+  const [{ stage }, etcd, statuses, config, secrets, files, ...settings] = await Promise.all([
+    readStage(client),
     etcdService?.state === 'Running'
       ? orWhy(client.etcdStatus())
       : Promise.resolve({ value: null, why: null }),
@@ -101,6 +103,7 @@ async function readMachine(client: TalosClient, name: string): Promise<OfMachine
     return [pod, { isDisabled, wanted, there: there?.spec.podStatus }] as const
   })
   return {
+    stage,
     services: {
       ...(etcdService && { etcd: etcdService }),
       ...(kubeletService && { kubelet: kubeletService }),
@@ -176,6 +179,7 @@ async function readKubernetes(
 const unknown = { settings: null, secrets: null, files: null }
 const noPod: Omit<PodSeen, 'mirror'> = { isDisabled: false, wanted: unknown, there: undefined }
 const ofSilent: OfMachine = {
+  stage: null,
   services: {},
   etcd: null,
   etcdFailed: null,

@@ -21,8 +21,10 @@ export const namesLeaving = (
   members: readonly Pick<MemberRow, 'node_id' | 'name'>[],
 ): ReadonlySet<string> => {
   const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
-  const ids = steps.flatMap((s) => (s.key.startsWith('reset/') && !isOver(s) ? [s.node_id] : []))
-  return new Set(members.flatMap((m) => (ids.includes(m.node_id) ? [m.name] : [])))
+  const ids = new Set(
+    steps.flatMap((s) => (s.key.startsWith('reset/') && !isOver(s) ? [s.node_id] : [])),
+  )
+  return new Set(members.flatMap((m) => (ids.has(m.node_id) ? [m.name] : [])))
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { hasEnded } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
@@ -104,6 +104,22 @@ describe('changes of one cluster', async () => {
       test(`${kind}: ${component}`, { timeout: 600_000 }, async () => {
         expect(await breakFirst(cluster.id, nodes, changeOf(round), component)).toEqual(stopped)
       })
+
+  test('control planes that are rebooted at once restart one after another', async () => {
+    const three = nodes.slice(0, 3)
+    let mostAway = 0
+    const timer = setInterval(() => {
+      const away = three.filter((n) => world.machine(n).stage.stage !== 'running')
+      mostAway = Math.max(mostAway, away.length)
+    }, 3)
+    const asked = await Promise.all(
+      three.map(({ id }) => world.admin.call(serverCommands.serverReboot, { params: { id } })),
+    )
+    const ends = await Promise.all(asked.map(({ answer }) => world.ended(answer!.operation.id)))
+    clearInterval(timer)
+    expect(ends.map(({ status }) => status)).toEqual(['done', 'done', 'done'])
+    expect(mostAway).toBe(1)
+  }, 900_000)
 
   test.each(components)(
     'a patch of one control plane: %s',

@@ -125,7 +125,12 @@ describe('control planes that join and leave', () => {
       ['config/n', 'etcd/n', 'join/n', 'control-plane/n/join'],
       ['config/m', 'join/m'],
       [
-        ...['drain/w', 'reset/w', 'forget-node/w', 'uncordon/w', 'config/w', 'join/w'],
+        'drain/w',
+        'reset/w',
+        'forget-node/w',
+        'uncordon/w',
+        'config/w',
+        'join/w',
         'control-plane/w/join',
       ],
     ])
