@@ -3,7 +3,8 @@ import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
 import { unreadyPods } from '../control-planes/pods.ts'
-import { kubernetesOf } from '../kubernetes.ts'
+import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
+import { factsOf } from '../parts.ts'
 import { removeFromEtcd, removeFromKubernetes } from '../removal.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
@@ -69,6 +70,16 @@ export async function watch(turn: ClusterTurn): Promise<Outcome> {
   return { againMs: misses === 1 ? soonMs : watchMs }
 }
 
+/** The first of these servers that has fallen silent after a change, with the sentence, or null. */
+async function silentAmong(
+  { parts }: ClusterTurn,
+  members: readonly store.MemberRow[],
+): Promise<{ readonly name: string; readonly silence: string } | null> {
+  for (const { name, silence } of await factsOf(parts, parts.db, members))
+    if (silence !== null) return { name, silence }
+  return null
+}
+
 /** The cluster's problem, or null, and its nodes if Kubernetes answered. */
 async function health(turn: ClusterTurn): Promise<{ verdict: string | null; nodes: Nodes | null }> {
   const { parts, job, state } = turn
@@ -79,14 +90,17 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
     if (left !== null) return { verdict: left, nodes }
     const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
     if (ill.length === 0) return { verdict: await deadPods(turn, api), nodes }
-    const why = nodes.get(ill[0]!.name)?.reason
+    const silent = await silentAmong(turn, ill)
+    const why = silent?.silence ?? nodes.get(ill[0]!.name)?.reason
     return {
       verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`,
       nodes,
     }
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
-    return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
+    const silent = await silentAmong(turn, controlPlanesOf(state.members))
+    const tail = silent === null ? '' : `. ${silent.name}: ${silent.silence}`
+    return { verdict: `The Kubernetes API does not answer: ${error.message}${tail}`, nodes: null }
   }
 }
 

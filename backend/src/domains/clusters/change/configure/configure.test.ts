@@ -446,9 +446,12 @@ test('a server that falls silent after a change names it in every sentence', asy
   expect(talos.silent_after).toMatchObject({ operation_id: id, take_back: 'patches' })
   const says = (ask: () => Promise<unknown>) =>
     world.until(ask, (answer) => JSON.stringify(answer).includes(named))
-  await says(async () => (await admin.call(serverRows, {})).answer!.items)
+  await says(
+    async () => (await admin.call(serverRows, { query: { fields: 'list' } })).answer!.items,
+  )
   await says(async () => (await admin.call(overviewGet, {})).answer!.attention)
   await says(async () => (await admin.call(clusterHealth, { params })).answer!.lines)
+  await says(async () => (await world.cluster(cluster.id)).reason)
   await says(async () => (await planOf(change)).checks)
   // The others can be taken back meanwhile.
   const back = await planOf({ kind: 'configure', take_back: id })
