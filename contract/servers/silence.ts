@@ -18,7 +18,7 @@ export const LastChange = z.object({
 export type LastChange = z.infer<typeof LastChange>
 
 /** How soon after a change a server must fall silent so that the change is named, in ms. */
-export const silentWithinMs = 5 * 60_000
+const silentWithinMs = 5 * 60_000
 
 interface Silent {
   readonly reachable: boolean | null

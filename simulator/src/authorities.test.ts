@@ -9,6 +9,7 @@ import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import { as } from './testing/kubernetes.ts'
+import { wantedBy } from './machine/kubelet/static-pods.ts'
 import type { Machine } from './machine/machine.ts'
 
 /**
@@ -104,6 +105,14 @@ test('after a change of the authority, a rebooted worker gets its certificate fr
   expect((await (await openSecure(worker!, changed)).version()).tag).toBe('v1.13.9')
 })
 
+/** Every change of the secrets restarts the static pods, whose annotation then has their version. */
+const runsItsSecrets = (machine: Machine): Promise<unknown> =>
+  until('the API server runs with its secrets', () => {
+    const pod = machine.staticPods.get('kube-apiserver')
+    const { version } = wantedBy(machine, 'kube-apiserver').secrets
+    return pod?.ready === true && pod.runs.secrets.version === version
+  })
+
 test("during a change of Kubernetes' authority the kubelet restarts, and the old and the new authority are accepted", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
@@ -138,6 +147,7 @@ test("during a change of Kubernetes' authority the kubelet restarts, and the old
   ] as const) {
     await give(await openSecure(machine!, bundle), machine!, 'cluster', step)
     await until('the kubelet runs again', () => machine!.services.isUp('kubelet'))
+    await runsItsSecrets(machine!)
     expect(
       machine!.services.get('kubelet')!.events.filter(({ state }) => state === 'Stopping'),
     ).toHaveLength(++restarts)
@@ -182,6 +192,7 @@ test('an API server without the key of a Secret cannot read it, and reads it wit
   await ask('POST', secrets, { metadata: { name: 'a' }, stringData: { b: 'c' } })
   const key = bundle.secrets.secretboxEncryptionSecret!
   await edit(machine!, bundle, key, Buffer.alloc(32, 7).toString('base64'))
+  await runsItsSecrets(machine!)
   expect(await ask('GET', `${secrets}/a`)).toMatchObject({
     status: 500,
     body: {
@@ -191,5 +202,6 @@ test('an API server without the key of a Secret cannot read it, and reads it wit
   })
   expect((await ask('GET', secrets)).status).toBe(500)
   await edit(machine!, bundle, Buffer.alloc(32, 7).toString('base64'), key)
+  await runsItsSecrets(machine!)
   expect((await ask('GET', `${secrets}/a`)).status).toBe(200)
 })

@@ -283,7 +283,7 @@ export const sentenceOf = (illnesses: readonly Illness[]): string =>
     .join('. ')
 
 /** Why a control plane must not be changed now, and the control planes that are not well. */
-export interface Forbidden {
+interface Forbidden {
   readonly why: string
   readonly by: readonly ControlPlaneState[]
 }

@@ -53,7 +53,7 @@ async function changeOf(
   }
 }
 
-export interface Touching {
+interface Touching {
   /** Names of control planes that the change is to mend, or takes out of the cluster. */
   readonly mends?: ReadonlySet<string>
   /** The server joins or leaves: nothing changes on a server that stays silent. */
