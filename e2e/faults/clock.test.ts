@@ -2,13 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { authorize } from '#contract/sessions.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { apiClient } from '../../tools/api-client.ts'
 import { admin, home } from './processes.ts'
 import { create, ended, findings, openSite, patiently, signIn } from './testing/world.ts'
 import { operationGet } from '#contract/operations.ts'
 
+const size = longTests ? 4 : 2
 const dayMs = 86_400_000
-const site = await openSite({ servers: 8, seed: 'clock' })
+const site = await openSite({ servers: 2 * size, seed: 'clock' })
 afterAll(() => site.stop())
 const file = `${site.folder}/clock-shift`
 const jump = async (ms: number) => {
@@ -42,7 +44,7 @@ test.each([
   'if the clock jumps a day $name and later returns during a creation, no server fails and no user is locked out',
   async ({ name, shiftMs }) => {
     let call = await signIn(program.url)
-    const nodes = await site.take(call, 4)
+    const nodes = await site.take(call, size)
     const { cluster, operation } = await create(call, site, `clock-${name}`, nodes)
     const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
     // Wait until the cluster's certificates exist: the program can't notice that the clock is wrong

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { longTests } from '../../tools/testing/length.ts'
 import { databaseOf, startProgram, temporaryFolder } from './processes.ts'
 
-const moments = longTests ? 50 : 8
+const moments = longTests ? 50 : 3
 /**
  * The last work of a start is over about a second after the program is ready. Most of it happens at
  * once, so the first moments are close together.

@@ -2,6 +2,7 @@ import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { longTest } from '../../tools/testing/long-test.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './processes.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
@@ -64,7 +65,7 @@ test('a creation continues by itself after a temporary outage of the database', 
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('everything that was acknowledged survives a kill of the database', async () => {
+longTest('everything that was acknowledged survives a kill of the database', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'acknowledged', nodes)
   process.kill(databaseOf(site.folder).pid, 'SIGKILL')
@@ -75,27 +76,31 @@ test('everything that was acknowledged survives a kill of the database', async (
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('a creation continues while the database crashes every 2.5 s, and nothing waits for a lease to expire', async () => {
-  const nodes = await site.take(call, 4)
-  const { cluster, operation } = await create(call, site, 'crashes', nodes)
-  let crashes = 0
-  const over = new AbortController()
-  const crashing = (async () => {
-    for (; !over.signal.aborted; crashes++) {
-      process.kill(databaseOf(site.folder).pid, crashes % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
-      const next = Date.now() + 2_500
-      await pause(500)
-      // Retry until the database has recovered, which takes longer on a busy machine.
-      await patiently(() => call(operationGet, { params: { id: operation.id } }))
-      await pause(Math.max(1_000, next - Date.now()))
-    }
-  })()
-  const end = await ended(call, operation.id, 120_000).finally(() => over.abort())
-  await crashing
-  expect(crashes).toBeGreaterThanOrEqual(2)
-  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
-  expect(program.log()).not.toMatch(/run\.taken_over|run\.unreleased/)
-}, 180_000)
+longTest(
+  'a creation continues while the database crashes every 2.5 s, and nothing waits for a lease to expire',
+  async () => {
+    const nodes = await site.take(call, 4)
+    const { cluster, operation } = await create(call, site, 'crashes', nodes)
+    let crashes = 0
+    const over = new AbortController()
+    const crashing = (async () => {
+      for (; !over.signal.aborted; crashes++) {
+        process.kill(databaseOf(site.folder).pid, crashes % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
+        const next = Date.now() + 2_500
+        await pause(500)
+        // Retry until the database has recovered, which takes longer on a busy machine.
+        await patiently(() => call(operationGet, { params: { id: operation.id } }))
+        await pause(Math.max(1_000, next - Date.now()))
+      }
+    })()
+    const end = await ended(call, operation.id, 120_000).finally(() => over.abort())
+    await crashing
+    expect(crashes).toBeGreaterThanOrEqual(2)
+    expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+    expect(program.log()).not.toMatch(/run\.taken_over|run\.unreleased/)
+  },
+  180_000,
+)
 
 test("if the escrow file can't be written, the creation shows path and reason, a metric counts it, and the creation continues when it can be written", async () => {
   const nodes = await site.take(call, 1)

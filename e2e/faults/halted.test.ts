@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationCancel, operationGet } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
+import { longTest } from '../../tools/testing/long-test.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 let site: Site
@@ -11,12 +12,11 @@ beforeAll(async () => {
 afterAll(() => site.stop())
 
 test('an operation whose run ends the process twice waits for a user, who resumes it', async () => {
-  const free = await site.start()
-  const nodes = await site.take(await signIn(free.url), 1)
-  await free.kill()
   const doomed = { FAILPOINT: 'bootstrap:before' }
   const first = await site.start(doomed)
-  const { cluster, operation } = await create(await signIn(first.url), site, 'deadly', nodes)
+  const begun = await signIn(first.url)
+  const nodes = await site.take(begun, 1)
+  const { cluster, operation } = await create(begun, site, 'deadly', nodes)
   expect(await Promise.race([first.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
   // Continues at once, and is killed again.
   const second = await site.start(doomed)
@@ -62,15 +62,15 @@ test('an operation whose run ends the process twice waits for a user, who resume
   await mended.kill()
 })
 
-test('a halted operation can be cancelled and resumed, which ends it', async () => {
-  const free = await site.start()
-  const nodes = await site.take(await signIn(free.url), 1)
-  await free.kill()
+longTest('a halted operation can be cancelled and resumed, which ends it', async () => {
   const doomed = { FAILPOINT: 'bootstrap:before' }
   let operation: { id: string } | undefined
   for (let round = 0; round < 2; round++) {
     const program = await site.start(doomed)
-    operation ??= (await create(await signIn(program.url), site, 'given-up', nodes)).operation
+    if (operation === undefined) {
+      const call = await signIn(program.url)
+      ;({ operation } = await create(call, site, 'given-up', await site.take(call, 1)))
+    }
     expect(await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])).toBe(
       'SIGKILL',
     )
@@ -84,7 +84,10 @@ test('a halted operation can be cancelled and resumed, which ends it', async () 
   )
     await pause(100)
   await call(operationCancel, { params })
-  expect(await call(operationGet, { params })).toMatchObject({ halted: true, status: 'cancelling' })
+  expect(await call(operationGet, { params })).toMatchObject({
+    halted: true,
+    status: 'cancelling',
+  })
   await call(operationResume, { params })
   expect(await ended(call, params.id)).toMatchObject({ status: 'cancelled' })
   await program.kill()

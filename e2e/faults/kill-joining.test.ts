@@ -2,11 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { joinTokenArrivals, joinTokenCreate, joinTokenGet } from '#contract/join-tokens.ts'
 import { serverList } from '#contract/servers/servers.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { freePort } from '../../tools/processes.ts'
 import { openSite, patiently, signIn } from './testing/world.ts'
 
-const count = 60
+const count = longTests ? 60 : 20
+/** Numbers of joined servers at which the program is killed. */
+const killedAt = longTests ? [0, 1, 20] : [0, 1, 8]
 const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 
@@ -47,7 +50,7 @@ test(
     )
     // Kill while announcements arrive, while machines are dialled, and after many machines have
     // joined.
-    for (const least of [0, 1, 20]) {
+    for (const least of killedAt) {
       await until(least)
       await program.kill()
       program = await site.start(settings)

@@ -3,7 +3,8 @@
  * upgraded, its secrets are rotated, a snapshot is taken, and the cluster is restored after the
  * loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its
  * progress, and is gone for a day in the upgrade of Talos. The workload's data and identity must be
- * the same at the end. `FAULT_SEEDS=7` replays a seed.
+ * the same at the end. `FAULT_SEEDS=7` replays a seed. `npm test` kills once in most operations of a
+smaller cluster, and leaves out changes that `kill-changes.test.ts` makes.
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -40,10 +41,21 @@ let call: Caller
 let nodes: Server[]
 let id: string
 
+/** Control planes and workers that the cluster gets in turn. */
+const sizes = longTests
+  ? { created: [3, 3], joining: [2, 2], replacing: [1, 0], restored: [3, 3] }
+  : { created: [3, 2], joining: [0, 1], replacing: [1, 0], restored: [1, 1] }
+type Size = readonly number[]
+const plus = (a: Size, b: Size) => a.map((n, i) => n + b[i]!)
+const shown = (size: Size) => size.join(' + ')
+const grown = plus(sizes.created, sizes.joining)
+const total = Object.values(sizes)
+  .flat()
+  .reduce((sum, n) => sum + n, 0)
 /** The servers of the restore boot the Talos version that the cluster has by then. */
-const newer = Object.fromEntries(
-  Array.from({ length: 6 }, (_, i) => [12 + i, { talos: 'v1.13.9' }]),
-)
+const newer = longTests
+  ? Object.fromEntries(Array.from({ length: 6 }, (_, i) => [12 + i, { talos: 'v1.13.9' }]))
+  : {}
 const storage = () => ({ STEELYARD_STORE_FOLDERS: storeFolder() })
 const random = seeded(seed)
 
@@ -124,11 +136,11 @@ async function killed(
       !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until;
       now = await look(operationId)
     )
-      await pause(20)
+      await pause(50)
     killedAt.push(Date.now())
     await restart(isAway && point === points.at(-1))
   }
-  while (!hasEnded(await look(operationId)) && Date.now() < until) await pause(60)
+  while (!hasEnded(await look(operationId)) && Date.now() < until) await pause(200)
   const end = await ended(call, operationId, 0)
   const keys = points.map((point) => steps[point]!.key)
   expect({ keys, missed: killedAt.filter((at) => Date.parse(end.ended_at!) < at) }).toEqual({
@@ -202,46 +214,67 @@ const keepsAll = () => expect.poll(kept, { timeout: 30_000 }).toEqual(before)
 let before: Kept
 
 beforeAll(async () => {
-  site = await openSite({ servers: 17, seed: `life-${seed}`, talos: ['v1.12.11'], special: newer })
+  site = await openSite({
+    servers: total,
+    seed: `life-${seed}`,
+    talos: ['v1.12.11'],
+    special: newer,
+  })
   mkdirSync(storeFolder())
   program = await site.start(storage())
   call = await signIn(program.url)
-  nodes = await site.take(call, 17)
+  nodes = await site.take(call, total)
 }, withinMs)
 afterAll(() => site.stop())
 
-const servers = (from: number, to: number, role: 'control_plane' | 'worker') =>
-  nodes.slice(from, to).map((n) => ({ node_id: n.id, role }))
+/** The next free servers, in the roles of the size. */
+const take = (() => {
+  let taken = 0
+  return ([controlPlanes = 0, workers = 0]: Size) => {
+    const next = nodes.slice(taken, (taken += controlPlanes + workers))
+    return next.map((node, i) => ({
+      node_id: node.id,
+      role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const),
+    }))
+  }
+})()
+const nodesOf = (chosen: readonly { readonly node_id: string }[]) =>
+  chosen.map(({ node_id }) => nodes.find((n) => n.id === node_id)!)
 
-test('a cluster of 3 + 3 is created with a workload', { timeout: withinMs }, async () => {
-  const made = await create(call, site, 'life', nodes.slice(0, 6), {
-    talos_version: 'v1.12.11',
-    kubernetes_version: '1.34.2',
-  })
-  id = made.cluster.id
-  expect(await killed(made.operation)).toMatchObject({ status: 'done' })
-  await placeWorkload(await api())
-  await site.simulator.ask('POST', '/clusters/life/workloads', { replicas: 3, min_available: 2 })
-  const runs = { ledger: { entries: '4711' }, counting: { isIntact: true, ready: 3 } }
-  await expect
-    .poll(async () => (before = await kept()), { timeout: 30_000 })
-    .toMatchObject({ identity: expect.any(String) as string, ...runs })
-})
+test(
+  `a cluster of ${shown(sizes.created)} is created with a workload`,
+  { timeout: withinMs },
+  async () => {
+    const made = await create(call, site, 'life', nodesOf(take(sizes.created)), {
+      talos_version: 'v1.12.11',
+      kubernetes_version: '1.34.2',
+    })
+    id = made.cluster.id
+    expect(await killed(made.operation)).toMatchObject({ status: 'done' })
+    await placeWorkload(await api())
+    await site.simulator.ask('POST', '/clusters/life/workloads', { replicas: 3, min_available: 2 })
+    const runs = { ledger: { entries: '4711' }, counting: { isIntact: true, ready: 3 } }
+    await expect
+      .poll(async () => (before = await kept()), { timeout: 30_000 })
+      .toMatchObject({ identity: expect.any(String) as string, ...runs })
+  },
+)
 
-test('it grows to 5 + 5', { timeout: withinMs }, async () => {
-  const joining = [...servers(6, 8, 'control_plane'), ...servers(8, 10, 'worker')]
+test(`it grows to ${shown(grown)}`, { timeout: withinMs }, async () => {
+  const joining = take(sizes.joining)
   expect(await change({ kind: 'grow', servers: joining })).toMatchObject({ status: 'done' })
   await settled()
-  expect(await cluster()).toMatchObject({ control_planes: 5, workers: 5 })
+  expect(await cluster()).toMatchObject({ control_planes: grown[0], workers: grown[1] })
 })
 
 test('a dead control plane is replaced', { timeout: withinMs }, async () => {
   await powerOff(nodes[1]!)
-  expect(
-    await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id: nodes[10]!.id } }),
-  ).toMatchObject({ status: 'done' })
+  const { node_id } = take(sizes.replacing)[0]!
+  expect(await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id } })).toMatchObject({
+    status: 'done',
+  })
   await settled()
-  expect((await cluster()).servers.map((s) => s.node_id)).toContain(nodes[10]!.id)
+  expect((await cluster()).servers.map((s) => s.node_id)).toContain(node_id)
 })
 
 const patch = { name: 'limits', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' }
@@ -250,11 +283,15 @@ const changes: readonly {
   readonly wanted: () => Promise<ClusterChangeInput>
   readonly after?: object
   readonly how?: How
+  /** `npm test` makes this change too. */
+  readonly isFrequent?: true
 }[] = [
   { title: 'is patched', wanted: async () => ({ kind: 'configure', patches: [patch] }) },
   {
     title: 'gets an extension',
     wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }),
+    how: { isAway: !longTests },
+    isFrequent: true,
   },
   {
     title: 'gets a newer Talos',
@@ -280,10 +317,11 @@ const changes: readonly {
     title: 'gets a new authority of the Kubernetes API',
     wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }),
     how: { times: kills.long },
+    isFrequent: true,
   },
 ]
 
-test.each(changes)(
+test.each(longTests ? changes : changes.filter(({ isFrequent }) => isFrequent))(
   'it $title, and keeps its workload',
   { timeout: withinMs },
   async ({ wanted, after = {}, how }) => {
@@ -313,7 +351,7 @@ test(
     const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
     for (const { node_id } of (await cluster()).servers)
       await powerOff(nodes.find((n) => n.id === node_id)!)
-    const joining = [...servers(11, 14, 'control_plane'), ...servers(14, 17, 'worker')]
+    const joining = take(sizes.restored)
     expect(
       await change(
         { kind: 'restore', snapshot_id: snapshot!.id, servers: joining },
@@ -321,7 +359,10 @@ test(
       ),
     ).toMatchObject({ status: 'done' })
     await settled()
-    expect(await cluster()).toMatchObject({ control_planes: 3, workers: 3 })
+    expect(await cluster()).toMatchObject({
+      control_planes: sizes.restored[0],
+      workers: sizes.restored[1],
+    })
     await keepsAll()
   },
 )

@@ -9,6 +9,7 @@ import {
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
@@ -22,6 +23,9 @@ let call: Caller
 /** A cluster whose snapshots a schedule takes. */
 let saved: string
 
+/** Servers of each cluster. */
+const size = longTests ? 4 : 2
+
 const storeFolder = (): string => `${site.folder}-store`
 const beside = () =>
   site.start({
@@ -32,7 +36,7 @@ const beside = () =>
   })
 
 beforeAll(async () => {
-  site = await openSite({ servers: 20, seed: 'two' })
+  site = await openSite({ servers: 5 * size, seed: 'two' })
   mkdirSync(storeFolder())
   first = await site.start({ STEELYARD_STORE_FOLDERS: storeFolder() })
   second = await beside()
@@ -53,7 +57,11 @@ const expectOnce = async (nodes: readonly Server[]) => {
 }
 
 test('two processes create clusters concurrently, and every step is done once', async () => {
-  const groups = [await site.take(call, 4), await site.take(call, 4), await site.take(call, 4)]
+  const groups = [
+    await site.take(call, size),
+    await site.take(call, size),
+    await site.take(call, size),
+  ]
   const creations = await Promise.all(
     groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)),
   )
@@ -141,7 +149,7 @@ async function holdsSomething(): Promise<void> {
 }
 
 test('a process that is paused for longer than its lease loses its objects, and its late writes are refused', async () => {
-  const nodes = await site.take(call, 4)
+  const nodes = await site.take(call, size)
   const { cluster, operation } = await create(call, site, 'paused', nodes)
   await holdsSomething()
   process.kill(first.pid, 'SIGSTOP')
@@ -159,7 +167,7 @@ test('after kill −9 of one process during a creation and a snapshot, the other
   await first.kill()
   // The first program is killed when the file of the snapshot is written, but not recorded yet.
   first = await site.start({ STEELYARD_STORE_FOLDERS: storeFolder(), FAILPOINT: 'snapshot:after' })
-  const nodes = await site.take(call, 4)
+  const nodes = await site.take(call, size)
   const { cluster, operation } = await create(call, site, 'widowed', nodes)
   await holdsSomething()
   process.kill(second.pid, 'SIGSTOP')

@@ -5,6 +5,7 @@ import { mergePatches } from './merge.ts'
 import { checkPatch, patchLimits } from './patch-check.ts'
 import { placeIn } from './places.ts'
 import { ConfigError } from './tree.ts'
+import { longTests } from '../../tools/testing/length.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
 
@@ -149,7 +150,7 @@ describe('YAML', () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: longTests ? 2000 : 400 },
     )
   })
 

@@ -10,13 +10,14 @@ import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { type Operation, takesBody } from '#contract/operation.ts'
+import { longTests } from '../../../tools/testing/length.ts'
 import { buildServer } from '../domains/servers/testing.ts'
 import { type Fields, silent } from '../log.ts'
 import { startBackend } from '../testing/backend.ts'
 import { checkAnswer, checkProblem } from '../testing/contract-check.ts'
 
 const seed = Number(env['FUZZ_SEED'] ?? randomInt(2 ** 31 - 1))
-const runs = Number(env['FUZZ_RUNS'] ?? 25)
+const runs = Number(env['FUZZ_RUNS'] ?? (longTests ? 25 : 8))
 process.stderr.write(`fuzz: FUZZ_SEED=${seed}\n`)
 
 const failures: string[] = []

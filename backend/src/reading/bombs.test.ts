@@ -2,6 +2,7 @@
  * What strangers may send to make the program stop answering: each bomb costs a turn of the main
  * thread at most 200 ms of its own processor time, and the process at most 100 MB. The listed
  * attacks hold for the program as a whole; what simulated machines send is tested at their readers.
+ * `npm test` tries some of the bombs at each place, `npm run test:all` all.
  */
 import { createServer as createHttp, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
@@ -23,6 +24,7 @@ import {
   NetstatSchema,
   ServiceListResponseSchema,
 } from '#talos/proto/gen/machine/machine_pb.ts'
+import { spread } from '../../../tools/testing/length.ts'
 import { checkedEtcdFile } from '../backup/etcd-stream.ts'
 import { readRecords } from '../backup/records.ts'
 import { readProof } from '../domains/clusters/takeover/proof.ts'
@@ -122,7 +124,7 @@ describe('a snapshot of etcd', () => {
 })
 
 describe('a file that proves the ownership of a cluster', () => {
-  test.each(Object.keys(yamlBombs))('with %s is refused', async (name) => {
+  test.each(spread(Object.keys(yamlBombs), 3))('with %s is refused', async (name) => {
     const text = yamlBombs[name]!
     expect(
       await cheaply(() =>
@@ -131,7 +133,7 @@ describe('a file that proves the ownership of a cluster', () => {
     ).toMatch(/^(?:422|503)$/)
   })
 
-  test.each(['many keys', 'keys in braces', 'aliases of aliases'])(
+  test.each(spread(['many keys', 'keys in braces', 'aliases of aliases'], 1))(
     'of another kind with %s is refused',
     async (name) => {
       const text = yamlBombs[name]!
@@ -157,14 +159,19 @@ describe('a file that proves the ownership of a cluster', () => {
 })
 
 describe('the configuration that a machine reports', () => {
-  test.each([
-    'many keys',
-    'deep maps',
-    'many documents',
-    'many aliases',
-    'aliases of aliases',
-    'many tags',
-  ])('with %s is read on a thread', async (name) => {
+  test.each(
+    spread(
+      [
+        'many keys',
+        'deep maps',
+        'many documents',
+        'many aliases',
+        'aliases of aliases',
+        'many tags',
+      ],
+      2,
+    ),
+  )('with %s is read on a thread', async (name) => {
     const text = `machine:\n  type: worker\nodd:\n  ${yamlBombs[name]!.slice(0, 900_000).replaceAll('\n', '\n  ')}\n`
     const who = sentBy('10.0.0.1')
     expect(await cheaply(() => read(who, 'told', text))).not.toBe('')
@@ -218,7 +225,7 @@ describe('a Kubernetes API', () => {
     'one long text': () => `{"items":["${many('\\u0041', 7.9 * mib)}"]}`,
     'very many strings': () => `{"items":[${many('"a",', 7.9 * mib)}1]}`,
   }
-  test.each(Object.keys(bombs))(
+  test.each(spread(Object.keys(bombs), 3))(
     'that answers with up to 8 MiB of %s costs little',
     async (name) => {
       body = bombs[name]!()
@@ -350,7 +357,7 @@ describe('other bombs', () => {
       body = text
       expect(await cheaply(() => asked().versions())).toContain('invalid response')
     }
-    for (const text of Object.values(yamlBombs)) {
+    for (const text of spread(Object.values(yamlBombs), 3)) {
       body = text
       expect(
         await cheaply(() => installers({ factory: asked(), read }).schematic('a'.repeat(64))),
@@ -477,7 +484,7 @@ describe('other bombs', () => {
       expect(await cheaply(() => Array.fromAsync(readRecords(piecesOf(bytes))))).not.toBe('done')
   })
 
-  test.each(['keys in braces', 'deep maps', 'many aliases'])(
+  test.each(spread(['keys in braces', 'deep maps', 'many aliases'], 1))(
     'a patch with %s is checked on a thread',
     async (name) => {
       const text = yamlBombs[name]!

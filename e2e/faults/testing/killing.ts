@@ -1,38 +1,83 @@
-/** Kills the program in the middle of a change of a cluster. */
+/** An installation that tests kill with −9 in the middle of its work. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import type * as z from 'zod/mini'
 import { type ClusterChangeInput, clusterChange } from '#contract/clusters/changes/changes.ts'
+import type { Operation } from '#contract/operations.ts'
 import type { ConfirmedDisks } from '#contract/servers/disks.ts'
 import type { Caller } from '../../../tools/api-client.ts'
-import type { Program } from '../processes.ts'
-import { patiently, signIn } from './world.ts'
+import type { SiteOptions } from '../processes.ts'
+import { ended, openSite, patiently, type Site, signIn } from './world.ts'
 
-interface Killing {
-  readonly program: Program
-  readonly start: (settings?: Readonly<Record<string, string>>) => Promise<Program>
+export interface Installation {
+  readonly site: Site
+  /** Calls the program that runs now. */
+  readonly call: Caller
+  /**
+   * Restarts the program so that it is killed at `point` (`FAILPOINT`), runs `act`, waits for the
+   * kill, and starts the program again.
+   */
+  readonly killedAt: <T>(point: string, act: () => Promise<T>) => Promise<T>
+  /** The same with a kill from outside, `afterMs` after `act` has returned. */
+  readonly killedAfter: <T>(afterMs: number, act: () => Promise<T>) => Promise<T>
+}
+
+/** Starts a program and simulated servers. They stop when the test file ends. */
+export async function startInstallation(options: SiteOptions): Promise<Installation> {
+  const site = await openSite(options)
+  afterAll(() => site.stop())
+  let program = await site.start()
+  let current = await signIn(program.url)
+  const restart = async (settings: Readonly<Record<string, string>> = {}) => {
+    await program.kill()
+    program = await site.start(settings)
+    current = await signIn(program.url)
+  }
+  return {
+    site,
+    call: (operation, asked) => current(operation, asked),
+    async killedAt(point, act) {
+      await restart({ FAILPOINT: point })
+      const answer = await act()
+      const how = await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])
+      expect({ point, how }).toEqual({ point, how: 'SIGKILL' })
+      await restart()
+      return answer
+    },
+    async killedAfter(afterMs, act) {
+      const answer = await act()
+      await pause(afterMs)
+      await restart()
+      return answer
+    },
+  }
+}
+
+interface Change {
   readonly clusterId: string
   readonly change: ClusterChangeInput
   readonly confirmed_disks?: z.input<typeof ConfirmedDisks>
 }
 
 /**
- * Restarts the program so that it is killed at `point`, starts the change, and waits for the kill.
- * Returns the next program and the change's operation.
+ * Changes a cluster with a program that is killed at `point`, and follows the operation to its end
+ * with the next program.
  */
-export async function killedAt(
+export async function changedAt(
+  { call, killedAt }: Installation,
   point: string,
-  { program, start, clusterId, change, confirmed_disks = [] }: Killing,
-) {
-  await program.kill()
-  const doomed = await start({ FAILPOINT: point })
-  const caller: Caller = await signIn(doomed.url)
-  const { operation } = await patiently(() =>
-    caller(clusterChange, { params: { id: clusterId }, body: { change, confirmed_disks } }),
+  { clusterId, change, confirmed_disks = [] }: Change,
+): Promise<Operation> {
+  const { operation } = await killedAt(point, () =>
+    patiently(() =>
+      call(clusterChange, { params: { id: clusterId }, body: { change, confirmed_disks } }),
+    ),
   )
-  expect(await Promise.race([doomed.ended, pause(90_000).then(() => 'not reached')])).toBe(
-    'SIGKILL',
-  )
-  const next = await start()
-  return { program: next, call: await signIn(next.url), operation }
+  const end = await ended(call, operation.id, 150_000)
+  expect({
+    status: end.status,
+    reason: end.reason,
+    open: end.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped'),
+  }).toEqual({ status: 'done', reason: null, open: [] })
+  return end
 }

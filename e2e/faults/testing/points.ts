@@ -3,7 +3,6 @@
  * outside of the database), and at seeded random times.
  */
 import type { Server } from '#contract/servers/servers.ts'
-import { longTests } from '../../../tools/testing/length.ts'
 
 export interface KillPoint {
   readonly name: string
@@ -18,31 +17,29 @@ const at = (name: string, failpoint: (nodes: readonly Server[]) => string): Kill
   afterMs: 0,
 })
 
-/**
- * Indexes of the servers whose effects are tested. A creation has five servers: three control
- * planes and two workers.
- */
-const killedAt = longTests ? [0, 1, 2, 3, 4] : [0, 4]
+const both = (effect: string, of: string, name: (nodes: readonly Server[]) => string) =>
+  (['before', 'after'] as const).map((when) =>
+    at(`${when} ${effect}${of}`, (nodes) => `${name(nodes)}:${when}`),
+  )
 
-const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
-  ['secrets', 'escrow', 'bootstrap', 'key', 'access']
-    .map((effect) => at(`${when} ${effect}`, () => `${effect}:${when}`))
-    .concat(
-      ['config', 'apply'].flatMap((effect) =>
-        killedAt.map((i) =>
-          at(
-            `${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`,
-            (nodes) => `${effect}/${nodes[i]!.id}:${when}`,
-          ),
-        ),
+/**
+ * Before and after each effect of a creation of five servers, three control planes and two workers:
+ * 30 points.
+ */
+export const effectPoints: readonly KillPoint[] = [
+  ...['secrets', 'escrow', 'bootstrap', 'key', 'access'].flatMap((effect) =>
+    both(effect, '', () => effect),
+  ),
+  ...['config', 'apply'].flatMap((effect) =>
+    [0, 1, 2, 3, 4].flatMap((i) =>
+      both(
+        effect,
+        ` of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`,
+        (nodes) => `${effect}/${nodes[i]!.id}`,
       ),
-    )
-
-/**
- * Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm
- * test`.
- */
-export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
+    ),
+  ),
+]
 
 /** Random numbers from 0 to 1. The same seed gives the same numbers (mulberry32). */
 export function seeded(seed: number): () => number {

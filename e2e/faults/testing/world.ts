@@ -137,7 +137,7 @@ export async function ended(call: Caller, id: string, withinMs = 60_000): Promis
         `The operation has not ended within ${withinMs / 1000} s: ${operation.status} ${operation.reason}\n${open.join('\n')}`,
       )
     }
-    await pause(60)
+    await pause(200)
   }
 }
 

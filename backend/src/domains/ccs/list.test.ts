@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { ccCounts, ccList } from '#contract/marketplace/ccs.ts'
 import type { Asked } from '#contract/operation.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { leastShare } from '../../testing/shares.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
@@ -183,7 +184,7 @@ async function fill(): Promise<void> {
   await sql`analyze`.execute(db)
 }
 
-test(
+longTest(
   'with 50,000 commitments, the list, each filter, the search and the counts take at most ten times as long as a small query',
   { timeout: 120_000 },
   async () => {

@@ -4,11 +4,12 @@ import { operationCancel } from '#contract/operations.ts'
 import { serverConfirm, serverRemove } from '#contract/servers/servers.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTests, spread } from '../../../../../tools/testing/length.ts'
 import { claimNow, isQuiet } from '../../../testing/engine.ts'
 import { clusterQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: 60 })
+const world = await clusterWorld({ servers: longTests ? 34 : 22 })
 const { admin } = world
 
 const expectFree = async (nodes: readonly Server[]) => {
@@ -163,7 +164,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])(
+  test.each(spread([0, 0.1, 0.2, 0.35, 0.5, 0.7], 2))(
     'if a creation is cancelled after the fraction %f of its steps, every server becomes free and is in maintenance',
     { timeout: 600_000 },
     async (share) => {

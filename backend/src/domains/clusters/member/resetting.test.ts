@@ -17,7 +17,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { joinedYesterday, powerOff, promiseCapacity, seenAt } from '../testing/servers.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: 40, seed: 'resetting' })
+const world = await clusterWorld({ servers: 32, seed: 'resetting' })
 const { admin } = world
 
 /** The endpoint is a DNS name, so that any control plane can be removed. */

@@ -10,6 +10,8 @@ import {
   serverUpdate,
 } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTests } from '../../../../../tools/testing/length.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Taken } from '../../../engine/engine.ts'
 import { claimNow } from '../../../testing/engine.ts'
@@ -19,7 +21,7 @@ import { clusterWorld } from '../testing/world.ts'
 
 // A reconciler reads the wanted state, an API call changes it, then the reconciler writes. The
 // tests run one by one, because each holds row locks.
-const world = await clusterWorld({ servers: 40, seed: 'overtaken' })
+const world = await clusterWorld({ servers: longTests ? 32 : 24, seed: 'overtaken' })
 const { admin } = world
 const { engine, db } = world.backend.platform
 
@@ -172,7 +174,7 @@ test('a forced deletion stops a reset that is about to be sent', { timeout: 600_
   expect(resetsOf(nodes)).toEqual([0, 0])
 })
 
-test(
+longTest(
   'a reset that is cancelled just before it is sent is not sent',
   { timeout: 600_000 },
   async () => {
@@ -250,7 +252,7 @@ const resetting = async () => {
   }
 }
 
-test(
+longTest(
   'a reset that is retried during a forced deletion wipes nothing',
   { timeout: 600_000 },
   async () => {
@@ -280,7 +282,7 @@ test(
   },
 )
 
-test(
+longTest(
   'a reset that is cancelled while its server is removed by force leaves the server removed',
   { timeout: 600_000 },
   async () => {

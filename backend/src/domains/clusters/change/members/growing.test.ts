@@ -7,7 +7,7 @@ import { type Server, serverConfirm, serverReset } from '#contract/servers/serve
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: 40, seed: 'growing' })
+const world = await clusterWorld({ servers: 20, seed: 'growing' })
 const { admin } = world
 
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {

@@ -15,7 +15,7 @@ import { operationCancel } from '#contract/operations.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: 60, seed: 'departing' })
+const world = await clusterWorld({ servers: 36, seed: 'departing' })
 const { admin } = world
 
 const ready = async (

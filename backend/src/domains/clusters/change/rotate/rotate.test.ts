@@ -14,6 +14,7 @@ import { readTalosconfig } from '#talos/access/access.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
 import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import { longTests, spread } from '../../../../../../tools/testing/length.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { kubernetes } from '../../../../kubernetes/client.ts'
 import { reader } from '../../../../reading/reader.ts'
@@ -23,7 +24,7 @@ import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 import { certificateQueue } from '../../parts.ts'
 
-const world = await clusterWorld({ servers: 24 })
+const world = await clusterWorld({ servers: longTests ? 24 : 22 })
 const { admin, backend } = world
 const hourMs = 3_600_000
 
@@ -471,7 +472,7 @@ describe('failures during a rotation', () => {
     },
   )
 
-  test.each(['talos_ca', 'kubernetes_ca'] as const)(
+  test.each(spread(['talos_ca', 'kubernetes_ca'] as const, 1))(
     'a cancelled rotation of %s is taken back, and the old certificates still work',
     { timeout: 600_000 },
     async (what) => {

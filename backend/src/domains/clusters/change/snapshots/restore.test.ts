@@ -20,6 +20,7 @@ import { type Server, serverCommands, serverReset } from '#contract/servers/serv
 import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
+import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { boxStream } from '../../../../backup/encrypted-secret.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { snapshotQueue } from '../../../snapshots/parts.ts'
@@ -364,74 +365,78 @@ test('a cluster whose servers all died comes back on new servers with its name, 
   expect((await world.server(first[0]!.id)).cluster).toBeNull()
 }, 600_000)
 
-test('a cluster is restored on its own servers after they came back empty, with the keys of the snapshot, and tokens that were rotated since stay invalid', async () => {
-  const other = (await admin.call(clusterCreate, { body: world.ask(again, { name: 'lone' }) }))
-    .answer!
-  expect((await world.ended(other.operation.id)).status).toBe('done')
-  const { id } = await world.change(other.cluster.id, { kind: 'snapshot', store_id: store })
-  await world.ended(id)
-  const secrets = clusterSecrets(backend.platform)
-  const { db } = backend.platform
-  const former = (await secrets.bundle(db, other.cluster.id))!
-  expect(
-    (
-      await world.ended(
-        (await world.change(other.cluster.id, { kind: 'rotate', what: 'tokens' })).id,
-      )
-    ).status,
-  ).toBe('done')
-  // As if others had changed the key with which Kubernetes encrypts Secrets.
-  const { secrets: tokens, ...rest } = (await secrets.bundle(db, other.cluster.id))!
-  const secretboxEncryptionSecret = randomBytes(32).toString('base64')
-  await inTransaction(db, (tx) =>
-    secrets.importBundle(tx, other.cluster.id, {
-      ...rest,
-      secrets: { ...tokens, secretboxEncryptionSecret },
-    }),
-  )
-  const onItself = { kind: 'restore' as const, snapshot_id: id, reset: ids(again) }
-  const { answer: refused } = await admin.call(clusterPlan, {
-    params: { id: other.cluster.id },
-    body: { change: onItself },
-  })
-  expect(
-    refused!.checks
-      .filter((c) => !c.ok)
-      .map((c) => c.message)
-      .join(),
-  ).toContain('encrypted with a key that lone had until')
-  const machine = world.machine(again[0]!)
-  const uid = handOn(simulator.world, 'lone')!.show().uid
-  machine.lifecycle.request({
-    kind: 'reset',
-    reset: { graceful: false, reboot: true, partitions: null },
-  })
-  await world.until(
-    async () => machine.stage.stage,
-    (stage) => stage === 'maintenance',
-  )
-  const change = {
-    kind: 'restore' as const,
-    snapshot_id: id,
-    servers: [{ node_id: again[0]!.id, role: 'control_plane' as const }],
-  }
-  await world.until(
-    async () =>
+longTest(
+  'a cluster is restored on its own servers after they came back empty, with the keys of the snapshot, and tokens that were rotated since stay invalid',
+  async () => {
+    const other = (await admin.call(clusterCreate, { body: world.ask(again, { name: 'lone' }) }))
+      .answer!
+    expect((await world.ended(other.operation.id)).status).toBe('done')
+    const { id } = await world.change(other.cluster.id, { kind: 'snapshot', store_id: store })
+    await world.ended(id)
+    const secrets = clusterSecrets(backend.platform)
+    const { db } = backend.platform
+    const former = (await secrets.bundle(db, other.cluster.id))!
+    expect(
       (
-        await admin.call(clusterPlan, { params: { id: other.cluster.id }, body: { change } })
-      ).answer!.checks.filter((c) => !c.ok),
-    (checks) => checks.length === 0,
-  )
-  const ended = await world.ended((await world.change(other.cluster.id, change)).id)
-  expect(ended).toMatchObject({ status: 'done' })
-  expect(handOn(simulator.world, 'lone')!.show().uid).toBe(uid)
-  const now = (await secrets.bundle(db, other.cluster.id))!
-  expect(now.secrets).toEqual({ ...former.secrets, bootstrapToken: tokens.bootstrapToken })
-  expect(machine.config?.node?.cluster.token).toBe(tokens.bootstrapToken)
-  const found = Object.keys(machine.etcdCluster!.state.kubernetes.objects).filter((key) =>
-    key.includes('bootstrap-token-'),
-  )
-  expect(found.map((key) => key.split('bootstrap-token-')[1])).toEqual([
-    tokens.bootstrapToken.split('.')[0],
-  ])
-}, 600_000)
+        await world.ended(
+          (await world.change(other.cluster.id, { kind: 'rotate', what: 'tokens' })).id,
+        )
+      ).status,
+    ).toBe('done')
+    // As if others had changed the key with which Kubernetes encrypts Secrets.
+    const { secrets: tokens, ...rest } = (await secrets.bundle(db, other.cluster.id))!
+    const secretboxEncryptionSecret = randomBytes(32).toString('base64')
+    await inTransaction(db, (tx) =>
+      secrets.importBundle(tx, other.cluster.id, {
+        ...rest,
+        secrets: { ...tokens, secretboxEncryptionSecret },
+      }),
+    )
+    const onItself = { kind: 'restore' as const, snapshot_id: id, reset: ids(again) }
+    const { answer: refused } = await admin.call(clusterPlan, {
+      params: { id: other.cluster.id },
+      body: { change: onItself },
+    })
+    expect(
+      refused!.checks
+        .filter((c) => !c.ok)
+        .map((c) => c.message)
+        .join(),
+    ).toContain('encrypted with a key that lone had until')
+    const machine = world.machine(again[0]!)
+    const uid = handOn(simulator.world, 'lone')!.show().uid
+    machine.lifecycle.request({
+      kind: 'reset',
+      reset: { graceful: false, reboot: true, partitions: null },
+    })
+    await world.until(
+      async () => machine.stage.stage,
+      (stage) => stage === 'maintenance',
+    )
+    const change = {
+      kind: 'restore' as const,
+      snapshot_id: id,
+      servers: [{ node_id: again[0]!.id, role: 'control_plane' as const }],
+    }
+    await world.until(
+      async () =>
+        (
+          await admin.call(clusterPlan, { params: { id: other.cluster.id }, body: { change } })
+        ).answer!.checks.filter((c) => !c.ok),
+      (checks) => checks.length === 0,
+    )
+    const ended = await world.ended((await world.change(other.cluster.id, change)).id)
+    expect(ended).toMatchObject({ status: 'done' })
+    expect(handOn(simulator.world, 'lone')!.show().uid).toBe(uid)
+    const now = (await secrets.bundle(db, other.cluster.id))!
+    expect(now.secrets).toEqual({ ...former.secrets, bootstrapToken: tokens.bootstrapToken })
+    expect(machine.config?.node?.cluster.token).toBe(tokens.bootstrapToken)
+    const found = Object.keys(machine.etcdCluster!.state.kubernetes.objects).filter((key) =>
+      key.includes('bootstrap-token-'),
+    )
+    expect(found.map((key) => key.split('bootstrap-token-')[1])).toEqual([
+      tokens.bootstrapToken.split('.')[0],
+    ])
+  },
+  600_000,
+)

@@ -1,0 +1,174 @@
+/**
+ * Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint,
+ * workload disks.
+ */
+import { beforeAll, describe, expect, test } from 'vitest'
+import {
+  clusterChange,
+  type ClusterChangeInput,
+  clusterPlan,
+} from '#contract/clusters/changes/changes.ts'
+import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { patchList } from '#contract/patches.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
+import { spread } from '../../../../tools/testing/length.ts'
+import { changedAt, type Installation } from '../killing.ts'
+import { ended, patiently } from '../world.ts'
+
+/** The first two servers of the site have this, and are the ones of this file. */
+export const withDisks = { hardware: 'gigabyte-r152', contents: { nvme1n1: 'ext4' } }
+
+export const killConfigurations = (installation: Installation): void =>
+  void describe('configurations of a cluster', () => {
+    const { site, call } = installation
+    let nodes: readonly Server[] = []
+    let cluster: Cluster
+
+    beforeAll(async () => {
+      nodes = await site.take(call, 2)
+      const servers = nodes.map(({ id }, i) => ({
+        node_id: id,
+        role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+      }))
+      const versions = { talos_version: 'v1.13.9', kubernetes_version: '1.35.1' }
+      const made = await call(clusterCreate, {
+        body: {
+          name: 'kill-configurations',
+          datacenter_id: site.datacenterId,
+          servers,
+          ...versions,
+        },
+      })
+      expect((await ended(call, made.operation.id)).status).toBe('done')
+      cluster = made.cluster
+    }, 120_000)
+
+    /** Changes the cluster with a program that is killed at `point`. */
+    async function changed(point: string, change: ClusterChangeInput): Promise<void> {
+      const { disks } = await call(clusterPlan, { params: { id: cluster.id }, body: { change } })
+      const confirmed_disks = disks.flatMap((d) => d.by ?? [])
+      await changedAt(installation, point, { clusterId: cluster.id, change, confirmed_disks })
+      for (const node of nodes)
+        expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({
+          operation_id: null,
+          drift: null,
+        })
+    }
+
+    const patchesOf = async (node: Server) =>
+      (await patiently(() => call(patchList, { params: { id: node.id } }))).items
+        .filter((p) => !p.read_only)
+        .map((p) => p.body)
+    const countersOf = async (node: Server) =>
+      (await site.simulator.counters()).servers.find(
+        (s) => s.uuid.toLowerCase() === node.identity.uuid,
+      )!
+    const now = () => patiently(() => call(clusterGet, { params: { id: cluster.id } }))
+
+    test.each(
+      spread(
+        [
+          ['before a configuration is sent', 'configure:before', '1'],
+          ['after a configuration was sent', 'configure:after', '2'],
+        ],
+        1,
+      ),
+    )(
+      'a change of patches interrupted by kill −9 %s ends with the patch on every server, sent once',
+      { timeout: 180_000 },
+      async (_name, point, value) => {
+        const body = `machine:\n  sysctls:\n    vm.swappiness: "${value}"\n`
+        const before = await Promise.all(nodes.map(countersOf))
+        await changed(point, { kind: 'configure', patches: [{ name: 'panic', body }] })
+        for (const node of nodes) expect(await patchesOf(node)).toEqual([body])
+        expect(
+          (await Promise.all(nodes.map(countersOf))).map((c, i) => [
+            c.applies - before[i]!.applies,
+            c.boots - before[i]!.boots,
+          ]),
+        ).toEqual([
+          [1, 0],
+          [1, 0],
+        ])
+      },
+    )
+
+    test.each(
+      spread(
+        [
+          ['after the node was cordoned', 'cordon:after', 'a'],
+          ['before the node is uncordoned', 'uncordon:before', 'b'],
+        ],
+        1,
+      ),
+    )(
+      'a change that restarts a server, interrupted by kill −9 %s, restarts the server once',
+      { timeout: 180_000 },
+      async (_name, point, value) => {
+        const body = `machine:\n  udev:\n    rules:\n      - ACTION=="add", ENV{X}="${value}"\n`
+        const worker = nodes[1]!
+        const { boots } = await countersOf(worker)
+        await changed(point, {
+          kind: 'configure',
+          patches: [{ name: 'devices', body }],
+          node_ids: [worker.id],
+        })
+        expect((await countersOf(worker)).boots).toBe(boots + 1)
+      },
+    )
+
+    test.each(
+      spread(
+        [
+          ['after an image was configured', 'configure:after', '1.35.2'],
+          ['before the manifests are applied', 'manifests:before', '1.35.3'],
+          ['after the manifests were applied', 'manifests:after', '1.35.4'],
+        ],
+        1,
+      ),
+    )(
+      'an upgrade of Kubernetes interrupted by kill −9 %s ends with every program upgraded',
+      { timeout: 180_000 },
+      async (_name, point, version) => {
+        await changed(point, { kind: 'upgradeKubernetes', version })
+        expect((await now()).kubernetes_version).toBe(version)
+      },
+    )
+
+    test(
+      'a change of the endpoint interrupted by kill −9 ends with the new endpoint',
+      { timeout: 180_000 },
+      async () => {
+        const { endpoint } = await now()
+        const virtual = new URL(endpoint).hostname.replace(/\d+\.\d+$/, '255.77')
+        await changed('configure:after', { kind: 'endpoint', endpoint: virtual, virtual_ip: true })
+        expect(await now()).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true })
+      },
+    )
+
+    test(
+      'a wipe of a workload disk interrupted by kill −9 ends with the disk removed',
+      { timeout: 180_000 },
+      async () => {
+        const worker = nodes[1]!
+        const disk = worker.resources.disks.find((d) => d.content !== 'empty')
+        const change = (more: object): ClusterChangeInput => ({
+          kind: 'disks',
+          node_id: worker.id,
+          ...more,
+        })
+        const params = { id: cluster.id }
+        const add = change({ add: [disk!.id] })
+        const plan = await call(clusterPlan, { params, body: { change: add } })
+        const { operation } = await call(clusterChange, {
+          params,
+          body: { change: add, confirmed_disks: plan.disks.flatMap((d) => d.by ?? []) },
+        })
+        expect((await ended(call, operation.id)).status).toBe('done')
+        await changed('wipe:after', change({ remove: [disk!.id], wipe: true }))
+        expect((await now()).servers.find((s) => s.node_id === worker.id)!.workload_disks).toEqual(
+          [],
+        )
+      },
+    )
+  })

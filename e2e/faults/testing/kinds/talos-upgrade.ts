@@ -1,0 +1,62 @@
+/** Kills the program while a cluster gets another version of Talos. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
+import { spread } from '../../../../tools/testing/length.ts'
+import { changedAt, type Installation } from '../killing.ts'
+import { ended, patiently } from '../world.ts'
+
+// Each case changes both servers to another patch release.
+const points = [
+  ['before the image is written', 'write-talos:before', 'v1.13.6'],
+  ['after the image was written', 'write-talos:after', 'v1.13.7'],
+  ['before the restart', 'restart-talos:before', 'v1.13.8'],
+  ['after the restart was requested', 'restart-talos:after', 'v1.13.9'],
+  ['after the node was cordoned', 'cordon:after', 'v1.13.8'],
+  ['before the node is uncordoned', 'uncordon:before', 'v1.13.7'],
+] as const
+
+export const killTalosUpgrades = (installation: Installation): void =>
+  void describe('upgrade of Talos', () => {
+    const { site, call } = installation
+    let nodes: readonly Server[] = []
+    let cluster: Cluster
+
+    beforeAll(async () => {
+      nodes = await site.take(call, 2)
+      const servers = nodes.map(({ id }, i) => ({
+        node_id: id,
+        role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+      }))
+      const made = await call(clusterCreate, {
+        body: {
+          name: 'kill-talos',
+          datacenter_id: site.datacenterId,
+          servers,
+          talos_version: 'v1.13.5',
+        },
+      })
+      expect((await ended(call, made.operation.id)).status).toBe('done')
+      cluster = made.cluster
+    }, 90_000)
+
+    test.each(spread(points, 1))(
+      'an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded',
+      async (_name, point, version) => {
+        await changedAt(installation, point, {
+          clusterId: cluster.id,
+          change: { kind: 'upgradeTalos', version },
+        })
+        expect(
+          (await patiently(() => call(clusterGet, { params: { id: cluster.id } }))).talos_version,
+        ).toBe(version)
+        for (const node of nodes)
+          expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject(
+            {
+              operation_id: null,
+              talos: { version },
+            },
+          )
+      },
+    )
+  })
