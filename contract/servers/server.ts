@@ -280,6 +280,7 @@ const servers = list<ListedServer>()({
     },
     contact: {
       label: 'Last Talos connection',
+      help: "Time of the last answer from this server's Talos API",
       sort: true,
     },
     type: {

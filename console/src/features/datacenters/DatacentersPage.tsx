@@ -24,7 +24,8 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
-import { listColumns } from '../../ui/table/list-columns.tsx'
+import { listColumns, none } from '../../ui/table/list-columns.tsx'
+import { widest } from '../../ui/table/text-width.ts'
 import { countryName, Site } from '../../ui/pictures/Flag.tsx'
 import { Meter } from '../../ui/pictures/Meter.tsx'
 import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
@@ -99,8 +100,16 @@ const tableColumns = (most: number) =>
       card: 'name',
       cell: (d) => <Site code={d.code} country={d.country_code} />,
     },
-    country: { from: 'lg', cell: (d) => countryName(d.country_code) },
-    city_name: { card: 'fact', cell: (d) => d.city_name },
+    country: {
+      from: 'lg',
+      width: { least: 84, most: 160 },
+      cell: (d) => countryName(d.country_code),
+    },
+    city_name: {
+      card: 'fact',
+      width: (from) => (from.md ? { least: 130, most: 220 } : undefined),
+      cell: (d) => d.city_name,
+    },
     tier: {
       width: 110,
       from: 'md',
@@ -115,8 +124,15 @@ const tableColumns = (most: number) =>
     },
     certifications: {
       from: 'lg',
-      cell: (d) =>
-        d.certifications.length === 0 ? <span className="t3">–</span> : certifications(d),
+      width: (_from, rows) => ({
+        least: 120,
+        most: widest(
+          rows.map((d) => d.certifications.join(', ')),
+          { least: 120, most: 400, more: 20 },
+        ),
+      }),
+      cell: ({ certifications: held }) =>
+        held.length === 0 ? none : <span title={held.join(', ')}>{held.join(', ')}</span>,
     },
     servers: {
       numeric: true,

@@ -62,7 +62,7 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
     {
       id: 'token',
       head: 'Join token',
-      width: 176,
+      width: { least: 130, most: 176 },
       card: 'state',
       cell: (i) =>
         i.token === null ? (
@@ -90,15 +90,21 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
     {
       id: 'schematic',
       head: 'Schematic',
-      width: 150,
-      from: 'lg',
+      width: { least: 150, most: 222 },
+      from: 'xl',
       cell: (i) => (
         <span className="mono fs12" title={i.schematic_id}>
           {truncate(i.schematic_id)}
         </span>
       ),
     },
-    { id: 'by', head: 'By', from: 'lg', width: 190, cell: (i) => i.created_by ?? none },
+    {
+      id: 'by',
+      head: 'By',
+      from: 'xl',
+      width: { least: 110, most: 190 },
+      cell: (i) => i.created_by ?? none,
+    },
     { id: 'use', head: 'Again', width: 108, from: 'sm', cell: use },
   ])
 

@@ -18,11 +18,18 @@ import { RowMenu, type RowMenuHandle } from './RowMenu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
 import { TableBody } from './TableBody.tsx'
+import { leastOf, tracksOf } from './tracks.ts'
 import { Head, isShown } from './TableHead.tsx'
 import { useTip } from '../overlay/Tooltip.tsx'
 
 /** Whether the screen is at least as wide as a breakpoint. */
 export type WidthFrom = Readonly<Record<Breakpoint, boolean>>
+
+/**
+ * Width in px. A range starts at `least`; what is left of the table goes to the ranges in the order
+ * of the columns, up to `most` each. Without `most` the column shares the rest.
+ */
+export type Width = number | { readonly least: number; readonly most?: number }
 
 export interface Column<Row> {
   id: string
@@ -41,8 +48,10 @@ export interface Column<Row> {
    * browser to put together when anything opens above the table.
    */
   fits?: boolean
-  /** Width in px, or a function of the breakpoints. Columns without a width share the rest. */
-  width?: number | ((from: WidthFrom) => number | undefined)
+  /**
+   * Width, or a function of the breakpoints and of the rows. Columns without a width share the rest.
+   */
+  width?: Width | undefined | ((from: WidthFrom, rows: readonly Row[]) => Width | undefined)
   /** Hidden on narrower screens. */
   from?: Breakpoint
   /** Always shown: the user can't hide the column. */
@@ -55,6 +64,9 @@ export interface Column<Row> {
    */
   card?: 'name' | 'state' | 'fact'
 }
+
+/** Width in px from which a column has room for the help icon beside its heading. */
+const helpPx = 110
 
 /** Width in px of a column of names: fits the longest name, 25 characters. */
 export const nameWidth = 210
@@ -162,7 +174,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       ),
     [all, narrow, shown, width],
   )
-  const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
+  const widthOf = ({ width: w }: Column<Row>) =>
+    typeof w === 'function' ? w(width, rows ?? []) : w
   const count = rows?.length ?? 0
   const menu = useRef<RowMenuHandle>(null)
   const tip = useTip()
@@ -176,7 +189,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     return (
       <section className={css['panel']}>
         {props.error === undefined || props.error === null ? (
-          <SkeletonRows widths={cols.map((c) => (widthOf(c) ?? 140) - 30)} />
+          <SkeletonRows widths={cols.map((c) => (leastOf(widthOf(c)) ?? 140) - 30)} />
         ) : (
           <ErrorState error={props.error} onRetry={props.onRetry} />
         )}
@@ -204,19 +217,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     selectable.length > 0 &&
     selectable.every((key) => selection.has(key))
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
-  const isElastic = cols.some((c) => widthOf(c) === undefined)
-  const track = (w: number | undefined) =>
-    w === undefined ? 'minmax(0, 1fr)' : isElastic ? `${w}px` : `minmax(0, ${w}fr)`
-  const tracks = [
-    selection && '44px',
-    ...cols.map((c) => track(widthOf(c))),
-    controls > 0 && `${controls * 32 + 20}px`,
-  ]
-    .filter(Boolean)
-    .join(' ')
-  const minWidth = cols.reduce(
-    (sum, c) => sum + (widthOf(c) ?? 130),
-    (selection ? 44 : 0) + controls * 32 + 16,
+  const widths = cols.map(widthOf)
+  const { tracks, minWidth } = tracksOf(
+    widths,
+    selection ? 44 : 0,
+    controls > 0 ? controls * 32 + 16 : 0,
   )
 
   return (
@@ -243,11 +248,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   />
                 </th>
               )}
-              {cols.map((column) => (
+              {cols.map((column, i) => (
                 <Head
                   key={column.id}
                   column={column}
-                  help={width.md}
+                  help={width.md && (leastOf(widths[i]) ?? helpPx) >= helpPx}
                   sort={props.sort}
                   onSort={onSort}
                 />

@@ -71,7 +71,8 @@ const address = (text: string) => (
 export const subnetColumns = listColumns(subnetList.list, {
   name: {
     fixed: true,
-    width: (from) => (from.md ? nameWidth : from.sm ? 176 : undefined),
+    width: (from) =>
+      from.md ? { least: 150, most: nameWidth } : from.sm ? { least: 124, most: 176 } : undefined,
     card: 'name',
     // On narrow screens the CIDR has no column: it is shown below the name.
     cell: (s) => (
@@ -95,12 +96,12 @@ export const subnetColumns = listColumns(subnetList.list, {
     ),
   },
   cidr: {
-    width: (from) => (from.xl ? 200 : 206),
+    width: (from) => ({ least: 150, most: from.xl ? 200 : 206 }),
     from: 'md',
     cell: (s) => address(s.cidr),
   },
   gateway: {
-    width: 150,
+    width: { least: 120, most: 150 },
     from: 'xl',
     cell: (s) => (s.gateway === null ? none : address(s.gateway)),
   },
@@ -118,7 +119,8 @@ export const subnetColumns = listColumns(subnetList.list, {
     ),
   },
   cluster: {
-    width: (from) => (from.xl ? 190 : from.md ? 140 : 112),
+    width: (from) =>
+      from.xl ? { least: 130, most: 190 } : from.md ? 140 : { least: 96, most: 112 },
     from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -137,7 +139,7 @@ export const subnetColumns = listColumns(subnetList.list, {
       ),
   },
   used: {
-    width: (from) => (from.xl ? 180 : from.md ? 144 : 106),
+    width: (from) => (from.xl ? { least: 144, most: 180 } : from.md ? 144 : 116),
     card: 'fact',
     cell: (s) => <SubnetUse subnet={s} />,
   },

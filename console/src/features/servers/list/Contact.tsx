@@ -50,13 +50,16 @@ const Ago = ({ at }: { at: string }) => (
 
 /**
  * Time of the server's last response. The reason of a failure is shown beside the server's status.
+ * `plain`: without the shape of an operation, which the status says too.
  */
 export function Contact({
   server,
   sentence = false,
+  plain = false,
 }: {
   server: ListedServer
   sentence?: boolean
+  plain?: boolean
 }) {
   const { talos } = server
   const contact = contactOf(server)
@@ -71,22 +74,22 @@ export function Contact({
     )
   }
   if (contact.kind === 'away') {
+    const seen =
+      contact.at === null ? (
+        'Not seen yet'
+      ) : (
+        <>
+          {sentence && 'Last seen '}
+          <Ago at={contact.at} />
+        </>
+      )
     return (
       <span
         title={[talos.reason, contact.at && `last answer ${exact(contact.at)}`]
           .filter(Boolean)
           .join(', ')}
       >
-        <StatusDot tone="busy">
-          {contact.at === null ? (
-            'Not seen yet'
-          ) : (
-            <>
-              {sentence && 'Last seen '}
-              <Ago at={contact.at} />
-            </>
-          )}
-        </StatusDot>
+        {plain ? seen : <StatusDot tone="busy">{seen}</StatusDot>}
       </span>
     )
   }

@@ -5,7 +5,8 @@ import { paths } from '../../../lib/paths.ts'
 import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
 import { disk, memory } from '../../../lib/units.ts'
-import { nameWidth } from '../../../ui/table/DataTable.tsx'
+import { nameWidth, type WidthFrom } from '../../../ui/table/DataTable.tsx'
+import { widest } from '../../../ui/table/text-width.ts'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Badge, StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
@@ -64,36 +65,73 @@ function Name({ server: s }: { server: ListedServer }) {
 const roleOf = (s: ListedServer): string =>
   s.type === 'unknown' ? '' : ` · ${sentence(s.type).toLowerCase()}`
 
-/** "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. */
-export function hardwareLine({ hardware: h }: Pick<ListedServer, 'hardware'>): string | null {
-  const known = [
-    h.model,
+/**
+ * "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. `modelLast`: where
+ * the end of the line may be cut, so that the size of the server stays.
+ */
+export function hardwareLine(
+  { hardware: h }: Pick<ListedServer, 'hardware'>,
+  modelLast = false,
+): string | null {
+  const sizes = [
     h.cores === null ? null : counted(h.cores, 'core'),
     h.memory_bytes === null ? null : memory(h.memory_bytes),
     h.disk_bytes === null ? null : disk(h.disk_bytes),
-  ].filter((part) => part !== null)
+  ]
+  const known = (modelLast ? [...sizes, h.model] : [h.model, ...sizes]).filter(
+    (part) => part !== null,
+  )
   return known.length === 0 ? null : known.join(' · ')
 }
 
+/** Padding of a cell, and shape of a status with its gap, in px. */
+const paddingOf = (from: WidthFrom): number => (from.xl ? 20 : 16)
+const shape = 15
+/** "Unreachable since 17:38 · connection refused", and what other statuses say, in px. */
+const statusPx = { trouble: 308, usual: 226 }
+
 /**
- * The columns. Those of the narrower screens leave the column of the status the width of
- * "Unreachable since 17:38 · connection refused".
+ * The columns. The status has room for the usual reason, names, clusters and commitments for the
+ * longest of the list; the hardware gets what is left, up to its longest line.
  */
 const columns = listColumns(serverList.list, {
   name: {
     fixed: true,
-    width: (from) => (from.xl ? nameWidth : from.md ? 160 : 136),
+    width: (from, rows) =>
+      from.md
+        ? {
+            least: 110,
+            most: widest(
+              rows.map((s) => s.name),
+              { least: 110, most: nameWidth, more: paddingOf(from) },
+            ),
+          }
+        : 136,
     card: 'name',
     cell: (s) => <Name server={s} />,
   },
   status: {
     fits: true,
+    width: (from, rows) =>
+      from.md
+        ? {
+            least:
+              paddingOf(from) +
+              (rows.some((s) => statusOf(s).tone === 'danger') ? statusPx.trouble : statusPx.usual),
+          }
+        : undefined,
     card: 'state',
     cell: (s) => <ServerStatus server={s} inList />,
   },
   cluster: {
     fits: true,
-    width: (from) => (from.xl ? 232 : 166),
+    width: (from, rows) => ({
+      least: 110,
+      most: widest(
+        rows.flatMap((s) => (s.cluster ? [`${s.cluster.name}${roleOf(s)}`] : [])),
+        { least: 110, most: 260, more: paddingOf(from) },
+      ),
+    }),
     from: 'md',
     cell: (s) =>
       s.cluster ? (
@@ -108,13 +146,28 @@ const columns = listColumns(serverList.list, {
       ),
   },
   hardware: {
-    width: (from) => (from.xl ? 310 : 150),
+    width: (from, rows) => ({
+      least: 70,
+      most: widest(
+        rows.map((s) => hardwareLine(s) ?? ''),
+        { least: 110, most: 380, more: paddingOf(from) },
+      ),
+    }),
     from: 'md',
-    cell: (s) => hardwareLine(s) ?? <span className="t3">Unknown</span>,
+    cell: (s, from) => {
+      const line = hardwareLine(s, !from.xl)
+      if (line === null) return <span className="t3">Unknown</span>
+      return <span title={hardwareLine(s)!}>{line}</span>
+    },
   },
   datacenter: {
     fits: true,
-    width: (from) => (from.xl ? 124 : 96),
+    width: (from, rows) =>
+      (from.xl ? 26 : 0) +
+      widest(
+        rows.map((s) => s.datacenter?.code ?? ''),
+        { least: 60, most: 110, more: paddingOf(from) },
+      ),
     from: 'md',
     cell: ({ datacenter }, from) =>
       datacenter && from.xl ? (
@@ -128,7 +181,13 @@ const columns = listColumns(serverList.list, {
   },
   cc: {
     fits: true,
-    width: 152,
+    width: (from, rows) =>
+      widest(
+        rows.map((s) =>
+          s.capacity_commitment === null ? '' : sentence(s.capacity_commitment.status),
+        ),
+        { least: 60, most: 180, more: shape + paddingOf(from) },
+      ),
     from: 'md',
     cell: ({ capacity_commitment: cc }) =>
       cc ? (
@@ -142,10 +201,11 @@ const columns = listColumns(serverList.list, {
   contact: {
     fits: true,
     card: 'fact',
-    width: (from) => (from.xl ? 200 : 112),
+    width: (from, rows) =>
+      from.md && !from.xl && rows.every((s) => s.talos.last_contact_at !== null) ? 86 : 112,
     cell: (s, from) =>
       from.md || s.datacenter === null ? (
-        <Contact server={s} />
+        <Contact server={s} plain={!from.xl} />
       ) : (
         <span className={css['contact']}>
           <span className={css['site']}>
@@ -160,7 +220,4 @@ const columns = listColumns(serverList.list, {
 
 /** Without commitments among the servers, their column is hidden until a user turns it on. */
 export const serverColumns = columns.map((c) => (c.id === 'cc' ? { ...c, hidden: true } : c))
-/** With commitments. Their column takes the place of the hardware's on narrower screens. */
-export const committedColumns = columns.map((c) =>
-  c.id === 'hardware' ? { ...c, from: 'xl' as const } : c,
-)
+export const committedColumns = columns
