@@ -234,6 +234,17 @@ export const storeTest = operation('storeTest', 'POST /v1/stores/{id}/test', 'us
   }),
 })
 
+export const storeFolderList = operation(
+  'storeFolderList',
+  'GET /v1/store-folders',
+  'users:manage',
+  {
+    summary:
+      'The folders of the machine that Steelyard runs on inside which a store of kind `folder` may be, from `STEELYARD_STORE_FOLDERS`.',
+    answer: z.object({ folders: z.array(z.string()) }),
+  },
+)
+
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {

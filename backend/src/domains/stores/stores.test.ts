@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import {
   storeCreate,
+  storeFolderList,
   storeGet,
   storeList,
   storeRemove,
@@ -320,4 +321,9 @@ test('the reason names a wrong bucket, region or secret', async () => {
   await expect(put({ bucket: 'other' })).rejects.toThrow('the bucket does not exist')
   await expect(put({ secretAccessKey: 'x' })).rejects.toThrow('the secret access key is wrong')
   await expect(put({ endpoint: 'http://127.0.0.1:9' })).rejects.toThrow('refuses connections')
+})
+
+test('admins can read inside which folders a store may be, others cannot', async () => {
+  expect((await admin.call(storeFolderList)).answer).toEqual({ folders: [folders] })
+  expect((await viewer.call(storeFolderList)).status).toBe(403)
 })

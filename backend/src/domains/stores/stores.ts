@@ -12,6 +12,7 @@ import {
   type Store,
   type StoreChange,
   storeCreate,
+  storeFolderList,
   storeGet,
   storeList,
   storePlace,
@@ -318,6 +319,7 @@ export function stores({
       on(storeRemove, ({ caller, params, ifMatch }) =>
         calls.remove(caller, params.id, ifMatch).then(() => undefined),
       )
+      on(storeFolderList, () => Promise.resolve({ folders: [...config.storeFolders] }))
       on(storeTest, ({ params, signal }) => calls.test(params.id, signal))
     },
     async open(id) {

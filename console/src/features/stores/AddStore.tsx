@@ -1,6 +1,7 @@
-import { NewStore, storeCreate, storeList } from '#contract/storage/stores.ts'
+import { useQuery } from '@tanstack/react-query'
+import { NewStore, storeCreate, storeFolderList, storeList } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
-import { invalidate } from '../../api/query.ts'
+import { invalidate, query } from '../../api/query.ts'
 import { readBy } from '../../lib/fields.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
@@ -28,12 +29,19 @@ const { Text, Choose, Check } = fieldsFor<Typed>()
 const read = ({ name, kind, folder, path_style, ...s3 }: Typed) =>
   readBy(NewStore, kind === 'folder' ? { name, kind, folder } : { name, kind, path_style, ...s3 })
 
+/** Where the folder may be. `allowed`: undefined until it is known. */
+const folderHint = (allowed: readonly string[] | undefined): string =>
+  allowed?.[0] === undefined
+    ? 'An absolute path inside STEELYARD_STORE_FOLDERS'
+    : `Inside ${allowed.join(' or ')}, such as ${allowed[0].replace(/\/$/, '')}/snapshots. The setting STEELYARD_STORE_FOLDERS allows other folders`
+
 /**
  * Adds a store. The server writes a file to it, reads it back and removes it before the store is
  * added.
  */
 export default function AddStore() {
   const { close } = useDialog()
+  const folders = useQuery(query(storeFolderList))
   const form = useForm({
     initial: blank,
     read,
@@ -74,7 +82,7 @@ export default function AddStore() {
         <Text
           name="folder"
           label="Folder"
-          hint="An absolute path inside STEELYARD_STORE_FOLDERS, such as /srv/steelyard"
+          hint={folderHint(folders.data?.folders)}
           mono
           autoCapitalize="none"
         />

@@ -4,14 +4,13 @@ import { no, yes } from '#contract/rule.ts'
 import { storeList, storePlace } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
-import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
-import { Alert } from '../../ui/feedback/Status.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { NoStore } from '../../layout/storage/NoStore.tsx'
 
 interface Typed {
   store_id: string
@@ -57,9 +56,7 @@ export default function TakeBackup() {
         Steelyard’s passphrase.
       </p>
       {data?.items.length === 0 ? (
-        <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
-          There is no store yet.
-        </Alert>
+        <NoStore />
       ) : (
         <Choose
           name="store_id"

@@ -4,15 +4,14 @@ import { no, yes } from '#contract/rule.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import { query } from '../../api/query.ts'
 import { readBy } from '../../lib/fields.ts'
-import { paths } from '../../lib/paths.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
-import { Alert } from '../../ui/feedback/Status.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import type { EditScheduleProps } from './schedule.ts'
 import css from './Schedule.module.css'
+import { NoStore } from './NoStore.tsx'
 
 interface Typed {
   store_id: string
@@ -73,9 +72,7 @@ export default function EditSchedule({ of, schedule }: EditScheduleProps) {
       }
     >
       {stores?.items.length === 0 ? (
-        <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
-          There is no store yet. An admin can add one.
-        </Alert>
+        <NoStore />
       ) : (
         <Choose
           name="store_id"
