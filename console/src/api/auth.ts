@@ -211,6 +211,9 @@ export function ownSession(): { userId: string | null; session: string | null } 
   return { userId: storedUserId(), session }
 }
 
+/** Whether this tab still shows the pages of `session`, also if another one is stored since. */
+export const showsSession = (session: string | null): boolean => mine === session
+
 /**
  * Whether the user ended the last session by logging out, so that the next sign-in doesn't return
  * to the previous page.

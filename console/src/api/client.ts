@@ -5,7 +5,7 @@ import { type Ask, CallError, read, send } from './http.ts'
 import { messages } from './messages.ts'
 import { codeOf, proved, secondFactorMissing } from './identity/proof.ts'
 import { accessToken, endsSession, SessionReplaced } from './access.ts'
-import { ownSession, sessionLost, storedToken, storedUserId } from './auth.ts'
+import { ownSession, sessionLost, showsSession, storedToken, storedUserId } from './auth.ts'
 
 export { CallError } from './http.ts'
 
@@ -57,8 +57,9 @@ export async function authorized(
   const repeat = async (refused: string | null) => {
     const renewed = await tokenOr(refused)
     if (storedUserId() !== userId) {
-      // Shown here: what asks again in the new user's name would hide the error.
-      toast.error(messages.cannotRetry, { id: 'cannot_retry' })
+      // Shown here: what asks again in the new user's name would hide the error. But only to the
+      // user who asked: to the next one the sentence would say nothing.
+      if (showsSession(session)) toast.error(messages.cannotRetry, { id: 'cannot_retry' })
       throw new CallError(messages.cannotRetry, { status: response.status, code: 'cannot_retry' })
     }
     return attempt(renewed)

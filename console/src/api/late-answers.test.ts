@@ -235,6 +235,26 @@ test('the late answer of a call is not shown to the user who has signed in since
   expect([[...local], notices, requests]).toEqual([before, ['Cannot retry request'], []])
 })
 
+test('a late refusal says nothing to the user who has signed in in this tab since', async () => {
+  signInElsewhere(admin)
+  await openPage()
+  const { call } = await import('./client.ts')
+  const late = failure(call(serverList))
+  const list = await request('/v1/nodes')
+  const out = auth.logOut()
+  ;(await request(logoutPath)).answer(204)
+  await out
+  const into = auth.signIn(viewer.email, 'x')
+  ;(await request('/v1/authorize')).answer(200, {
+    ...signedIn(viewer),
+    accessToken: access(viewer, 'first'),
+  })
+  await into
+  list.answer(401, { error: 'No.' })
+  expect(await late).toBe('Cannot retry request')
+  expect(notices).toEqual([])
+})
+
 test.each<[string, number, unknown]>([
   ['answer', 200, { user: admin, scopes: [], expiresAt: new Date().toISOString() }],
   ['refusal', 403, { error: 'This account is disabled.' }],
