@@ -15,6 +15,7 @@ import { serverConfirm } from '#contract/servers/servers.ts'
 import { authorize, sessionGet } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
 import { furnishDemo } from './demo/furnish.ts'
+import { blockOfServers, portOfDemo } from './demo/places.ts'
 import { builtProgram, freePort, isFree, nodeFlags } from './processes.ts'
 import { addSimulated, everyServer } from './simulated.ts'
 
@@ -139,25 +140,6 @@ async function portOfFactory(file: string): Promise<number> {
 }
 
 /**
- * The first block of addresses of the simulated servers, minus one: the option, that of the last
- * start, or the first whose blocks are free, because another demo may run on this machine.
- */
-async function blockOfServers(file: string): Promise<string> {
-  const given = optionOf('--subnet-offset')
-  if (given !== undefined) return given
-  if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { offset: string }).offset
-  for (let offset = 0; offset < 250; offset += 2) {
-    // One block for each datacenter; the servers listen at port 50000.
-    const hosts = [1, 2].map((block) => `127.20.${offset + block}.1`)
-    const areFree = await Promise.all(hosts.map((host) => isFree(50_000, host)))
-    if (!areFree.every(Boolean)) continue
-    writeFileSync(file, `${JSON.stringify({ offset: String(offset) })}\n`)
-    return String(offset)
-  }
-  return '0'
-}
-
-/**
  * Adds the simulated servers and confirms the hardware that was found, using the data of the
  * simulator.
  */
@@ -199,12 +181,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   makeDataFolder(data, process.getuid?.())
   const admin = demoAdmin()
+  const givenBlock = optionOf('--subnet-offset')
+  const block =
+    givenBlock === undefined
+      ? await blockOfServers(join(data, 'demo-block.json'))
+      : Number(givenBlock)
   const settings = {
     STEELYARD_DATA: data,
     STEELYARD_SIMULATE: simulate,
     STEELYARD_ADMIN_EMAIL: admin.email,
     STEELYARD_ADMIN_PASSWORD: admin.password,
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
+    PORT: process.env['PORT'] || String(await portOfDemo(join(data, 'demo-port.json'), block)),
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
   // The program uses the simulated image factory unless the user has set another. Images prepared
@@ -219,7 +207,7 @@ try {
       ...what,
       ...(speed === undefined ? [] : ['--speed', speed]),
       '--subnet-offset',
-      await blockOfServers(join(data, 'demo-block.json')),
+      String(block),
       '--factory-port',
       String(factoryPort),
       '--data',
