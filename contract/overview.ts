@@ -19,6 +19,7 @@ const attentionKinds = [
   'cluster_certificate_ending',
   'server_unreachable',
   'server_not_ready',
+  'server_failed',
   'server_drifted',
 ] as const
 const Attention = z.object({

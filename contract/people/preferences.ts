@@ -35,6 +35,8 @@ export const Preferences = z.strictObject({
     ),
   ),
   sidebar: z.optional(z.enum(['expanded', 'collapsed'])),
+  /** The first steps on the overview. Without a value they are shown until they are done. */
+  first_steps: z.optional(z.literal('dismissed')),
 })
 export type Preferences = z.infer<typeof Preferences>
 
@@ -62,6 +64,7 @@ export const preferencesPut = operation(
 export const words: Words = {
   fields: {
     columns: 'Displayed columns of each table.',
+    first_steps: '`dismissed`: the overview no longer shows the first steps.',
     'preferencesPut.name': 'Name of the view.',
     search: 'Search, filters and order of the list, as in the URL.',
     sidebar: 'How the sidebar is shown.',

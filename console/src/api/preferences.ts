@@ -65,9 +65,12 @@ export function setPreferences(change: PreferencesChange): void {
     )
 }
 
+/** The user's preferences; undefined until they have loaded. */
+export const useLoadedPreferences = (): Preferences | undefined =>
+  useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY }).data
+
 /** The user's preferences; empty until they have loaded. */
-export const usePreferences = (): Preferences =>
-  useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY }).data ?? {}
+export const usePreferences = (): Preferences => useLoadedPreferences() ?? {}
 
 /** The user's choices for one table: shown columns (all by default) and saved views. */
 export function useTablePreferences(table: string) {

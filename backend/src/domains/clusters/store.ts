@@ -237,6 +237,23 @@ export const named = async (
         .orderBy('name')
         .execute()
 
+/**
+ * Servers that failed to join or to leave a cluster that hasn't failed itself, the last first. A user
+ * has to decide what happens next.
+ */
+export const failedMembers = (on: On) =>
+  on
+    .selectFrom('cluster_server as m')
+    .innerJoin('cluster as c', 'c.id', 'm.cluster_id')
+    .select(['m.node_id', 'm.name', 'm.failed_at', 'm.failure'])
+    .where('c.deleted_at', 'is', null)
+    .where('c.status', '<>', 'failed')
+    .where('m.released_at', 'is', null)
+    .where('m.failed_at', 'is not', null)
+    .orderBy('m.failed_at', 'desc')
+    .orderBy('m.name')
+    .execute()
+
 /** Servers that are currently in a cluster, of all clusters. */
 export const presentMembers = (on: On) =>
   on

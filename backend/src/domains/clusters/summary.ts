@@ -15,11 +15,12 @@ export async function clusterSummary({
   db,
   engine,
 }: Pick<CoreParts, 'db' | 'engine'>): Promise<ClustersSummary> {
-  const [counts, ailing, troubles, ending] = await Promise.all([
+  const [counts, ailing, troubles, ending, failed] = await Promise.all([
     store.countByStatus(db),
     store.ailing(db),
     troublesOf(db, { engine }),
     certificateAttention(db),
+    store.failedMembers(db),
   ])
   const troubled = await store.named(
     db,
@@ -54,6 +55,13 @@ export async function clusterSummary({
         name,
         since: null,
         reason: troubles.get(id)![0]!.message,
+      })),
+      ...failed.map(({ node_id, name, failed_at, failure }): Attention => ({
+        kind: 'server_failed',
+        id: node_id,
+        name,
+        since: failed_at?.toISOString() ?? null,
+        reason: failure,
       })),
       ...ending,
     ],

@@ -1,19 +1,40 @@
+import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import type { Overview } from '#contract/overview.ts'
+import type { Preferences } from '#contract/people/preferences.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
+import { setPreferences, useLoadedPreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
+import { Button } from '../../ui/inputs/Button.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
+const dismissed = (now: Preferences): Preferences => ({ ...now, first_steps: 'dismissed' })
 const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
 
-/** What to do on a fresh installation, in order, until the first server exists. */
+/** Whether an installation is set up up to its first cluster. */
+const areDone = ({ dials_nowhere, servers, clusters }: Overview): boolean =>
+  !dials_nowhere && servers.total > 0 && clusters.total > 0
+
+/**
+ * What to do on a new installation, in order. Shown until the first cluster exists or the user
+ * dismisses them; not to those who can't take the steps, once servers exist.
+ */
 export function FirstSteps({ data }: { data: Overview }) {
+  const preferences = useLoadedPreferences()
+  const hasServers = data.servers.total > 0
+  if (
+    areDone(data) ||
+    preferences === undefined ||
+    preferences.first_steps === 'dismissed' ||
+    (hasServers && !allowed(clusterCreate).ok)
+  )
+    return null
   const hasSite = data.capacity.some((c) => c.datacenter !== null)
-  const next = data.dials_nowhere ? 0 : hasSite ? 2 : 1
+  const next = data.dials_nowhere ? 0 : hasServers ? 3 : hasSite ? 2 : 1
   const steps = [
     {
       title: 'Name the networks of your servers',
@@ -45,9 +66,9 @@ export function FirstSteps({ data }: { data: Overview }) {
     },
     {
       title: 'Add the first servers',
-      done: false,
+      done: hasServers,
       text: 'Prepare an image here and boot your servers from it: they then appear by themselves. Or add the addresses of servers that are in Talos maintenance mode.',
-      after: '',
+      after: 'Servers have been added.',
       ways: (
         <>
           <ActionButton
@@ -68,14 +89,31 @@ export function FirstSteps({ data }: { data: Overview }) {
     },
     {
       title: 'Create a cluster',
-      done: false,
+      done: data.clusters.total > 0,
       text: 'After servers have appeared and you have confirmed their hardware.',
-      after: '',
-      ways: null,
+      after: 'A cluster has been created.',
+      ways: hasServers && (
+        <ActionButton
+          label="Create cluster"
+          to={paths.createCluster()}
+          icon="cluster"
+          can={allowed(clusterCreate)}
+          kind={next === 3 ? 'primary' : 'plain'}
+        />
+      ),
     },
   ]
   return (
-    <Panel title="First steps" flush className={css['first']}>
+    <Panel
+      title="First steps"
+      flush
+      className={css['first']}
+      actions={
+        <Button size="small" onClick={() => setPreferences(dismissed)}>
+          Dismiss
+        </Button>
+      }
+    >
       <ol className={css['steps']}>
         {steps.map((step, i) => (
           <li key={step.title} data-state={step.done ? 'done' : i === next ? 'next' : 'todo'}>
@@ -89,7 +127,9 @@ export function FirstSteps({ data }: { data: Overview }) {
               </h3>
               <p>{step.done ? step.after : step.text}</p>
             </div>
-            {!step.done && step.ways !== null && <div className={css['ways']}>{step.ways}</div>}
+            {!step.done && step.ways !== null && step.ways !== false && (
+              <div className={css['ways']}>{step.ways}</div>
+            )}
           </li>
         ))}
       </ol>

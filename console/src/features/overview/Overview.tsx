@@ -187,14 +187,14 @@ export function Overview() {
         )}
       </Panel>
     )
-  // A fresh installation shows the first steps instead of empty panels.
+  // A fresh installation shows the first steps without empty panels.
   const isFresh = data.servers.total === 0
   return (
     <>
       {error && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Readings data={data} />
       <AttentionPanel attention={data.attention} />
-      {isFresh && <FirstSteps data={data} />}
+      <FirstSteps data={data} />
       <div className={css['grid']}>
         <div className={css['side']}>
           {!(isFresh && data.capacity.length === 0) && <CapacityPanel capacity={data.capacity} />}

@@ -22,6 +22,7 @@ const said: Readonly<
     word: 'Certificate ends',
     to: (id) => paths.cluster(id),
   },
+  server_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.server(id) },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
   server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },

@@ -94,3 +94,17 @@ test("a configuration that can't be sent is shown on the cluster with the name o
     message: 'The configuration of db-1 cannot be sent: connection refused',
   })
 })
+
+test('a server that failed to join is in the overview until it is tried again, unless its cluster has failed with it', async () => {
+  const told = async () => (await attention()).filter(({ kind }) => kind.endsWith('_failed'))
+  const failed = { failed_at: at, failure: 'db-1 came back in maintenance: input/output error' }
+  const set = (change: typeof failed | { failed_at: null; failure: null }) =>
+    db.updateTable('cluster_server').set(change).where('cluster_id', '=', id).execute()
+  await set(failed)
+  expect(await told()).toEqual([{ kind: 'server_failed', name: 'db-1', reason: failed.failure }])
+  await db.updateTable('cluster').set({ status: 'failed' }).where('id', '=', id).execute()
+  expect((await told()).map(({ kind }) => kind)).toEqual(['cluster_failed'])
+  await db.updateTable('cluster').set({ status: 'ready' }).where('id', '=', id).execute()
+  await set({ failed_at: null, failure: null })
+  expect(await told()).toEqual([])
+})
