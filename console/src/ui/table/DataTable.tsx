@@ -18,18 +18,12 @@ import { RowMenu, type RowMenuHandle } from './RowMenu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
 import { TableBody } from './TableBody.tsx'
-import { leastOf, tracksOf } from './tracks.ts'
+import { leastOf, tracksOf, type Width } from './tracks.ts'
 import { Head, isShown } from './TableHead.tsx'
 import { useTip } from '../overlay/Tooltip.tsx'
 
 /** Whether the screen is at least as wide as a breakpoint. */
 export type WidthFrom = Readonly<Record<Breakpoint, boolean>>
-
-/**
- * Width in px. A range starts at `least`; what is left of the table goes to the ranges in the order
- * of the columns, up to `most` each. Without `most` the column shares the rest.
- */
-export type Width = number | { readonly least: number; readonly most?: number }
 
 export interface Column<Row> {
   id: string

@@ -1,5 +1,10 @@
 /** Widths of a table's columns, as tracks of a CSS grid. */
-import type { Width } from './DataTable.tsx'
+
+/**
+ * Width in px. A range starts at `least`; what is left of the table goes to the ranges in the order
+ * of the columns, up to `most` each. Without `most` the column shares the rest.
+ */
+export type Width = number | { readonly least: number; readonly most?: number }
 
 /** Width in px below which an elastic column makes the table scroll sideways. */
 const elasticPx = 130
