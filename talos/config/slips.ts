@@ -80,8 +80,14 @@ function valueOf(line: string): string | undefined {
   return text.slice(colon + 1).trim()
 }
 /** Whether a value is whole on its line, so that nothing may be below it. */
-const isWhole = (value: string | undefined): boolean =>
-  value !== undefined && value !== '' && !/^[#|>&!{["']/.test(value)
+const isWhole = (value: string | undefined): boolean => {
+  const end = value === undefined ? undefined : closing[value[0] ?? '']
+  return end === undefined
+    ? value !== undefined && value !== '' && !/^[#|>&!]/.test(value)
+    : value!.length > 1 && value!.endsWith(end)
+}
+/** What ends a value that begins with the character. */
+const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']', '"': '"', "'": "'" }
 const isBlank = (line: string): boolean => line.trim() === '' || line.trimStart().startsWith('#')
 const spaces = (n: number): string => (n === 1 ? '1 space' : `${n} spaces`)
 
@@ -121,14 +127,30 @@ function indentationOf(lines: readonly string[]): ConfigProblem | undefined {
           message: `The line is indented by ${spaces(indent)}, but line ${before.line} above has a value already, so nothing can be below it: it needs ${spaces(inner)}`,
           ...at,
         }
-      if (indent < last && !levels.includes(indent)) {
-        const near = levels.toSorted((a, b) => Math.abs(a - indent) - Math.abs(b - indent))[0]!
+      if (indent < inner && !levels.includes(indent)) {
+        const near =
+          indent > last
+            ? inner
+            : levels.toSorted((a, b) => Math.abs(a - indent) - Math.abs(b - indent))[0]!
         return {
           message: `The line is indented by ${spaces(indent)}, which fits no line above: it probably needs ${spaces(near)}`,
           ...at,
         }
       }
     }
+    const next = lines.slice(i + 1).find((one) => !isBlank(one))
+    if (
+      value === undefined &&
+      /^[\w./-]+$/.test(line.trim()) &&
+      next !== undefined &&
+      indentOf(next) > indent &&
+      valueOf(next) !== undefined
+    )
+      return {
+        message: `The key ${line.trim()} needs a colon, because the lines below belong to it`,
+        line: i + 1,
+        column: line.trimEnd().length + 1,
+      }
     levels = [...levels.filter((level) => level < indent), indent]
     const dashes = dashesOf(line.trimStart())
     if (dashes > 0) levels.push(indent + dashes)
@@ -136,6 +158,76 @@ function indentationOf(lines: readonly string[]): ConfigProblem | undefined {
     before = { text: line, line: i + 1 }
   }
   return undefined
+}
+
+/** Marks of other programs that stand in a text, by line. */
+const marks: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
+  {
+    pattern: /^(?:<{7}|>{7})(?: |$)/,
+    sentence:
+      'A conflict of Git is not resolved: keep one of the two versions, and remove the marks',
+  },
+  {
+    pattern: /\{\{[^{}]*\}\}/,
+    sentence:
+      'The marks {{ and }} belong to a template, for example of Helm: write the value in their place',
+  },
+  {
+    pattern: /^ +---(?:\s|$)/,
+    sentence: 'The mark --- between documents must stand at the beginning of its line',
+  },
+  {
+    pattern: /^\s*cat <</,
+    sentence: 'This line is a command of a shell: only the lines below belong to the file',
+  },
+]
+function markIn(lines: readonly string[]): ConfigProblem | undefined {
+  for (const [i, line] of lines.entries())
+    for (const { pattern, sentence } of marks) {
+      const at = line.search(pattern)
+      if (at !== -1)
+        return {
+          message: sentence,
+          line: i + 1,
+          column: at + 1 + (/^ *---/.test(line) ? indentOf(line) : 0),
+        }
+    }
+  return undefined
+}
+
+/** A break that is a carriage return alone, which YAML takes and editors don't show. */
+function loneReturn(text: string): ConfigProblem | undefined {
+  const at = text.search(/\r(?!\n)/)
+  return at === -1
+    ? undefined
+    : {
+        message:
+          'The lines end with carriage returns alone: save the file with the line ends of Unix or Windows',
+        line: text.slice(0, at).split('\n').length,
+        column: at - text.lastIndexOf('\n', at - 1),
+      }
+}
+
+const invisible = /[\u200b-\u200d\u2060\ufeff\u00ad]/u
+/** A better sentence for a problem whose line shows the cause. */
+function causeIn(problem: ConfigProblem, line: string): ConfigProblem {
+  const because = (message: string, at: number) => ({ ...problem, message, column: at + 1 })
+  const hidden = line.search(invisible)
+  if (hidden !== -1)
+    return because(
+      `There is an invisible character (U+${line.codePointAt(hidden)!.toString(16).toUpperCase().padStart(4, '0')}): type the line anew`,
+      hidden,
+    )
+  const curly = line.search(/[\u201c\u201d\u201e\u2018\u2019]/)
+  if (curly !== -1)
+    return because(`The quotation mark ${line[curly]} is none in YAML: use " or '`, curly)
+  const glued = /^\s*(?:- +)?(?<key>[\w./-]+):(?<value>[^\s:/][^:]*)$/.exec(line)?.groups
+  if (problem.message.endsWith('must be a mapping') && glued)
+    return because(
+      `A space is missing after the colon: ${glued['key']}: ${glued['value']}`,
+      line.indexOf(':'),
+    )
+  return problem
 }
 
 /**
@@ -153,13 +245,19 @@ export function explained(
   const strange = otherSpaces(lines)
   if (isUnreadable) {
     if (strange.length > 0) return strange
-    const slip = fenceOf(lines) ?? indentationOf(lines)
+    const slip = fenceOf(lines) ?? loneReturn(text) ?? markIn(lines) ?? indentationOf(lines)
     return slip ? [slip] : problems
   }
   const marked = fenceOf(lines)
   if (marked && problems.some((p) => p.line === marked.line)) return [marked]
   const own = new Map(strange.map((s) => [s.line, s]))
   const told = new Set<ConfigProblem>()
-  for (const problem of problems) told.add(own.get(problem.line) ?? problem)
+  const mark = markIn(lines)
+  for (const problem of problems)
+    told.add(
+      own.get(problem.line) ??
+        (mark?.line === problem.line ? mark : undefined) ??
+        causeIn(problem, lines[(problem.line ?? 1) - 1] ?? ''),
+    )
   return [...told]
 }

@@ -20,6 +20,31 @@ const filesOf = ({ main }: Configuration) =>
     permissions: main.number(...path, 'permissions'),
   }))
 
+/** Folders that are there before the files are written. */
+const folders = new Set([
+  '/etc',
+  '/etc/kubernetes',
+  '/etc/kubernetes/manifests',
+  '/var',
+  '/var/etc',
+  '/var/lib',
+  '/var/lib/kubelet',
+  '/var/log',
+  '/var/mnt',
+])
+const customization = '/etc/cri/conf.d/20-customization.part'
+
+/** Files of Talos's image (`Dockerfile`); extensions write below /usr/local only. */
+const inImage = new Set(
+  ['extensions.yaml', 'resolv.conf', 'hosts', 'machine-id', 'nfsmount.conf', 'os-release']
+    .concat(['containerd/config.toml', 'cri/containerd.toml', 'lvm/lvm.conf', 'localtime'])
+    .concat(['cri/conf.d/cri.toml', 'cri/conf.d/00-base.part', 'cri/conf.d/01-registries.part'])
+    .concat(['cri/conf.d/20-customization.part', 'cri/conf.d/base-spec.json'])
+    .concat(['ssl/certs/ca-certificates.crt', 'iscsi/initiatorname.iscsi'])
+    .concat(['nvme/hostid', 'nvme/hostnqn', 'ssl/certs/ca-certificates'])
+    .map((name) => `/etc/${name}`),
+)
+
 const isInVar = (name: string): boolean => /^\/*var(\/|$)/.test(name)
 
 /** Permissions that somebody has written in octal without 0o, which YAML reads as decimal. */
@@ -62,7 +87,13 @@ export const fileRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       for (const { path, name } of filesOf(config))
-        if (name === '' || name.endsWith('/') || name !== name.trim())
+        if (
+          name === '' ||
+          name.endsWith('/') ||
+          name !== name.trim() ||
+          name.split('/').includes('..') ||
+          folders.has(name)
+        )
           yield {
             document: config.main,
             path: [...path, 'path'],
@@ -71,17 +102,40 @@ export const fileRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'file-customization-twice',
+    source: `${source}: injectCRIConfigPatch creates the resource, and fails if it exists`,
+    level: 'refuse',
+    *find(config) {
+      const all = filesOf(config).filter(({ name }) => name === customization)
+      for (const { path } of all.slice(1))
+        yield {
+          document: config.main,
+          path: [...path, 'path'],
+          sentence: `The file ${customization} is there ${all.length === 2 ? 'twice' : `${all.length} times`}, also by lists of several patches, so the boot fails: write its parts into one`,
+        }
+    },
+  },
+  {
     id: 'file-must-exist',
     source,
     level: 'warn',
     *find(config) {
-      for (const { path, name, operation } of filesOf(config))
-        if (isInVar(name) && (operation === 'overwrite' || operation === 'append'))
+      for (const { path, name, operation } of filesOf(config)) {
+        const isThere = name === '' || inImage.has(name) || !/^\/(var|etc)\//.test(name)
+        if ((operation !== 'overwrite' && operation !== 'append') || isThere) continue
+        if (!isInVar(name))
+          yield {
+            document: config.main,
+            path: [...path, 'path'],
+            sentence: `The file ${name} must exist already for op: ${operation}; Talos’s image is not known to have it, and without it the boot fails`,
+          }
+        else
           yield {
             document: config.main,
             path: [...path, 'op'],
             sentence: `The file ${name} must exist already for op: ${operation}; after an installation /var is empty, and then the boot fails. With op: create the file is written in any case`,
           }
+      }
     },
   },
   {

@@ -132,8 +132,7 @@ function kubeletLabels(node: TreeNode): string[] {
 }
 
 /** What our reader refuses although Talos's reader of manifests (Kubernetes's YAML) takes it. */
-const takenByTalos =
-  / not allowed$|^Anchors \(&\), aliases|^The key .* is there twice$|^A key must be a single value$/
+const takenByTalos = / not allowed$|^Anchors \(&\), aliases|^The key .* is there twice$/
 
 /** The first problem of a manifest's text as Talos reads it, or null. */
 function manifestProblem(text: string): string | null {
@@ -154,10 +153,21 @@ function manifestProblem(text: string): string | null {
     const kind = textAt(root, 'kind') ?? ''
     for (const key of ['kind', 'apiVersion'])
       if ((textAt(root, key) ?? '') === '') return `has an object without ${key}`
-    if (!kind.endsWith('List') && (textAt(root, 'metadata', 'name') ?? '') === '')
+    const name = textAt(root, 'metadata', 'name') ?? ''
+    if (/\{\{|\$\{/.test(name)) return `has the template ${name} in it, and must be rendered first`
+    if (!kind.endsWith('List') && name === '')
       return `has an object without metadata.name (${kind})`
   }
   return null
+}
+
+/** The address of the file that a page of GitHub, Gist or GitLab shows; null for other pages. */
+function fileOfPage(text: string): string | null {
+  const github = /^https?:\/\/github\.com\/([^/]+\/[^/]+)\/(?:blob|tree)\/(.+)$/.exec(text)
+  if (github) return `https://raw.githubusercontent.com/${github[1]}/${github[2]}`
+  const gist = /^https?:\/\/gist\.github\.com\/([^/]+\/[0-9a-f]+)$/.exec(text)
+  if (gist) return `https://gist.githubusercontent.com/${gist[1]}/raw`
+  return /^https?:\/\/[^/]+\/.+\/-\/blob\//.test(text) ? text.replace('/-/blob/', '/-/raw/') : null
 }
 
 const levels = ['privileged', 'baseline', 'restricted']
@@ -291,12 +301,12 @@ export const kubernetesRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find({ main }) {
       for (const { path, text } of main.texts('cluster', 'extraManifests')) {
-        const page = /^https?:\/\/github\.com\/([^/]+\/[^/]+)\/(?:blob|tree)\/(.+)$/.exec(text)
-        if (page !== null)
+        const file = fileOfPage(text)
+        if (file !== null)
           yield {
             document: main,
             path,
-            sentence: `${text} is a page about the file. The file is at https://raw.githubusercontent.com/${page[1]}/${page[2]}`,
+            sentence: `${text} is a page about the file. The file is at ${file}`,
           }
       }
     },

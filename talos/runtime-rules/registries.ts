@@ -44,7 +44,7 @@ export const registryRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       for (const { document, path, url } of endpointsOf(config))
-        if (!/^https?:\/\/[^/?#\s]+(\/[^\s?#]*)?$/.test(url))
+        if (!/^https?:\/\/[^/?#\s]+(\/[^\s?#]*)?$/.test(url) || !URL.canParse(url))
           yield {
             document,
             path,
@@ -58,12 +58,56 @@ export const registryRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       for (const { document, path, name } of namesOf(config))
-        if (name !== '*' && (name.includes('/') || /\s/.test(name)))
+        if (name !== '*' && /[/*\s]/.test(name))
           yield {
             document,
             path,
-            sentence: `The registry ${quoted(name)} is never found: images name it by its host alone, such as ${/^(?:[a-z]+:\/\/)?([^/\s]+)/.exec(name.trim())?.[1] ?? 'ghcr.io'}`,
+            sentence: `The registry ${quoted(name)} is never found: images name it by its host alone, such as ${/^(?:[a-z]+:\/\/)?([^/*\s]+)/.exec(name.trim())?.[1] ?? 'ghcr.io'}`,
           }
+    },
+  },
+  {
+    id: 'registry-of-docker',
+    source: 'distribution reference/normalize.go: images of Docker Hub have the domain docker.io',
+    level: 'warn',
+    *find(config) {
+      for (const { document, path, name } of namesOf(config))
+        if (name === 'index.docker.io' || name === 'registry-1.docker.io')
+          yield {
+            document,
+            path,
+            sentence: `Images of Docker Hub are looked for as docker.io, not as ${name}`,
+          }
+    },
+  },
+  {
+    id: 'registry-of-endpoint',
+    source: `${source}: a registry is found by host and port`,
+    level: 'warn',
+    *find(config) {
+      const hosts = endpointsOf(config).flatMap(({ url }) =>
+        URL.canParse(url) ? [new URL(url)] : [],
+      )
+      const isMirrored = (name: string) =>
+        config.main.has(...old, 'mirrors', name) ||
+        config.of('RegistryMirrorConfig').some((document) => document.text('name') === name)
+      const settings = [
+        ...config.main
+          .entries(...old, 'config')
+          .map(({ path, key }) => ({ document: config.main, path, name: key })),
+        ...config
+          .of('RegistryAuthConfig', 'RegistryTLSConfig')
+          .map((document) => ({ document, path: ['name'], name: document.text('name') })),
+      ]
+      for (const { document, path, name } of settings) {
+        const other = hosts.find((url) => url.hostname === name && url.port !== '')
+        if (other && !isMirrored(name) && !hosts.some((url) => url.host === name))
+          yield {
+            document,
+            path,
+            sentence: `The mirror is ${other.host}, so the settings of ${name} are not used for it: write ${quoted(other.host)}`,
+          }
+      }
     },
   },
   {

@@ -6,6 +6,8 @@
 import type { ConfigDocument } from '../config/decode.ts'
 import { join } from '../config/tree.ts'
 import type { Minor } from '../versions.ts'
+import { addressRules } from './addresses.ts'
+import { componentRules } from './components.ts'
 import { fileRules } from './files.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { linkRules } from './links.ts'
@@ -21,6 +23,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...sysctlRules,
   ...registryRules,
   ...kubernetesRules,
+  ...componentRules,
+  ...addressRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */

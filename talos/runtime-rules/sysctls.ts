@@ -63,6 +63,20 @@ export const sysctlRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'sysfs-name',
+    source: `${writer}; pkg/machinery/kernel/kernel.go, Param.Path: the name is a path below /sys`,
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, key } of main.entries('machine', 'sysfs'))
+        if (/^(\/|sys[./])|\s/.test(key))
+          yield {
+            document: main,
+            path,
+            sentence: `${quoted(key)} is not found: write the path below /sys, such as devices.system.cpu.cpu0.cpufreq.scaling_governor`,
+          }
+    },
+  },
+  {
     id: 'sysctl-of-kubelet',
     source:
       'Kubernetes pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables; Talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go, ProtectKernelDefaults',
