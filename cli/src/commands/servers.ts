@@ -46,6 +46,13 @@ const takeBackCommand = ({ talos, cluster, name }: Server): string | null => {
     : null
 }
 
+/** Why its patches are not sent yet, and the commands that show the servers that are not well. */
+const waitsText = ({ reason, waits_for }: NonNullable<Server['pending']>): string =>
+  [
+    `its patches are not sent yet: ${reason.replace(/\.$/, '')}`,
+    ...waits_for.map(({ name }) => `steelyard server show ${name}`),
+  ].join('. ')
+
 function nodeText({ ready, reason }: NonNullable<Server['kubernetes']>): string {
   if (ready === true) return 'Ready'
   return `${ready === null ? 'unknown' : 'NotReady'}: ${reason ?? 'no reason was given'}`
@@ -83,7 +90,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
       ['Take back', takeBackCommand(s)],
-      ['Waits', s.pending && `its patches are not sent yet: ${s.pending.reason}`],
+      ['Waits', s.pending && waitsText(s.pending)],
       [
         'Configuration',
         s.drift &&

@@ -65,6 +65,7 @@ const fit: ServerFacts = {
   stage: 'maintenance',
   reason: null,
   silence: null,
+  pending: null,
   drift_since: null,
 }
 const wanted: Wanted = { role: 'control_plane', talosVersion: 'v1.13.9', installDisk: '/dev/sda' }

@@ -56,6 +56,8 @@ export interface ServerFacts {
   readonly reason: string | null
   /** The reason with the change after which the server has fallen silent; null if there is none. */
   readonly silence: string | null
+  /** Why its newest configuration is not sent yet; null if nothing prevents that. */
+  readonly pending: string | null
   /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
   readonly drift_since: Date | null
 }

@@ -85,6 +85,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     stage: row.stage,
     reason: row.reachable === false ? reasonOf(row) : row.reason,
     silence: silentAfter(silenceOf(row), row.last_change) === null ? null : reasonOf(row),
+    pending: row.pending?.reason ?? null,
     drift_since: row.drift_since,
   }
 }

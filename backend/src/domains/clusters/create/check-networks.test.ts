@@ -49,6 +49,7 @@ const server = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
   stage: 'maintenance',
   reason: null,
   silence: null,
+  pending: null,
   drift_since: null,
   ...more,
 })

@@ -69,6 +69,7 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   stage: 'maintenance',
   reason: null,
   silence: null,
+  pending: null,
   drift_since: null,
   ...more,
 })

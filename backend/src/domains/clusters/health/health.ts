@@ -97,6 +97,9 @@ export async function clusterHealthNow(
       saved: snapshotSaid(saved, now),
       cordoned,
       isChanging,
+      pending: facts.flatMap(({ name, pending: reason }) =>
+        reason === null ? [] : [{ name, reason }],
+      ),
       unready: unready.value ?? [],
     }),
     ...found,

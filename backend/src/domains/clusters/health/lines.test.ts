@@ -27,6 +27,7 @@ const quiet = {
   saved: { state: 'ok', message: 'x' } as const,
   cordoned: new Set<string>(),
   isChanging: false,
+  pending: [],
   unready: [],
 }
 const whole: Found = {
@@ -315,4 +316,13 @@ test('a dead scheduler is a problem of the Kubernetes API, whose servers answer'
   expect(say('kubernetes_api', { kubernetes_api: [up] }, { unready: [scheduler] })).toBe(
     'problem: kube-scheduler of cp-1 is not ready: CrashLoopBackOff: back-off.',
   )
+})
+
+test('patches that wait for another control plane are said, unless a drift needs a decision first', () => {
+  const pending = [{ name: 'cp-1', reason: 'cp-1 is changed later. cp-2 is not Ready.' }]
+  expect(say('configuration', {}, { pending })).toBe(
+    'attention: The patches of cp-1 are not sent yet: cp-1 is changed later. cp-2 is not Ready.',
+  )
+  const drift = [{ node_id: idOf(2), name: 'cp-2', since: '2026-11-27T08:00:00.000Z' }]
+  expect(say('configuration', { drift }, { pending })).toContain('changed outside of Steelyard')
 })

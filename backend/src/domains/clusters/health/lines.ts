@@ -45,6 +45,8 @@ interface Around {
   readonly cordoned: ReadonlySet<string>
   /** A change of the cluster runs. */
   readonly isChanging: boolean
+  /** Servers whose newest configuration is not sent yet, and why. */
+  readonly pending: readonly { readonly name: string; readonly reason: string }[]
   /** Static pods of the control planes that are not ready. */
   readonly unready: readonly UnreadyPod[]
 }
@@ -69,7 +71,7 @@ export function linesOf(
     line('database', database(health.etcd)),
     line('kubernetes_api', api(health.kubernetes_api, state, around.unready)),
     line('nodes', nodes(health.nodes, state, around)),
-    line('configuration', drift(health.drift)),
+    line('configuration', configuration(health.drift, around.pending)),
     line('snapshot', saved),
     line('talos', version(health.versions, 'talos')),
     line('kubernetes', version(health.versions, 'kubernetes')),
@@ -357,7 +359,12 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
   }
 }
 
-function drift(items: ClusterHealth['drift']): Said {
+function configuration(items: ClusterHealth['drift'], pending: Around['pending']): Said {
+  if (items.length === 0 && pending.length > 0)
+    return {
+      state: 'attention',
+      message: `The patches of ${namesOf(pending)} are not sent yet${because(pending[0]!.reason)}.`,
+    }
   if (items.length === 0) return { state: 'ok', message: `${noKnownDrift}.` }
   return {
     state: 'attention',

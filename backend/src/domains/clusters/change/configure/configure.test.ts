@@ -337,11 +337,17 @@ describe('a component of a control plane does not come back', () => {
     await world.toNextRun(configuringQueue, waits.id)
     expect(has()).toHaveLength(1)
     expect(dead()).toEqual(has())
+    const [ill] = dead() as [Server]
+    expect((await world.server(waits.id)).pending).toMatchObject({
+      reason: expect.stringContaining(`kube-controller-manager of ${ill.name}`) as string,
+      waits_for: [{ id: ill.id, name: ill.name }],
+    })
     for (const node of two) await clearFaults(world.machine(node))
     await world.until(
       () => Promise.resolve(has()),
       ({ length }) => length === 2,
     )
+    expect((await world.server(waits.id)).pending).toBeNull()
     await isWell()
   })
 
