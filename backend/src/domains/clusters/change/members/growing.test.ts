@@ -117,13 +117,17 @@ describe.concurrent('adding servers to a running cluster', () => {
         kind: 'component-fails',
         component: 'kube-scheduler',
       })
-      const ill = await world.until(
-        () => refusal(cluster, added(free, 'control_plane')),
-        (problem) => problem?.error.includes('CrashLoopBackOff') === true,
+      await world.until(
+        async () => world.machine(nodes[1]!).staticPods.get('kube-scheduler')?.isCrashing,
+        (is) => is === true,
       )
-      expect(ill).toMatchObject({
+      expect(await refusal(cluster, added(free, 'control_plane'))).toMatchObject({
         code: 'transition_refused',
-        error: expect.stringContaining(`Bring ${nodes[1]!.name} back first`),
+        error: expect.stringMatching(
+          new RegExp(
+            `^kube-scheduler of ${nodes[1]!.name} is not ready: CrashLoopBackOff: .+Bring ${nodes[1]!.name} back first$`,
+          ),
+        ),
       })
       await clearFaults(world.machine(nodes[1]!))
       await world.machine(nodes[2]!).lifecycle.powerOff()
