@@ -95,9 +95,11 @@ export function configuring(
       // The other control planes are asked again, until all of them are well.
       if ('forbidden' in touched) {
         const { forbidden: reason, by } = touched
-        await job.fence.write((tx) =>
-          servers.notePending(tx, server.id, { reason, waits_for: [...by] }),
-        )
+        // A turn of another control plane lasts seconds.
+        if (by.length > 0)
+          await job.fence.write((tx) =>
+            servers.notePending(tx, server.id, { reason, waits_for: [...by] }),
+          )
         return { againMs: forbiddenMs }
       }
       const { mode, warnings } = touched.sent

@@ -338,7 +338,11 @@ describe('a component of a control plane does not come back', () => {
     expect(has()).toHaveLength(1)
     expect(dead()).toEqual(has())
     const [ill] = dead() as [Server]
-    expect((await world.server(waits.id)).pending).toMatchObject({
+    const { pending } = await world.until(
+      () => world.server(waits.id),
+      (s) => s.pending?.reason.includes('CrashLoopBackOff') === true,
+    )
+    expect(pending).toMatchObject({
       reason: expect.stringContaining(`kube-controller-manager of ${ill.name}`) as string,
       waits_for: [{ id: ill.id, name: ill.name }],
     })

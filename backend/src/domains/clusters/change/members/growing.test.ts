@@ -113,9 +113,11 @@ describe.concurrent('adding servers to a running cluster', () => {
       expect(await refusal(cluster, added(nodes.slice(3), 'worker'))).toMatchObject({
         error: expect.stringContaining('is already in the cluster'),
       })
+      // A fault that names a part of the configuration ends a component that runs.
       await addFault(world.machine(nodes[1]!), {
         kind: 'component-fails',
         component: 'kube-scheduler',
+        config: 'machine:',
       })
       await world.until(
         async () => world.machine(nodes[1]!).staticPods.get('kube-scheduler')?.isCrashing,

@@ -58,7 +58,7 @@ describe('control planes that join and leave', () => {
       () => world.operation(id),
       ({ steps }) => steps.some((s) => s.key === `join/${first.id}` && s.status !== 'todo'),
     )
-    await addFault(world.machine(first), { kind: 'component-fails', component })
+    await addFault(world.machine(first), { kind: 'component-fails', component, config: 'machine:' })
     expect(hasEnded(await waitsFor(id, first, component))).toBe(false)
     expect(appliesOf(second)).toBe(0)
     await clearFaults(world.machine(first))
@@ -78,7 +78,7 @@ describe('control planes that join and leave', () => {
       () => world.operation(id),
       ({ steps }) => steps.some((s) => s.key === `join/${by.id}` && s.status !== 'todo'),
     )
-    await addFault(world.machine(by), { kind: 'component-fails', component })
+    await addFault(world.machine(by), { kind: 'component-fails', component, config: 'machine:' })
     expect(hasEnded(await waitsFor(id, by, component))).toBe(false)
     expect(resetsOf(old)).toBe(0)
     await clearFaults(world.machine(by))
@@ -101,7 +101,7 @@ describe('control planes that join and leave', () => {
       () => world.operation(id),
       ({ steps }) => steps.some((s) => s.key === `release/${first.id}` && s.status !== 'todo'),
     )
-    await addFault(world.machine(ill), { kind: 'component-fails', component })
+    await addFault(world.machine(ill), { kind: 'component-fails', component, config: 'machine:' })
     expect(hasEnded(await waitsFor(id, ill, component))).toBe(false)
     expect(resetsOf(second)).toBe(0)
     await clearFaults(world.machine(ill))
