@@ -292,7 +292,7 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
   }
 }
 
-/** Fails if a list of the screen cuts a word of a status, at any width. */
+/** Fails if a list of the screen can't be read, at any width. */
 async function readLists(page: Page, screen: Screen): Promise<void> {
   const found: string[] = []
   for (const width of listWidths) {

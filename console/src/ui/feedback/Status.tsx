@@ -53,7 +53,7 @@ export const StatusReason = ({
   why?: ReactNode
   tall?: boolean
 }) => (
-  <span className={cx(css['under'], tall && css['tall'])}>
+  <span className={cx(css['under'], tall && css['tall'])} data-tall={tall || undefined}>
     <StatusDot tone={tone} why={why}>
       {word}
     </StatusDot>

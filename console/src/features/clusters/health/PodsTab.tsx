@@ -29,7 +29,8 @@ const podColumns = columns<ClusterPod>([
     id: 'name',
     head: 'Pod',
     card: 'name',
-    width: (from) => (from.lg ? 320 : from.md ? 280 : 200),
+    width: (from) =>
+      from.lg ? { least: 240, most: 320 } : from.md ? { least: 200, most: 280 } : 200,
     cell: (p) => p.name,
   },
   { id: 'namespace', head: 'Namespace', card: 'fact', width: 130, cell: (p) => p.namespace },

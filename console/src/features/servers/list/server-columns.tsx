@@ -84,6 +84,10 @@ export function hardwareLine(
   return known.length === 0 ? null : known.join(' · ')
 }
 
+/** Breaks only between the parts of a line, so that what has no room leaves no half word. */
+const wrappedBetweenParts = (line: string): string =>
+  line.replaceAll(' ', '\u00A0').replaceAll('\u00A0·', ' ·')
+
 /** Padding of a cell, and shape of a status with its gap, in px. */
 const paddingOf = (from: WidthFrom): number => (from.xl ? 20 : 16)
 const shape = 15
@@ -157,7 +161,11 @@ const columns = listColumns(serverList.list, {
     cell: (s, from) => {
       const line = hardwareLine(s, !from.xl)
       if (line === null) return <span className="t3">Unknown</span>
-      return <span title={hardwareLine(s)!}>{line}</span>
+      return (
+        <span className={css['hardware']} title={hardwareLine(s)!}>
+          {wrappedBetweenParts(line)}
+        </span>
+      )
     },
   },
   datacenter: {
