@@ -72,7 +72,7 @@ export const subnetColumns = listColumns(subnetList.list, {
   name: {
     fixed: true,
     width: (from) =>
-      from.md ? { least: 150, most: nameWidth } : from.sm ? { least: 124, most: 176 } : undefined,
+      from.md ? { least: 150, most: nameWidth } : from.sm ? { least: 108, most: 176 } : undefined,
     card: 'name',
     // On narrow screens the CIDR has no column: it is shown below the name.
     cell: (s) => (
@@ -119,8 +119,7 @@ export const subnetColumns = listColumns(subnetList.list, {
     ),
   },
   cluster: {
-    width: (from) =>
-      from.xl ? { least: 130, most: 190 } : from.md ? 140 : { least: 96, most: 112 },
+    width: (from) => (from.xl ? { least: 130, most: 190 } : from.md ? 140 : 112),
     from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
