@@ -127,7 +127,7 @@ describe.concurrent('adding servers to a running cluster', () => {
         code: 'transition_refused',
         error: expect.stringMatching(
           new RegExp(
-            `^kube-scheduler of ${nodes[1]!.name} is not ready: CrashLoopBackOff: .+Bring ${nodes[1]!.name} back first$`,
+            `^kube-scheduler of ${nodes[1]!.name} is not ready: CrashLoopBackOff: .+Bring ${nodes[1]!.name} back first`,
           ),
         ),
       })
