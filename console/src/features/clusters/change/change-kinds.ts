@@ -1,4 +1,4 @@
-/** The kinds of changes of a running cluster that the console has a form for. */
+/** The words of each kind of change of a running cluster. */
 import type { ChangeKindName } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { IconName } from '../../../ui/pictures/Icon.tsx'
@@ -100,7 +100,7 @@ export const changeKinds = {
     icon: 'disk',
     text: 'Frees the disk space of deleted revisions, one member after another, the leader last. Then clears alarms about missing space.',
   },
-} as const satisfies Partial<Record<ChangeKindName, KindOfChange>>
+} as const satisfies Readonly<Record<ChangeKindName, KindOfChange>>
 
 export type ShownKind = keyof typeof changeKinds
 export const shownKinds = Object.keys(changeKinds) as ShownKind[]
