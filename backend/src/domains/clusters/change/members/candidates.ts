@@ -101,14 +101,21 @@ async function judge(
   }
   const joining = chosen.filter(({ node_id }) => !before.has(node_id)).length
   const pod = parseCidr(row.pod_cidr)
-  // The size of a node's network in a cluster that was taken over may be another one.
-  const room =
-    pod === null || row.taken_over_at !== null
-      ? null
-      : roomProblem(
-          pod,
-          [...before.values()].filter((m) => m.released_at === null).length + joining,
+  const present = [...before.values()].filter((m) => m.released_at === null)
+  const room = pod === null ? null : roomProblem(pod, present.length + joining)
+  // Patches of control planes, and a cluster that was taken over, may give nodes another size.
+  const owners =
+    room === null
+      ? []
+      : await servers.forPlan(
+          on,
+          present.filter((m) => m.role === 'control_plane').map((m) => m.node_id),
         )
+  const isOwnSize =
+    row.taken_over_at !== null ||
+    owners.some((one) => one.has_user_patch) ||
+    asked.some(({ patch }) => patch?.body.includes('node-cidr-mask-size') === true)
+  if (room !== null && !isOwnSize) refused(room)
   const judged = await judgePatches(parts, on, {
     name: row.name,
     resolved: { ...row, servers: chosen },
@@ -118,7 +125,9 @@ async function judge(
   const warnings = [
     ...chosen.flatMap((s) => (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`)),
     ...judged.warnings,
-    ...(room === null ? [] : [`${room}. Further nodes get no addresses for pods.`]),
+    ...(room !== null && isOwnSize
+      ? [`${room}. Further nodes may get no addresses for pods.`]
+      : []),
   ]
   return { findings, warnings, chosen }
 }

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
+import {
+  type Cluster,
+  clusterCreate,
+  clusterDelete,
+  clusterPreview,
+} from '#contract/clusters/clusters.ts'
 import { type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
 import { patchList } from '#contract/patches.ts'
 import { type Server, serverConfirm, serverReset } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: 20, seed: 'growing' })
+const world = await clusterWorld({ servers: 24, seed: 'growing' })
 const { admin } = world
 
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
@@ -223,6 +228,67 @@ describe.concurrent('adding servers to a running cluster', () => {
       await clearFaults(world.machine(first))
       expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
       expect(etcdOf(nodes[0]!).filter((m) => !m.learner)).toHaveLength(3)
+    },
+  )
+
+  test(
+    'a server that would be lost, or for which the pod network has no room, is refused',
+    { timeout: 600_000 },
+    async () => {
+      const nodes = world.take(1)
+      const [joining] = world.take(1) as [Server]
+      const patch = {
+        name: 'wall',
+        body: 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n',
+      }
+      const why = expect.stringMatching(`Steelyard would lose ${joining.name}: .*port 50000`)
+      const refused = {
+        status: 409,
+        problem: { code: 'loss_not_confirmed', fields: { confirmed_loss: joining.name } },
+      }
+      // A new cluster.
+      const asked = {
+        name: 'walled',
+        datacenter_id: joining.datacenter!.id,
+        endpoint: 'kube.example.com',
+        servers: [{ node_id: joining.id, role: 'control_plane' as const, patch }],
+      }
+      const preview = (await admin.call(clusterPreview, { body: asked })).answer!
+      expect(preview.losses).toMatchObject([{ node_id: joining.id, reason: why }])
+      expect(preview.checks).toContainEqual(
+        expect.objectContaining({ check: 'confirmed_loss', ok: false }),
+      )
+      expect(await admin.call(clusterCreate, { body: asked })).toMatchObject(refused)
+      for (const name of ['another', joining.id])
+        expect(
+          await admin.call(clusterCreate, { body: { ...asked, confirmed_loss: [name] } }),
+        ).toMatchObject(refused)
+      expect(await world.server(joining.id)).toMatchObject({ cluster: null, operation_id: null })
+      const confirmed = { ...asked, confirmed_loss: [joining.name] }
+      expect(
+        (await admin.call(clusterPreview, { body: confirmed })).answer!.checks.filter(
+          (one) => one.check === 'confirmed_loss' && !one.ok,
+        ),
+      ).toEqual([])
+
+      // A cluster that grows, whose pod network has room for one node.
+      const { cluster, operation } = await world.create(nodes, {
+        endpoint: 'kube.example.com',
+        pod_cidr: '10.244.0.0/24',
+      })
+      expect((await world.ended(operation.id)).status).toBe('done')
+      const params = { id: cluster.id }
+      const change = {
+        kind: 'grow' as const,
+        servers: [{ node_id: joining.id, role: 'worker' as const, patch }],
+      }
+      const plan = (await admin.call(clusterPlan, { params, body: { change } })).answer!
+      expect(plan.losses).toMatchObject([{ node_id: joining.id, reason: why }])
+      expect(plan.checks.filter((one) => !one.ok).map((one) => one.message)).toEqual([
+        expect.stringContaining('has room for 1 node'),
+      ])
+      expect((await admin.call(clusterChange, { params, body: { change } })).status).toBe(409)
+      expect(world.machine(joining).disk.state.counters.applies).toBe(0)
     },
   )
 
