@@ -3,7 +3,11 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { longTests } from './tools/testing/length.ts'
 
-const never = ['**/node_modules/**', '**/dist/**', ...(longTests ? [] : ['**/*.long.test.ts'])]
+const never = [
+  '**/node_modules/**',
+  '**/dist/**',
+  ...(longTests ? [] : ['**/*.long.{test,e2e}.ts']),
+]
 
 // Each room (top-level folder) is a separate project, so `npx vitest run --project talos` runs one
 // room, and the report shows the time of each.

@@ -3,17 +3,14 @@
  * scheduled change waits for the window and is cancelled.
  */
 import type { Browser, Page } from 'playwright-core'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
-import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
-import { datacenterList } from '#contract/datacenters.ts'
+import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { operationList } from '#contract/operations.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
-import { storeCreate } from '#contract/storage/stores.ts'
-import { inOneStory, launch, open, signIn } from './browser.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
+import { makeCluster } from './small-cluster.ts'
 
 let installation: Installation
 let browser: Browser
@@ -25,33 +22,12 @@ let free: Server
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
   ;({ page, errors } = await open(browser, installation.url))
-  const site = (await installation.call(datacenterList, { query: {} })).items.find(
-    (d) => d.code === 'PL-POZ-1',
-  )!
-  const servers = (await installation.call(serverList, { query: {} })).items.filter(
-    (s) => s.datacenter?.id === site.id && s.eligibility.every((e) => e.ok),
-  )
-  const version = servers[0]!.talos.version!
-  const same = servers.filter((s) => s.talos.version === version)
-  const [controlPlane, worker, spare] = same
-  if (!controlPlane || !worker || !spare) throw new Error('Too few free servers')
-  free = spare
-  ;({ cluster } = await installation.call(clusterCreate, {
-    body: {
-      name: 'poz-changes-01',
-      datacenter_id: site.id,
-      talos_version: version,
-      servers: [
-        { node_id: controlPlane.id, role: 'control_plane' },
-        { node_id: worker.id, role: 'worker' },
-      ],
-    },
-  }))
+  ;({ cluster, spare: free } = await makeCluster(installation, 'poz-changes-01'))
   await signIn(page)
   await untilReady(installation, cluster.id)
 }, 180_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))
@@ -142,56 +118,6 @@ describe('the changes of a cluster', () => {
   })
 
   test(
-    'an upgrade waits for the maintenance window, its page says when that is, and it begins when the window opens',
-    { timeout: 90_000 },
-    async () => {
-      const version = cluster.talos_version === 'v1.13.9' ? 'v1.13.8' : 'v1.13.9'
-      const runs = async () =>
-        (await installation.call(clusterGet, { params: { id: cluster.id } })).talos_version
-      await page.goto(`/infra/clusters/${cluster.id}/change/upgradeTalos`)
-      await page.getByLabel('Talos version').fill(version)
-      await press('Show the plan')
-      await plan().waitFor()
-      await page.getByLabel('When').selectOption('window')
-      await page.getByRole('button', { name: 'Schedule: Upgrade Talos' }).click()
-      await page.waitForURL('**/operations/*')
-      await page
-        .getByText(/Waits for the maintenance window: .*02:00/)
-        .first()
-        .waitFor()
-      const operation = page.url()
-      expect(await runs()).toBe(cluster.talos_version)
-      await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
-      await press('Edit')
-      const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
-      await editor.getByRole('checkbox', { name: 'Monday' }).check()
-      for (const day of await editor.getByRole('checkbox').all()) await day.check()
-      await editor.getByLabel('Opens at').fill('00:00')
-      await editor.getByLabel(/^Open for/).fill('1440')
-      await press('Save window')
-      await page.getByText('Open now').waitFor()
-      await page.goto(operation)
-      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-      expect(await runs()).toBe(version)
-    },
-  )
-
-  test(
-    'the authority of the Talos API is rotated from its form, and the cluster stays healthy',
-    { timeout: 90_000 },
-    async () => {
-      await page.goto(`/infra/clusters/${cluster.id}/change/rotate`)
-      await press('Show the plan')
-      await plan().waitFor()
-      await page.getByRole('button', { name: 'Rotate secrets', exact: true }).click()
-      await page.waitForURL('**/operations/*')
-      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-      await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
-      await health().getByText('All 3 nodes are Ready.').waitFor()
-    },
-  )
-
-  test(
     'with the keyboard alone, ⌘K opens the form and Enter starts the change',
     { timeout: 60_000 },
     async () => {
@@ -209,41 +135,6 @@ describe('the changes of a cluster', () => {
       await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
       await page.waitForURL('**/operations/*')
       await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
-    },
-  )
-
-  test(
-    'a snapshot is taken, and the cluster is restored from it on its own control plane',
-    { timeout: 90_000 },
-    async () => {
-      await installation.call(storeCreate, {
-        body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') },
-      })
-      await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
-      await page
-        .getByRole('link', { name: 'Take a snapshot' })
-        .or(page.getByRole('button', { name: 'Take a snapshot' }))
-        .first()
-        .click()
-      await press('Show the plan')
-      await plan().waitFor()
-      await page.getByRole('button', { name: 'Take a snapshot', exact: true }).click()
-      await page.waitForURL('**/operations/*')
-      await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
-      const [snapshot] = (await installation.call(snapshotList, { query: {} })).items
-      await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
-      await press(/^Actions for the snapshot of/)
-      await page.getByRole('menuitem', { name: 'Restore' }).click()
-      await page.waitForURL(`**/change/restore?snapshot=${snapshot!.id}`)
-      await press('Show the plan')
-      await plan()
-        .getByText(/is wiped|Wipe/)
-        .first()
-        .waitFor()
-      await page.getByRole('button', { name: 'Restore a snapshot', exact: true }).click()
-      await page.waitForURL('**/operations/*')
-      await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
-      await untilReady(installation, cluster.id)
     },
   )
 })

@@ -12,7 +12,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
-import { inOneStory, launch, open, signIn, write } from './browser.ts'
+import { closePages, inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 const name = 'poz-first-01'
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await watched.context.grantPermissions(['clipboard-read', 'clipboard-write'])
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))
@@ -210,6 +210,8 @@ describe('the first path', () => {
       .getByRole('table', { name: 'Every server, every step' })
       .getByRole('link', { name: servers[4]!.name })
       .waitFor()
+    // The steps were seen while they ran.
+    await installation.hurry(20)
     await status('Ready').waitFor({ timeout: 90_000 })
     await page.getByText(/^done in /).waitFor()
     const steps = await timeline.getByRole('listitem').allInnerTexts()

@@ -12,7 +12,7 @@ import { auditList } from '#contract/audit.ts'
 import { imageList } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { type Server, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
-import { inOneStory, launch, open, signIn } from './browser.ts'
+import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 
 interface Booted {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await signIn(page)
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { inOneStory, launch, open } from './browser.ts'
+import { closePages, inOneStory, launch, open } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ccList } from '#contract/marketplace/ccs.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
-import { inOneStory, launch, open, signIn } from './browser.ts'
+import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await signIn(page)
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))

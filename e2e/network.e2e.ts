@@ -13,7 +13,7 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
-import { inOneStory, launch, open, signIn } from './browser.ts'
+import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { subnetsPage } from './subnets-page.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 
@@ -57,7 +57,7 @@ beforeAll(async () => {
   await untilReady(installation, cluster.id)
 }, 180_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { userCreate } from '#contract/users.ts'
 import { clientId, clientSecret, codeOf, realProvider } from '../tools/identity-provider.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -52,7 +52,7 @@ beforeAll(async () => {
     await installation.call(userCreate, { body: { ...person(name), name, role } })
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 beforeEach(async () => {

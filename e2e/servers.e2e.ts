@@ -11,7 +11,7 @@ import {
 } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { pageBudgets, pageCosts } from '../tools/bench/console.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await signIn(page)
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 beforeEach(async () => {

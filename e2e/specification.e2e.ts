@@ -2,29 +2,27 @@
  * What the specification says about the frame of every screen: sizes, the drawer, crumbs, the
  * version label, dialogs on narrow screens.
  */
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import packageFile from '../package.json' with { type: 'json' }
-import { launch, open, signIn, tell } from './browser.ts'
+import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
-let context: BrowserContext
 let page: Page
 let errors: string[]
 let server: Server
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ servers: 3 }), launch()])
-  ;({ context, page, errors } = await open(browser, installation.url))
+  ;({ page, errors } = await open(browser, installation.url))
   server = (await installation.call(serverList, { query: {} })).items[0]!
   await signIn(page)
 }, 120_000)
 afterAll(async () => {
-  await context?.close()
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 beforeEach(() => page.setViewportSize({ width: 1280, height: 900 }))

@@ -122,13 +122,18 @@ export function usage(pid: number): { cpuSeconds: number; memoryMB: number } {
 }
 
 /**
- * One call of a simulator's control socket: GET, or POST if there is a body. @throws Error with the
- * response if its status isn't 2xx
+ * One call of a simulator's control socket: GET, or `method` if there is a body. @throws Error with
+ * the response if its status isn't 2xx
  */
-export function control<T>(socketPath: string, path: string, sent?: object): Promise<T> {
+export function control<T>(
+  socketPath: string,
+  path: string,
+  sent?: object,
+  method: 'POST' | 'PUT' = 'POST',
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const how =
-      sent === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' } }
+      sent === undefined ? {} : { method, headers: { 'content-type': 'application/json' } }
     const asked = request({ socketPath, path, ...how }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))

@@ -120,7 +120,7 @@ interface Ran {
 }
 async function steelyard(installation: Installation, line: string, input = ''): Promise<Ran> {
   const env = { ...process.env, XDG_CONFIG_HOME: folder, STEELYARD_URL: installation.url }
-  const child = spawn(process.execPath, ['cli/src/main.ts', ...line.split(' ')], { env })
+  const child = spawn(process.execPath, ['cli/dist/steelyard.mjs', ...line.split(' ')], { env })
   child.stdin.end(input)
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])

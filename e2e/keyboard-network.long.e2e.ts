@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverList } from '#contract/servers/servers.ts'
-import { inOneStory, launch, open, signIn } from './browser.ts'
+import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, untilReady } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await signIn(page)
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))
