@@ -37,6 +37,9 @@ const sentences = {
   'server.reset': 'Wiped and released from its cluster',
   'server.talosconfig_minted': 'A talosconfig was downloaded',
   'server.configured': 'The configuration was applied[: {reason}]',
+  'server.change_tried':
+    'A change of its network is on trial[: Talos undoes it after {seconds} s unless the server answers at {address}]',
+  'server.change_undone': 'A change of its network was undone[: {reason}]',
   'server.config_changed_outside': 'The configuration was changed outside of Steelyard',
   'server.images_changed_outside': 'Images that were changed outside of Steelyard were adopted',
   'server.taken_over': 'Taken over with its cluster',

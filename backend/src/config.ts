@@ -60,6 +60,7 @@ const defaults = {
   STEELYARD_OIDC_SCOPES: 'openid email profile',
   STEELYARD_OIDC_ROLE_CLAIM: 'groups',
   STEELYARD_OIDC_ROLES: undefined,
+  STEELYARD_TRIAL_SECONDS: '60',
   STEELYARD_OFFER_DETECTION_MINUTES: '10',
   STEELYARD_OFFER_TOOL: 'steelyard',
   STEELYARD_OFFER_TOOL_VERSION: undefined,
@@ -212,6 +213,10 @@ export function readConfig(environment: Environment, folder: string) {
   if (localText !== '0' && localText !== '1') wrong('STEELYARD_LOCAL_SIGN_IN', 'must be 1 or 0')
   if (localText === '0' && value('STEELYARD_OIDC_ISSUER') === undefined)
     wrong('STEELYARD_LOCAL_SIGN_IN', 'is 0, so nobody could sign in: set STEELYARD_OIDC_ISSUER')
+  const trialText = value('STEELYARD_TRIAL_SECONDS')!
+  const trialSeconds = /^\d{1,3}$/.test(trialText) ? Number(trialText) : 0
+  if (trialSeconds < 5 || trialSeconds > 600)
+    wrong('STEELYARD_TRIAL_SECONDS', 'must be a number of seconds from 5 to 600')
   const minutesText = value('STEELYARD_OFFER_DETECTION_MINUTES')!
   const offerDetectionMinutes = /^\d{1,4}(?:\.\d{1,3})?$/.test(minutesText)
     ? Number(minutesText)
@@ -313,6 +318,8 @@ export function readConfig(environment: Environment, folder: string) {
     localSignIn: localText === '1',
     /** The OpenID Connect provider, if there is one. */
     provider,
+    /** Time after which a machine undoes a change of its network that isn't confirmed. */
+    trialSeconds,
     /** How long Steelyard looks for the offer of a cluster. */
     offerDetectionMinutes,
     /**

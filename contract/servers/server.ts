@@ -65,6 +65,15 @@ export const PendingConfiguration = z.object({
 })
 export type PendingConfiguration = z.infer<typeof PendingConfiguration>
 
+/** A change of the server's network that Talos undoes unless Steelyard confirms it in time. */
+const ServerTrial = z.object({
+  /** `undone`: the server has its former configuration; the change is saved, but not applied. */
+  state: z.enum(['running', 'undone']),
+  /** A sentence. */
+  reason: z.string(),
+  since: time,
+})
+
 /**
  * A server's hardware, as the specification defines it. Missing lists become empty; all fields but
  * `id` are optional. Sizes in bytes, max_speed in MHz.
@@ -219,6 +228,8 @@ export const ListedServer = z.object({
   drift: z.optional(z.nullable(ServerDrift)),
   /** Set while a saved patch waits: another control plane is not well. */
   pending: z.optional(z.nullable(PendingConfiguration)),
+  /** Set while a change of the server's network is on trial, and after it was undone. */
+  trial: z.optional(z.nullable(ServerTrial)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,

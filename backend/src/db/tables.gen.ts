@@ -233,6 +233,28 @@ export interface Tables {
     hash: string
     created_at: Date
     held_at: Date | null
+    is_for_good: Generated<boolean>
+  }
+  configuration_claim: {
+    node_id: string
+    owner: string
+    instance: string
+    until: Date
+  }
+  configuration_trial: {
+    cluster_id: string
+    node_id: string
+    generation: number
+    hash: string
+    former_hash: string
+    attempt: string
+    address: string
+    phase: 'trying' | 'confirming' | 'confirmed' | 'undoing' | 'undone'
+    lasts_ms: number
+    began_at: Date
+    answered_at: Date | null
+    confirmed_at: Date | null
+    reason: string | null
   }
   control_plane_claim: {
     cluster_id: string
@@ -581,6 +603,9 @@ export interface Tables {
     identity_mac: string | null
     last_change: OptionalJson<Columns['server.last_change']>
     pending: OptionalJson<Columns['server.pending']>
+    trial_state: 'running' | 'undone' | null
+    trial_reason: string | null
+    trial_since: Date | null
   }
   server_contact: {
     server_id: string

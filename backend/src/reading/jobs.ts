@@ -63,6 +63,7 @@ export const jobs: { readonly [Name in keyof Work]: Job } = {
   removed: one,
   same: config,
   told: one,
+  trial: config,
   values: one,
   withSecrets: config,
   withValues: one,

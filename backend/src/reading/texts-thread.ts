@@ -6,6 +6,7 @@ import { imagesOf, sameAs, withSecretsOf, withValues } from '#talos/config/compa
 import { valuesIn } from '#talos/config/values.ts'
 import { networkEffect } from '#talos/network-effect/effect.ts'
 import { configuredLinks } from '#talos/network-effect/missing.ts'
+import { trialOf } from '#talos/network-effect/trial.ts'
 import { removedIn } from '#talos/kubernetes-removals.ts'
 import { inForm } from '#talos/secrets/rotation.ts'
 import { bundleOf, filesOf } from '../domains/clusters/takeover/proof-files.ts'
@@ -39,6 +40,7 @@ const work = {
   removed: removedIn,
   same: sameAs,
   told: toldBy,
+  trial: trialOf,
   values: valuesIn,
   withSecrets: withSecretsOf,
   withValues,

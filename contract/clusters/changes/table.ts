@@ -5,6 +5,7 @@
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../servers/disks.ts'
+import { ConfirmedLoss } from '../../servers/losses.ts'
 import { joiningSteps, leavingSteps } from '../steps.ts'
 import { rotateRow } from './rotate.ts'
 
@@ -16,7 +17,11 @@ type Versioned = Named & { readonly version: string }
 const everyChange = {
   target: 'cluster',
   scope: 'clusters',
-  arguments: z.object({ change: z._default(z.unknown(), null), confirmed_disks: ConfirmedDisks }),
+  arguments: z.object({
+    change: z._default(z.unknown(), null),
+    confirmed_disks: ConfirmedDisks,
+    confirmed_loss: ConfirmedLoss,
+  }),
 } as const
 
 /**

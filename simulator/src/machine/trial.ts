@@ -44,10 +44,12 @@ export const goDuration = (ms: number): string => {
  */
 export const storeSoon = (machine: Machine, text: string): void => {
   machine.unsaved = text
-  void machine.world.clock.sleep(TAKES.storeState).then(() => {
+  const write = async (): Promise<void> => {
+    await machine.world.clock.sleep(TAKES.storeState)
     // Another configuration may have been accepted meanwhile, or the power was cut.
     if (machine.unsaved === text) storeNow(machine)
-  })
+  }
+  void write()
 }
 
 /** Writes a configuration to STATE that isn't written yet, as an orderly stop does. */

@@ -205,8 +205,6 @@ export interface Generation {
 export interface KeptConfigs {
   /** The last configuration that the machine is known to have had. */
   readonly held: Generation
-  /** The configuration before `held`, which the machine may still have until a restart. */
-  readonly before: Generation | null
   /** The wanted configuration. */
   readonly newest: Generation
   /** Digest of the configuration that a user chose to overwrite. */
@@ -219,6 +217,15 @@ export interface Kept {
   /** All that is known of a server's configurations; null if none was rendered for the server. */
   readonly all: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<KeptConfigs | null>
   readonly newest: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<Generation | null>
+  readonly generation: (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+    generation: number,
+  ) => Promise<Generation | null>
+  /** Whether the newest generation is sent without a trial, because the loss is confirmed. */
+  readonly isForGood: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<boolean>
+  readonly sendForGood: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
   /** Like `newest`, without the bytes. */
   readonly state: (
     on: Db | Tx,
@@ -385,6 +392,10 @@ export type Delivery =
       readonly kind: 'refused' | 'needs_reboot' | 'changed' | 'silent' | 'forbidden'
       readonly reason: string
     }
+  /** The change is on trial, and `deliver` is to be called again. */
+  | { readonly kind: 'trying'; readonly reason: string }
+  /** The change was on trial, and the machine has its former configuration again. */
+  | { readonly kind: 'undone'; readonly reason: string }
 
 /** Sends configurations to machines that run. */
 export interface Sending {
@@ -396,7 +407,7 @@ export interface Sending {
     client: TalosClient,
     server: { readonly cluster_id: string; readonly node_id: string },
     how: {
-      readonly mode: ApplyMode
+      readonly mode: Exclude<ApplyMode, 'try'>
       readonly dryRun?: boolean
       readonly deadlineMs?: number
       readonly justBefore?: () => Promise<void>
@@ -418,6 +429,10 @@ export interface Sending {
     nodeId: string,
     how: {
       mayReboot: boolean
+      /** An attempt of a user: it isn't repeated by itself after its trial was undone. */
+      attempt: string
+      /** The loss of the server is confirmed, so nothing is tried. */
+      isForGood?: boolean
       mends?: readonly string[]
       also?: (tx: Tx) => Promise<void>
     },

@@ -21,6 +21,7 @@ import { configuring } from './sending/configuring.ts'
 import { previewing } from './sending/previewing.ts'
 import { sending } from './sending/sending.ts'
 import { configurationStore } from './store.ts'
+import { trials as makeTrials } from './trials/trials.ts'
 
 /** The merged configuration of a server with masked secrets. */
 type Config = (caller: Caller, nodeId: string) => Promise<{ name: string; yaml: string }>
@@ -52,13 +53,18 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
   const core: Core = { kept, ...composing, factsOf, baseOf }
   const { effectOf, ...effect } = effects(parts, core)
   const drift = drifts(parts, core, effect)
+  const trials = makeTrials(parts, core)
   const { verdict, ...shown } = previewing(parts, core, { ...drift, ...effect })
   parts.engine.register({
     queue: configuringQueue,
-    reconcile: configuring(parts, core, drift, effect),
+    reconcile: configuring(parts, core, drift, effect, trials),
     concurrency: 8,
   })
-  parts.engine.register({ queue: sweepQueue, reconcile: sweeping(parts, drift), concurrency: 4 })
+  parts.engine.register({
+    queue: sweepQueue,
+    reconcile: sweeping(parts, drift, trials),
+    concurrency: 4,
+  })
   const config = showing(parts, core)
   return {
     name: 'configurations',
@@ -78,7 +84,7 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
     kept,
     ...composing,
     ...shown,
-    ...sending(parts, core, drift, effect),
+    ...sending(parts, core, drift, effect, trials),
     ...changing(parts, core, { verdict, drift, ...effect }),
     effectOf,
   }

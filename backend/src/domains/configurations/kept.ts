@@ -20,16 +20,20 @@ export function keptConfigs(
     keep,
     isAdopted: (on, clusterId, nodeId) => store.isAdopted(on, clusterId, nodeId),
     newest: async (on, clusterId, nodeId) => (await store.newest(on, clusterId, nodeId)) ?? null,
+    generation: async (on, clusterId, nodeId, generation) =>
+      (await store.one(on, clusterId, nodeId, generation)) ?? null,
+    isForGood: (on, clusterId, nodeId) => store.isForGood(on, clusterId, nodeId),
+    sendForGood: async (tx, clusterId, nodeId) =>
+      void (await store.sendForGood(tx, clusterId, nodeId)),
     state: async (on, clusterId, nodeId) => (await store.state(on, clusterId, nodeId)) ?? null,
 
     async all(on, clusterId, nodeId) {
       const machine = await clusters.machine(on, clusterId, nodeId)
       const newest = machine && (await store.newest(on, clusterId, nodeId))
       if (!machine || !newest) return null
-      const [held, before] = await store.held(on, clusterId, nodeId)
+      const held = await store.held(on, clusterId, nodeId)
       return {
         held: held ?? (await store.first(on, clusterId, nodeId))!,
-        before: before ?? null,
         newest,
         ...machine,
       }

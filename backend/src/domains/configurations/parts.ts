@@ -14,6 +14,7 @@ export interface ConfigurationParts extends Platform {
     | 'noteDrift'
     | 'noteMoved'
     | 'notePending'
+    | 'noteTrial'
     | 'get'
   >
   readonly layers: LayerStore

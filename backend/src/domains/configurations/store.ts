@@ -89,6 +89,42 @@ export function configurationStore({ vault }: { vault: Vault }) {
           .executeTakeFirst(),
       ),
 
+    one: async (on: Db | Tx, clusterId: string, nodeId: string, generation: number) =>
+      openOne(
+        on,
+        clusterId,
+        await rowsOf(on, clusterId, nodeId).where('generation', '=', generation).executeTakeFirst(),
+      ),
+
+    /** Whether the newest generation is sent without a trial. */
+    isForGood: async (on: Db | Tx, clusterId: string, nodeId: string): Promise<boolean> =>
+      (
+        await on
+          .selectFrom('cluster_server_config')
+          .select('is_for_good')
+          .where('cluster_id', '=', clusterId)
+          .where('node_id', '=', nodeId)
+          .orderBy('generation', 'desc')
+          .limit(1)
+          .executeTakeFirst()
+      )?.is_for_good === true,
+
+    /** Sends the newest generation without a trial. */
+    sendForGood: (tx: Tx, clusterId: string, nodeId: string) =>
+      tx
+        .updateTable('cluster_server_config')
+        .set({ is_for_good: true })
+        .where('cluster_id', '=', clusterId)
+        .where('node_id', '=', nodeId)
+        .where('generation', '=', (e) =>
+          e
+            .selectFrom('cluster_server_config as newest')
+            .select(({ fn }) => fn.max('newest.generation').as('generation'))
+            .where('newest.cluster_id', '=', clusterId)
+            .where('newest.node_id', '=', nodeId),
+        )
+        .execute(),
+
     /** The configuration with which the server was installed. */
     first: async (on: Db | Tx, clusterId: string, nodeId: string) =>
       openOne(
@@ -97,15 +133,17 @@ export function configurationStore({ vault }: { vault: Vault }) {
         await rowsOf(on, clusterId, nodeId).orderBy('generation').limit(1).executeTakeFirst(),
       ),
 
-    /** The newest two configurations that the machine is known to have had. */
-    async held(on: Db | Tx, clusterId: string, nodeId: string): Promise<Generation[]> {
-      const rows = await rowsOf(on, clusterId, nodeId)
-        .where('held_at', 'is not', null)
-        .orderBy('generation', 'desc')
-        .limit(2)
-        .execute()
-      return Promise.all(rows.map((row) => opened(on, clusterId, row)))
-    },
+    /** The newest configuration that the machine is known to have had. */
+    held: async (on: Db | Tx, clusterId: string, nodeId: string) =>
+      openOne(
+        on,
+        clusterId,
+        await rowsOf(on, clusterId, nodeId)
+          .where('held_at', 'is not', null)
+          .orderBy('generation', 'desc')
+          .limit(1)
+          .executeTakeFirst(),
+      ),
 
     /** The newest generation that the machine is known to have had. */
     heldGeneration: async (

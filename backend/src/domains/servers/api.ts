@@ -177,6 +177,12 @@ interface Notes {
    * Records the address at which a server is reached with the configuration that it has just got.
    */
   readonly noteMoved: (tx: Tx, id: string, address: string) => Promise<void>
+  /** Records the state of a change of the server's network; null if there is nothing to tell. */
+  readonly noteTrial: (
+    tx: Tx,
+    id: string,
+    trial: { readonly state: 'running' | 'undone'; readonly reason: string } | null,
+  ) => Promise<void>
   /**
    * Records what a server was just seen to run, because the contact loop may have missed it. The
    * server gets a new version even if the values are recorded already, so that a reading that began
@@ -247,9 +253,9 @@ export interface Servers extends Membership, Notes, Registering {
   readonly summary: () => Promise<ServersSummary>
   /**
    * Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and
-   * identity check.
+   * identity check, at the server's address unless another one is named.
    */
-  readonly connection: (id: string) => Promise<ServerConnection>
+  readonly connection: (id: string, address?: string) => Promise<ServerConnection>
   /**
    * A connection to an unknown machine with its own cluster's credentials, without an identity
    * check.

@@ -21,6 +21,9 @@ const noNode = {
   drift_seen: null,
   last_change: null,
   pending: null,
+  trial_state: null,
+  trial_reason: null,
+  trial_since: null,
 } as const
 
 export interface FaceParts extends Platform {
@@ -182,6 +185,18 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
       })
     },
 
+    async noteTrial(tx, nodeId, trial) {
+      const row = await locked(tx, nodeId)
+      const [state, reason] = [trial?.state ?? null, trial?.reason ?? null]
+      if (row.cluster_id === null || (row.trial_state === state && row.trial_reason === reason))
+        return
+      await change(tx, system, nodeId, {
+        trial_state: state,
+        trial_reason: reason,
+        trial_since: state === null ? null : new Date(clock.now()),
+      })
+    },
+
     async noteTalos(tx, nodeId, running) {
       await locked(tx, nodeId)
       await change(tx, system, nodeId, running)
@@ -312,14 +327,14 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
 
     ...takingOver({ clock, record, fleet }),
 
-    async connection(nodeId) {
+    async connection(nodeId, address) {
       const row = store.live(await store.byId(db, nodeId), nodeId)
       if (row.identity_state === 'changed')
         throw new Problem(
           'identity_changed',
           `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`,
         )
-      return connect(row)
+      return connect(address === undefined ? row : { ...row, address })
     },
   }
 }

@@ -121,6 +121,11 @@ const driftOf = (row: ServerRow): Server['drift'] =>
     ? null
     : { since: row.drift_since.toISOString(), seen: row.drift_seen }
 
+const trialOf = (row: ServerRow): Server['trial'] =>
+  row.trial_state === null || row.trial_reason === null || row.trial_since === null
+    ? null
+    : { state: row.trial_state, reason: row.trial_reason, since: row.trial_since.toISOString() }
+
 /**
  * The fields are in this order because the list with `fields=list` is cut from this JSON
  * (`list/kept.ts`).
@@ -157,6 +162,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     ineligible: failed ? (failed.reason ?? `The check ${failed.check} failed`) : null,
     drift: driftOf(row),
     pending: row.cluster_id === null ? null : row.pending,
+    trial: trialOf(row),
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {

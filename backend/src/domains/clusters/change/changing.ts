@@ -149,6 +149,7 @@ async function requestOnce(
       arguments: {
         change: (await kindOf(change.kind).sealed?.close(parts, tx, id, change)) ?? change,
         confirmed_disks: confirmed,
+        confirmed_loss: confirmedLoss,
       },
       steps: stepsOf(plan),
       queue: changeQueue,

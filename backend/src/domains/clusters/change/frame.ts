@@ -78,6 +78,8 @@ export interface ChangeTurn<C = unknown> {
   readonly operation: Operation
   readonly change: C
   readonly confirmed: readonly ConfirmedDisk[]
+  /** Names of servers that may be lost: they get their configuration without a trial. */
+  readonly confirmedLoss: readonly string[]
 }
 
 /** A step as its kind sees it. `nodeId` is null for a step of the whole cluster. */

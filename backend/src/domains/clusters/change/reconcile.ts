@@ -308,14 +308,14 @@ async function argumentsOf(
   parts: ClusterParts,
   clusterId: string,
   { id, kind }: Operation,
-): Promise<Pick<Turn, 'change' | 'confirmed'>> {
+): Promise<Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss'>> {
   if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
   try {
-    const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(
-      parts.db,
-      id,
-      kind,
-    )
+    const {
+      change,
+      confirmed_disks: confirmed,
+      confirmed_loss: confirmedLoss,
+    } = await parts.operations.argumentsOf(parts.db, id, kind)
     const { sealed } = kindOf(operationTable[kind].change)
     return {
       change: z.parse(
@@ -323,6 +323,7 @@ async function argumentsOf(
         sealed ? await sealed.open(parts, parts.db, clusterId, change) : change,
       ),
       confirmed,
+      confirmedLoss,
     }
   } catch (error) {
     throw error instanceof z.core.$ZodError ? new Unreadable() : error

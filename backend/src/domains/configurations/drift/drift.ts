@@ -23,14 +23,12 @@ type Judged = Difference & { readonly found: Found; readonly configs: KeptConfig
 
 export type Drifts = ReturnType<typeof drifts>
 
-/** How long a machine that restarts with a new configuration may still report the old one. */
-const restartsWithinMs = 10 * 60_000
 /** How often a machine is compared again because another configuration was sent meanwhile. */
 const mostLooks = 3
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
 export function drifts(
-  { db, clock, record, engine, read, servers, layers, clusters }: ConfigurationParts,
+  { db, record, engine, read, servers, layers, clusters }: ConfigurationParts,
   { kept, factsOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'renderAgain'>,
   { effectOfOverwrite, lossOf }: Pick<EffectsOfChanges, 'effectOfOverwrite' | 'lossOf'>,
 ) {
@@ -50,27 +48,17 @@ export function drifts(
   ): Promise<Difference> => {
     const from = sentBy(id)
     const talosVersion = talos_version ?? 'v1.13.0'
-    const { held, before, newest } = configs
-    const { active, stored } = found
-    const now = await read(from, 'difference', held.yaml, active, talosVersion)
-    const next =
-      stored === active ? now : await read(from, 'difference', held.yaml, stored, talosVersion)
-    if (now.same && next.same) return next
-    // The configuration was sent a moment ago and the machine is restarting: it still runs with the
-    // previous one.
-    const isRestarting =
-      next.same &&
-      before !== null &&
-      held.held_at !== null &&
-      clock.now() - held.held_at.getTime() < restartsWithinMs
-    if (isRestarting && (await read(from, 'difference', before.yaml, active, talosVersion)).same)
-      return next
+    const { held, newest } = configs
+    // What the machine has stored counts: its active configuration differs from it during a trial,
+    // and until a restart (Talos `machine_config.go`).
+    const next = await read(from, 'difference', held.yaml, found.stored, talosVersion)
+    if (next.same) return next
     // The newest configuration was sent, but the response was lost.
-    if (newest.generation > held.generation && stored === active) {
-      const sent = await read(from, 'difference', newest.yaml, active, talosVersion)
+    if (newest.generation > held.generation) {
+      const sent = await read(from, 'difference', newest.yaml, found.stored, talosVersion)
       if (sent.same) return sent
     }
-    return next.same ? now : next
+    return next
   }
 
   /**
@@ -359,6 +347,7 @@ export function drifts(
         })
         // The images that others have set are kept and not overwritten.
         await renderAgain(tx, clusterId, nodeId)
+        if (effect.kind === 'loses') await kept.sendForGood(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
       })
       return answer

@@ -5,7 +5,10 @@
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { configuringQueue } from '../api.ts'
 import { adminCredentials, type ConfigurationParts } from '../parts.ts'
+import type { Trials } from '../trials/trials.ts'
 import type { Drifts } from './drift.ts'
 
 const everyMs = 120_000
@@ -19,8 +22,9 @@ const deadlineMs = 10_000
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping(
-  { db, servers, clusters }: ConfigurationParts,
+  { db, engine, servers, clusters }: ConfigurationParts,
   drifts: Pick<Drifts, 'look'>,
+  trials: Pick<Trials, 'running'>,
 ): (job: Job) => Promise<Outcome> {
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {
     try {
@@ -29,6 +33,11 @@ export function sweeping(
       // During an operation the changes are Steelyard's own, so the machine isn't checked.
       if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null)
         return 'silent'
+      // Whoever began the trial may have given it up, such as an operation that was ended by force.
+      if (await trials.running(nodeId)) {
+        await inTransaction(db, (tx) => engine.wake(tx, configuringQueue, nodeId))
+        return 'silent'
+      }
       const connection = await servers.connection(nodeId)
       const judged = await connection.secure(keys, (client) => drifts.look(client, server), {
         signal: job.signal,

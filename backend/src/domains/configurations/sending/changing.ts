@@ -15,7 +15,7 @@ import { demandNoLoss } from '../../../http/errors.ts'
 
 export function changing(
   { db, engine, read, servers, layers }: ConfigurationParts,
-  { factsOf, baseOf, renderAgain }: Pick<Core, 'factsOf' | 'baseOf' | 'renderAgain'>,
+  { kept, factsOf, baseOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'baseOf' | 'renderAgain'>,
   {
     verdict,
     drift,
@@ -33,7 +33,7 @@ export function changing(
     caller: Caller,
     nodeId: string,
     { stored, more, confirmedLoss }: Layering & { readonly confirmedLoss: readonly string[] },
-  ): Promise<void> => {
+  ): Promise<{ readonly isLost: boolean }> => {
     const server = await factsOf(db, nodeId)
     const { yaml: base, context, isReal } = await baseOf(server)
     const { talosVersion, controlPlaneBase } = context
@@ -60,8 +60,8 @@ export function changing(
     const refused = refusedOf(composed.findings, own ?? '').map(problemSentence)
     if (refused[0] !== undefined)
       throw new Problem('invalid', refused[0], { body: refused.slice(0, 20).join('\n') })
-    await demandReached()
-    if (!server.cluster) return
+    const isLost = await demandReached()
+    if (!server.cluster) return { isLost }
     if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
     if (server.operation_id)
       throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
@@ -71,8 +71,10 @@ export function changing(
     if (kind === 'unknown') throw new Problem('server_unreachable', reason)
     await drift.demandNone(server)
     await drift.demandWell(server)
+    return { isLost }
 
-    async function demandReached(): Promise<void> {
+    /** Whether the server will be lost, which is confirmed then. */
+    async function demandReached(): Promise<boolean> {
       const effect = await effectOfChange({ caller }, server, {
         async without() {
           const present = layersOf(server, context, before)
@@ -85,17 +87,20 @@ export function changing(
         after: yaml,
       })
       demandNoLoss(lossOf(server, effect), confirmedLoss)
+      return effect.kind === 'loses'
     }
   }
 
   return {
     async change(caller, nodeId, after, save) {
-      await demandAccepted(caller, nodeId, after)
+      const { isLost } = await demandAccepted(caller, nodeId, after)
       return inTransaction(db, async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
         const saved = await save(tx)
-        if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId)))
+        if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId))) {
+          if (isLost) await kept.sendForGood(tx, cluster_id, nodeId)
           await engine.wake(tx, configuringQueue, nodeId)
+        }
         return saved
       })
     },

@@ -14,10 +14,20 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import type { Trials } from '../trials/trials.ts'
 
 const applyDeadlineMs = 60_000
 /** Pause before another control plane that is not well is asked again, in ms. */
 const forbiddenMs = 1_000
+/** Pause between two looks at a server whose change is on trial, in ms. */
+const lookMs = 500
+/**
+ * Time in ms in which the operation of a server follows its trial. Later, the operation has ended or
+ * waits for a user.
+ */
+const operationFollowsMs = 5 * 60_000
+/** A change of single patches: its trial isn't repeated by itself. */
+const attempt = 'patches'
 
 /**
  * Others have changed the machine's configuration, and no user has decided yet which version to
@@ -40,6 +50,7 @@ export function configuring(
   { kept, renderAgain }: Pick<Core, 'kept' | 'renderAgain'>,
   drifts: Pick<Drifts, 'look'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
+  trials: Trials,
 ): (job: Job) => Promise<Outcome> {
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
@@ -49,10 +60,21 @@ export function configuring(
     })
     const cluster = server?.cluster
     if (!cluster) return undefined
+    const trial = await trials.running(server.id)
+    if (trial) {
+      if (server.operation_id !== null && job.elapsedMs(trial.began_at) < operationFollowsMs)
+        return { againMs: operationFollowsMs }
+      const { kind } = await trials.advance(job, server, trial)
+      if (kind === 'trying') return { againMs: lookMs }
+      // Another configuration may have been saved meanwhile.
+      const newest = await kept.state(db, cluster.id, server.id)
+      return newest?.held_at ? undefined : { againMs: 0 }
+    }
     const configs = await kept.all(db, cluster.id, server.id)
     const keys = await clusters.talosCredentials(cluster.id, adminCredentials)
     if (configs === null || !keys) return undefined
     const { yaml, generation } = configs.newest
+    if (await trials.wasUndone(server.id, attempt, yaml)) return undefined
     const tell = (
       result: 'ok' | 'invalid' | 'config_drifted',
       after: object,
@@ -72,21 +94,32 @@ export function configuring(
     const moved = await movedBy(server, configs.held.yaml, yaml)
     try {
       const send = () =>
-        job.effect(`configure/${hash.slice(0, 16)}`, () =>
-          connection.secure(
-            keys,
-            async (client) => {
-              // Checked on the same connection right before sending, because somebody may be using
-              // talosctl.
-              const judged = server.status === 'ready' ? await drifts.look(client, server) : null
-              if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
-                throw new ChangedByOthers()
-              if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
-                throw new OtherImages()
-              return apply(client, yaml, { mode: 'auto' })
-            },
-            { signal: job.signal, deadlineMs: applyDeadlineMs },
-          ),
+        connection.secure(
+          keys,
+          async (client) => {
+            // Checked on the same connection right before sending, because somebody may be using
+            // talosctl.
+            const judged = server.status === 'ready' ? await drifts.look(client, server) : null
+            if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
+              throw new ChangedByOthers()
+            if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
+              throw new OtherImages()
+            const given = {
+              yaml,
+              generation,
+              former: judged?.found.stored ?? configs.held.yaml,
+              address: moved ?? server.address,
+              attempt,
+              isForGood:
+                server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id)),
+            }
+            return trials.give(job, server, client, given, () =>
+              job.effect(`configure/${hash.slice(0, 16)}`, () =>
+                apply(client, yaml, { mode: 'auto' }),
+              ),
+            )
+          },
+          { signal: job.signal, deadlineMs: applyDeadlineMs },
         )
       const touched =
         server.status === 'ready'
@@ -102,10 +135,17 @@ export function configuring(
           )
         return { againMs: forbiddenMs }
       }
-      const { mode, warnings } = touched.sent
+      if (touched.sent === null) return { againMs: forbiddenMs }
+      if ('trial' in touched.sent) {
+        const { trial: begun } = touched.sent
+        if (begun.kind === 'refused') await tell('invalid', { hash, reason: begun.reason })
+        return begun.kind === 'refused' ? undefined : { againMs: lookMs }
+      }
+      const { mode, warnings } = touched.sent.sent
       await tell('ok', { hash, mode, warnings }, async (tx) => {
         await kept.noteHeld(tx, cluster.id, server.id, generation)
         await servers.noteDrift(tx, server.id, null)
+        await trials.clear(tx, server.id)
         if (moved !== null) await servers.noteMoved(tx, server.id, moved)
       })
       return undefined

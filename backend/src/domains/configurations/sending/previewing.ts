@@ -9,7 +9,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import { ours } from '../../../reading/asker.ts'
-import { apply } from '../../../talos-fleet/apply.ts'
+import { dryRun } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
 import { withPlaceholders } from '../composing/layers.ts'
@@ -64,10 +64,8 @@ export function previewing(
     if (!keys) return unknown(`The cluster ${server.cluster.name} has no credentials`)
     try {
       const connection = await servers.connection(server.id)
-      const { mode } = await connection.secure(keys, (client) =>
-        apply(client, yaml, { mode: 'auto', dryRun: true }),
-      )
-      return mode === 'reboot'
+      const { reboots } = await connection.secure(keys, (client) => dryRun(client, yaml))
+      return reboots
         ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
         : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
     } catch (error) {

@@ -8,12 +8,13 @@ import { readStage } from '#talos/client/inventory.ts'
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
-import { apply } from '../../../talos-fleet/apply.ts'
+import { apply, dryRun as askDry } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Delivery, Sending } from '../api.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import type { Trials } from '../trials/trials.ts'
 
 const callDeadlineMs = 60_000
 
@@ -22,6 +23,7 @@ export function sending(
   { kept, factsOf }: Pick<Core, 'kept' | 'factsOf'>,
   drift: Pick<Drifts, 'look' | 'judge'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
+  trials: Trials,
 ): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyNotRunning'> {
   const secure = async <T>(
     server: ServerFacts,
@@ -76,8 +78,13 @@ export function sending(
       const newest = await kept.newest(db, cluster_id, node_id)
       if (!newest) throw new Error(`The server ${node_id} has no configuration`)
       await justBefore?.()
-      await apply(client, newest.yaml, { mode, dryRun: dryRun ?? false }, { deadlineMs })
-      return { generation: newest.generation }
+      const { generation, yaml } = newest
+      if (dryRun) await askDry(client, yaml, { deadlineMs })
+      else if (
+        (await trials.alone(node_id, () => apply(client, yaml, { mode }, { deadlineMs }))) === null
+      )
+        throw new Problem('operation_running', 'The server gets another configuration just now')
+      return { generation }
     },
 
     async tryNewest(
@@ -97,8 +104,7 @@ export function sending(
             if (place !== 'other') return { kind: place }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
-            const { mode } = await apply(client, yaml, { mode: 'auto', dryRun: true })
-            return { kind: 'ready', reboots: mode === 'reboot' }
+            return { kind: 'ready', ...(await askDry(client, yaml)) }
           },
           signal,
         )
@@ -110,8 +116,13 @@ export function sending(
     async deliver(
       job: Job,
       nodeId: string,
-      { mayReboot, mends, also }: Parameters<Sending['deliver']>[2],
+      { mayReboot, attempt, isForGood = false, mends, also }: Parameters<Sending['deliver']>[2],
     ): Promise<Delivery> {
+      const trial = await trials.running(nodeId)
+      if (trial) {
+        const followed = await trials.advance(job, await factsOf(db, nodeId), trial)
+        if (followed.kind === 'trying') return { kind: 'trying', reason: followed.reason }
+      }
       const server = await factsOf(db, nodeId)
       const clusterId = server.cluster!.id
       const hold = (generation: number, after: object | null, moved: string | null = null) =>
@@ -119,6 +130,7 @@ export function sending(
           await kept.noteHeld(tx, clusterId, nodeId, generation)
           if (moved !== null) await servers.noteMoved(tx, nodeId, moved)
           await servers.noteDrift(tx, nodeId, null)
+          await trials.clear(tx, nodeId)
           await also?.(tx)
           if (after !== null)
             await record(tx, system, {
@@ -135,6 +147,8 @@ export function sending(
             if (!judged)
               return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
             const { yaml, generation } = judged.configs.newest
+            const undone = await trials.wasUndone(nodeId, attempt, yaml)
+            if (undone) return { kind: 'undone', reason: undone.reason! }
             const place = await placeOf(server, yaml, judged.found)
             if (place !== 'other') {
               // The machine also has it after an earlier attempt whose answer was lost.
@@ -144,13 +158,23 @@ export function sending(
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
             const moved = await movedBy(server, judged.configs.held.yaml, yaml)
+            const given = {
+              yaml,
+              generation,
+              former: judged.found.stored,
+              address: moved ?? server.address,
+              attempt,
+              isForGood,
+            }
             const send = () =>
-              job.effect(`configure/${nodeId}`, () =>
-                apply(
-                  client,
-                  yaml,
-                  { mode: mayReboot ? 'auto' : 'no-reboot' },
-                  { deadlineMs: callDeadlineMs },
+              trials.give(job, server, client, given, () =>
+                job.effect(`configure/${nodeId}`, () =>
+                  apply(
+                    client,
+                    yaml,
+                    { mode: mayReboot ? 'auto' : 'no-reboot' },
+                    { deadlineMs: callDeadlineMs },
+                  ),
                 ),
               )
             const touched = await clusters.touching(clusterId, nodeId, send, {
@@ -158,7 +182,15 @@ export function sending(
               ...(mends && { mends }),
             })
             if ('forbidden' in touched) return { kind: 'forbidden', reason: touched.forbidden }
-            const { mode, warnings: said } = touched.sent
+            if (touched.sent === null)
+              return { kind: 'forbidden', reason: `${server.name} gets another configuration` }
+            if ('trial' in touched.sent) {
+              const { trial: begun } = touched.sent
+              return begun.kind === 'trying' || begun.kind === 'refused'
+                ? begun
+                : { kind: 'trying', reason: `${server.name} gets its configuration` }
+            }
+            const { mode, warnings: said } = touched.sent.sent
             await hold(generation, { mode, warnings: said }, moved)
             return { kind: 'sent', reboots: mode === 'reboot' }
           },

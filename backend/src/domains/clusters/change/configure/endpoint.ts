@@ -32,7 +32,7 @@ import {
 import { nodeReady } from '../shared/drain.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { reach } from './reach.ts'
-import { checkReachable, notHeld, workersFirst } from './servers.ts'
+import { attemptOf, checkReachable, notHeld, workersFirst } from './servers.ts'
 
 type Change = ChangeOf<'endpoint'>
 type Turn = ChangeTurn<Change>
@@ -191,7 +191,10 @@ async function send(
   const named = rendered && (await parts.read(ours, 'values', rendered.yaml, [path]))[path]
   if (wanted !== undefined && named !== wanted)
     return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
-  const sent = await parts.configurations.deliver(turn.job, nodeId, { mayReboot: false })
+  const sent = await parts.configurations.deliver(turn.job, nodeId, {
+    mayReboot: false,
+    attempt: await attemptOf(turn),
+  })
   const problem = notHeld(sent, name)
   if (problem !== null) return problem
   const why = await parts.configurations.whyNotRunning(nodeId, turn.job.signal)

@@ -95,6 +95,13 @@ interface Sending<C> {
 const drains = ({ operation }: ChangeTurn, nodeId: string): boolean =>
   operation.steps.some((s) => s.key === keyOf('drain', nodeId))
 
+/** Pause between two looks at a server whose change is on trial, in ms. */
+const tryingMs = 500
+
+/** What tells a retry of an operation apart from its first run. */
+export const attemptOf = async ({ parts, operation }: ChangeTurn): Promise<string> =>
+  `${operation.id}/${(await parts.operations.state(parts.db, operation.id))?.round ?? 1}`
+
 /** The result of a step that sends a configuration; null if the machine has the configuration. */
 export function notHeld(sent: Delivery, name: string): StepResult | null {
   switch (sent.kind) {
@@ -105,6 +112,8 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
       return { waiting: `${name} is restarting` }
     case 'silent':
       return { waiting: sent.reason }
+    case 'trying':
+      return { waiting: sent.reason, againMs: tryingMs }
     case 'forbidden':
       return { waiting: sent.reason, againMs: 1_000, isSafe: true }
     default:
@@ -159,18 +168,17 @@ export function sendingSteps<C>({ set, mends = () => [], before }: Sending<C>) {
       const changed = await set?.(turn, nodeId!)
       const sent = await configurations.deliver(turn.job, nodeId!, {
         mayReboot: mayReboot(turn, nodeId!),
+        attempt: await attemptOf(turn),
+        isForGood: turn.confirmedLoss.includes(memberOf(turn, nodeId!).name),
         mends: mends(turn.change),
         ...(changed && {
           also: (tx) => patches.save(tx, nodeId!, changed, turn.operation.created_by),
         }),
       })
-      if (sent.kind === 'silent') return { waiting: sent.reason }
-      if (sent.kind === 'forbidden') return notHeld(sent, memberOf(turn, nodeId!).name)!
-      if (sent.kind === 'refused' || sent.kind === 'changed' || sent.kind === 'needs_reboot') {
+      if (sent.kind === 'held' || sent.kind === 'sent' || sent.kind === 'restarting') return 'done'
+      if (sent.kind !== 'silent' && sent.kind !== 'forbidden' && sent.kind !== 'trying')
         await takeBack(turn, nodeId!)
-        return { failed: sent.reason }
-      }
-      return 'done'
+      return notHeld(sent, memberOf(turn, nodeId!).name)!
     },
 
     async answers(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {

@@ -24,7 +24,7 @@ import {
   write,
 } from '../frame.ts'
 import { type NotReady, whyNotReady } from '../../control-planes/judge.ts'
-import { notHeld } from '../configure/servers.ts'
+import { attemptOf, notHeld } from '../configure/servers.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
 
@@ -81,7 +81,10 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
   const problem = await setImage(turn, nodeId, program)
   if (problem !== null) return { failed: problem }
   // Images need no restart of a machine (Talos `v1alpha1_server.go`, CanApplyImmediate).
-  const sent = await turn.parts.configurations.deliver(turn.job, nodeId, { mayReboot: false })
+  const sent = await turn.parts.configurations.deliver(turn.job, nodeId, {
+    mayReboot: false,
+    attempt: await attemptOf(turn),
+  })
   return notHeld(sent, memberOf(turn, nodeId).name)
 }
 

@@ -1,0 +1,112 @@
+/**
+ * The next act of a trial, from what is stored of it and what its machine shows. Pure. How Talos's
+ * mode `try` behaves is in `docs/decisions/026-trials.md`.
+ */
+
+export type Phase = 'trying' | 'confirming' | 'confirmed' | 'undoing' | 'undone'
+
+export interface Trial {
+  readonly cluster_id: string
+  readonly node_id: string
+  readonly generation: number
+  readonly hash: string
+  readonly former_hash: string
+  readonly attempt: string
+  readonly address: string
+  readonly phase: Phase
+  readonly lasts_ms: number
+  readonly began_at: Date
+  readonly answered_at: Date | null
+  readonly confirmed_at: Date | null
+  readonly reason: string | null
+}
+
+type Which = 'trial' | 'former' | 'other'
+/** Which configurations the machine has; null if it doesn't answer. */
+export type Sight = { readonly active: Which; readonly stored: Which } | null
+
+export type Act =
+  /** `reason` says what it waits for. */
+  | { readonly act: 'wait'; readonly reason: string }
+  /** Send the configuration for good, or again the former one. */
+  | { readonly act: 'confirm' | 'undo' }
+  /** The machine has the configuration: wait a moment until it has surely stored it. */
+  | { readonly act: 'settle' }
+  | { readonly act: 'hold' }
+  /** The machine has not got it, and may get it anew. */
+  | { readonly act: 'drop' }
+  /** The machine has its former configuration again. */
+  | { readonly act: 'end'; readonly reason: string }
+
+/** Deadline of the call that begins a trial: the machine may accept it until then, in ms. */
+export const tryDeadlineMs = 15_000
+/** Talos writes STATE after its answer: the configuration is read back after this time, in ms. */
+const settlesMs = 3_000
+/** An accepted configuration counts without being read back after this time, in ms. */
+const unreadMs = 120_000
+/** The machine's timer and Steelyard's clock may differ by this, in ms. */
+const marginMs = 2_000
+
+/** The sentence of a trial that was not confirmed in time. */
+export const undoneSentence = (lastsMs: number): string =>
+  `The server did not answer within ${Math.round(lastsMs / 1000)} s with the change, so Talos has undone it`
+
+/** @param now milliseconds since 1970 */
+export function nextOf(trial: Trial, name: string, sight: Sight, now: number): Act {
+  const { phase, lasts_ms: lastsMs } = trial
+  const since = (at: Date): number => now - at.getTime()
+  const surelyOverMs = lastsMs + marginMs + (trial.answered_at === null ? tryDeadlineMs : 0)
+  const isOver = since(trial.answered_at ?? trial.began_at) >= surelyOverMs
+  const wait = (reason: string): Act => ({ act: 'wait', reason })
+  const silent = isOver
+    ? `${name} does not answer. Talos undoes the change by itself; Steelyard waits until the server answers`
+    : `The change of ${name} is on trial: Steelyard waits for an answer at ${trial.address}`
+
+  switch (phase) {
+    case 'trying':
+      if (sight === null) return wait(silent)
+      if (sight.stored === 'trial') return { act: 'settle' }
+      if (sight.active === 'trial') return { act: 'confirm' }
+      if (sight.active === 'other')
+        return isOver
+          ? {
+              act: 'end',
+              reason: `${name} has another configuration than the one on trial: somebody else has sent it one`,
+            }
+          : wait(silent)
+      if (isOver) return { act: 'end', reason: undoneSentence(lastsMs) }
+      if (trial.answered_at !== null && since(trial.began_at) >= lastsMs - marginMs)
+        return { act: 'end', reason: undoneSentence(lastsMs) }
+      if (trial.answered_at !== null)
+        return {
+          act: 'end',
+          reason: `${name} has restarted while the change was on trial, so it has its former configuration`,
+        }
+      return since(trial.began_at) >= tryDeadlineMs + marginMs
+        ? { act: 'drop' }
+        : wait(`Steelyard looks whether ${name} has received the change`)
+    case 'confirming':
+      if (sight === null) return wait(`${name} has not answered the confirmation of its change yet`)
+      if (sight.stored === 'trial') return { act: 'settle' }
+      if (sight.active === 'trial') return { act: 'confirm' }
+      return {
+        act: 'end',
+        reason: `The confirmation of the change did not reach ${name} in time, so Talos has undone it`,
+      }
+    case 'confirmed':
+      if (since(trial.confirmed_at!) < settlesMs)
+        return wait(`The change of ${name} is confirmed: its configuration is read back`)
+      if (sight === null)
+        return since(trial.confirmed_at!) >= unreadMs
+          ? { act: 'hold' }
+          : wait(`The change of ${name} is confirmed, but the server does not answer`)
+      if (sight.stored === 'trial') return { act: 'hold' }
+      return sight.active === 'trial' ? { act: 'confirm' } : { act: 'drop' }
+    case 'undoing':
+      if (sight === null)
+        return wait(`${name} has refused its change for good, and does not answer now`)
+      return sight.active === 'trial' ? { act: 'undo' } : { act: 'end', reason: trial.reason! }
+    default:
+      return { act: 'end', reason: trial.reason! }
+  }
+}

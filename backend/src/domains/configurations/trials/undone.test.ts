@@ -1,0 +1,171 @@
+/**
+ * Changes that cut a server off although nothing has refused them. The trial brings the server back,
+ * on a worker and on a control plane.
+ */
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
+import { type Server, serverEvents } from '#contract/servers/servers.ts'
+import { longTests } from '../../../../../tools/testing/length.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { system } from '../../../http/caller.ts'
+import { clusterWorld } from '../../clusters/testing/world.ts'
+import { configuringQueue } from '../api.ts'
+
+// A trial that ends too early is undone too, which is what these tests expect.
+const world = await clusterWorld({
+  servers: 2,
+  seed: 'undone',
+  environment: { STEELYARD_TRIAL_SECONDS: '5' },
+})
+const { admin, backend } = world
+let controlPlane: Server
+let worker: Server
+let cluster: Cluster
+
+beforeAll(async () => {
+  const nodes = world.take(2)
+  controlPlane = nodes[0]!
+  worker = nodes[1]!
+  const made = await world.create(nodes)
+  const { status, reason } = await world.ended(made.operation.id)
+  if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
+  cluster = await world.cluster(made.cluster.id)
+}, 600_000)
+
+const sentence = 'The server did not answer within 5 s with the change, so Talos has undone it'
+const document = (text: string) => `apiVersion: v1alpha1\n${text}\n`
+const documents = (...texts: string[]) => texts.map(document).join('---\n')
+const interfaces = (text: string) =>
+  `machine:\n  network:\n    interfaces:\n${text.replaceAll(/^/gm, '      ')}\n`
+
+/** Kinds of change that cut a server off, for the link that it is reached on. */
+const cuts: Readonly<Record<string, (link: string) => string>> = {
+  'a VLAN in the old form': (link) =>
+    interfaces(`- interface: ${link}\n  vlans:\n    - vlanId: 100\n      dhcp: true`),
+  'a bond over the link': (link) =>
+    documents(`kind: BondConfig\nname: bond0\nlinks: [${link}]\nbondMode: 802.3ad`),
+  'a link that is ignored': (link) => interfaces(`- interface: ${link}\n  ignore: true`),
+  'a link that is set down': (link) => documents(`kind: LinkConfig\nname: ${link}\nup: false`),
+  'a static address in the old form': (link) =>
+    interfaces(`- interface: ${link}\n  addresses: [10.9.9.9/24]`),
+  'a firewall without a rule': () => documents('kind: NetworkDefaultActionConfig\ningress: block'),
+  'a VLAN in a document': (link) =>
+    documents(`kind: VLANConfig\nname: ${link}.7\nvlanID: 7\nparent: ${link}`),
+  'a static address in a document': (link) =>
+    documents(`kind: LinkConfig\nname: ${link}\naddresses: [{address: 10.9.9.9/24}]`),
+  'a bridge over the link': (link) => documents(`kind: BridgeConfig\nname: br0\nlinks: [${link}]`),
+  'a VRF with the link': (link) =>
+    documents(`kind: VRFConfig\nname: vrf0\nlinks: [${link}]\ntable: "123"`),
+  'DHCP on another link': () => documents('kind: DHCPv4Config\nname: eth99'),
+  'a rule of the firewall for others': () =>
+    documents(
+      'kind: NetworkRuleConfig\nname: api\nportSelector: {ports: [50000], protocol: tcp}\ningress: [{subnet: 10.9.0.0/16}]',
+    ),
+}
+const chosen = Object.entries(cuts).filter((_, i) => longTests || i % 5 === 0)
+
+/** Saves a patch without a check, so that only the trial saves the server. */
+const below = (server: Server, body: string) =>
+  inTransaction(backend.platform.db, async (tx) => {
+    const { patches, configurations } = backend.domains
+    const patch = { name: 'cut', body, weight: 500, labels: {} }
+    await patches.createIn(tx, system, server.id, patch)
+    await configurations.renderAgain(tx, cluster.id, server.id)
+    await backend.platform.engine.wake(tx, configuringQueue, server.id)
+  })
+const stored = (server: Server) => world.machine(server).disk.state.config ?? ''
+const active = (server: Server) => world.machine(server).config?.text
+const trialOf = async (server: Server) => (await world.server(server.id)).trial
+const events = async (server: Server) => {
+  await backend.publish()
+  return (await admin.call(serverEvents, { params: { id: server.id } })).answer!.items
+}
+/** Waits until the contact with the server has noticed that it is back. */
+const answers = (server: Server) =>
+  world.until(
+    () => world.server(server.id),
+    ({ talos }) => talos.reachable === true,
+  )
+const removeCut = async (server: Server) => {
+  const params = { id: server.id }
+  const { items } = (await admin.call(patchList, { params })).answer!
+  const { patch_id: patchId } = items.find((p) => p.name === 'cut')!
+  const removed = await admin.call(patchRemove, { params: { ...params, patchId } })
+  expect(removed.status).toBe(204)
+  await world.until(
+    () => trialOf(server),
+    (trial) => trial === null,
+  )
+  await answers(server)
+}
+
+describe.each([
+  ['a worker', () => worker],
+  ['a control plane', () => controlPlane],
+])('%s', (_, of) => {
+  test.each(chosen)('comes back after %s', async (_kind, cut) => {
+    const server = of()
+    const before = stored(server)
+    await below(server, cut(world.machine(server).managementLink.name))
+    const trial = await world.until(
+      () => trialOf(server),
+      (now) => now?.state === 'undone',
+    )
+    expect(trial).toMatchObject({ reason: sentence })
+    expect(stored(server)).toBe(before)
+    expect(active(server)).toBe(before)
+    expect((await events(server)).some((e) => e.message.includes(sentence))).toBe(true)
+    // Nothing is sent again by itself, and nobody is told of a change from outside.
+    const sent = world.machine(server).disk.state.counters.applies
+    await inTransaction(backend.platform.db, (tx) =>
+      backend.platform.engine.wake(tx, configuringQueue, server.id),
+    )
+    await removeCut(server)
+    expect(world.machine(server).disk.state.counters.applies - sent).toBeLessThanOrEqual(1)
+    expect(await world.server(server.id)).toMatchObject({ drift: null, trial: null })
+  })
+})
+
+test('a roll-out stops at the server that does not answer, and its patch is not saved', async () => {
+  const { configurations } = backend.domains
+  const rehearse = configurations.rehearse.bind(configurations)
+  const spy = vi
+    .spyOn(configurations, 'rehearse')
+    .mockImplementation(async (...asked) => ({ ...(await rehearse(...asked)), losses: [] }))
+  const before = [worker, controlPlane].map(stored)
+  const { id } = await world.change(cluster.id, {
+    kind: 'configure',
+    patches: [
+      { name: 'wall', body: cuts['a firewall without a rule']!(''), weight: 500, labels: {} },
+    ],
+  })
+  const ended = await world.ended(id)
+  spy.mockRestore()
+  expect(ended).toMatchObject({ status: 'failed' })
+  expect(ended.steps.find((s) => s.key === `configure/${worker.id}`)).toMatchObject({
+    status: 'failed',
+    reason: sentence,
+  })
+  expect([worker, controlPlane].map(stored)).toEqual(before)
+  const { items } = (await admin.call(patchList, { params: { id: worker.id } })).answer!
+  expect(items.map((p) => p.name)).not.toContain('wall')
+})
+
+test('a confirmed loss is sent for good, without a trial', async () => {
+  const made = await admin.call(patchCreate, {
+    params: { id: worker.id },
+    body: {
+      name: 'cut',
+      body: cuts['a link that is ignored']!(world.machine(worker).managementLink.name),
+      confirmed_loss: [worker.name],
+    },
+  })
+  expect(made.status).toBe(201)
+  await world.until(
+    () => Promise.resolve(stored(worker)),
+    (yaml) => yaml.includes('ignore: true'),
+  )
+  expect(world.machine(worker).cancelTry).toBeNull()
+  expect(await trialOf(worker)).toBeNull()
+})
