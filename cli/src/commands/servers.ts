@@ -90,6 +90,10 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
       ['Take back', takeBackCommand(s)],
+      [
+        'Change of network',
+        s.trial && `${s.trial.state === 'undone' ? 'undone' : 'on trial'}: ${s.trial.reason}`,
+      ],
       ['Waits', s.pending && waitsText(s.pending)],
       [
         'Configuration',

@@ -40,6 +40,7 @@ type Stateful = Pick<
   | 'kubernetes'
   | 'drift'
   | 'pending'
+  | 'trial'
 >
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
@@ -57,6 +58,13 @@ export function statusOf(s: Stateful, now = Date.now()): Said {
       status,
     }
   const stage = stageWords[s.talos.stage]
+  if (s.status === 'ready' && s.trial)
+    return {
+      tone: s.trial.state === 'undone' ? 'warn' : 'idle',
+      word: s.trial.state === 'undone' ? 'Change undone' : 'Change on trial',
+      why: s.trial.reason,
+      status,
+    }
   if (s.status === 'ready' && s.pending)
     return { tone: 'warn', word: 'Patches wait', why: s.pending.reason, status }
   if (s.status === 'ready' && s.drift)

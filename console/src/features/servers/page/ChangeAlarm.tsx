@@ -5,9 +5,12 @@ import { exact, moment } from '../../../lib/time/time.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import css from './ServerPage.module.css'
 
-/** The change after which the server has fallen silent, and what its saved patches wait for. */
+/**
+ * The change after which the server has fallen silent, one that is on trial or was undone, and what
+ * its saved patches wait for.
+ */
 export function ChangeAlarm({ server }: { server: Server }) {
-  const { cluster, pending } = server
+  const { cluster, pending, trial } = server
   const after = server.talos.silent_after
   return (
     <>
@@ -31,6 +34,21 @@ export function ChangeAlarm({ server }: { server: Server }) {
               Roll Talos back
             </a>
           )}
+        </Alert>
+      )}
+      {trial && (
+        <Alert tone={trial.state === 'undone' ? 'danger' : 'info'} className={css['alarm']!}>
+          <b>
+            {trial.state === 'undone'
+              ? 'A change of the network was undone.'
+              : 'A change of the network is on trial.'}
+          </b>{' '}
+          {trial.reason}.{' '}
+          <span className="t3" title={exact(trial.since)}>
+            Since {moment(trial.since)}.
+          </span>{' '}
+          {trial.state === 'undone' &&
+            'The change is saved but not applied, and nothing is sent again by itself: change or remove the patch.'}
         </Alert>
       )}
       {pending && (
