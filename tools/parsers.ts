@@ -198,7 +198,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
   },
 
   // The main thread: what machines say
-  'talos/client/client.ts': {
+  'talos/client/kubeconfig.ts': {
     parses: ['archive'],
     on: 'main',
     bytes: shortBytes,

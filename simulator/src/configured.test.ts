@@ -2,18 +2,15 @@ import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { createClient, type Client } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connectSecure, readCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { readFound } from '#talos/client/found.ts'
 import { resources } from '#talos/client/resources.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { SecurityService } from '#talos/proto/gen/security/security_pb.ts'
 import { standardKey } from '#talos/pki/keys.ts'
-import type { Machine } from './machine/machine.ts'
-import { goDuration, storeSoon } from './machine/trial.ts'
 import { issue } from './wire/certificates.ts'
 import {
   cluster,
@@ -184,125 +181,6 @@ test('a configuration in mode `staged` waits for a reboot', async () => {
     'it came up with it',
     () => machine!.config?.text === other && machine!.stage.stage === 'running',
   )
-})
-
-describe('a configuration on trial', () => {
-  const onTrial = async () => {
-    const simulator = await fleet({ scenario: rack(1) })
-    const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
-    const machine = controlPlanes[0]!
-    await until('STATE has it', () => machine.disk.state.config !== null)
-    const before = machine.config!.text
-    const withSan = (san: string) => before.replace('certSANs: []', `certSANs: [${san}]`)
-    return { machine, bundle, client: await openSecure(machine, bundle), before, withSan }
-  }
-  const answers = (machine: Machine, timeoutMs: number) =>
-    readCertificate({ host: machine.plan.address }, { timeoutMs })
-
-  test('is active but not stored, until every call in another mode stops its timer', async () => {
-    const { machine, client, before, withSan } = await onTrial()
-    const first = withSan('one.example.org')
-    const answer = await client.applyConfiguration(first, { mode: 'try' })
-    expect(answer).toMatchObject({
-      mode: 'try',
-      details:
-        "Applied configuration without a reboot\nThe config is applied in 'try' mode and will be automatically reverted back in 1m0s",
-    })
-    expect(await readFound(client)).toMatchObject({ active: first, stored: before })
-    await client.applyConfiguration(before, { mode: 'try', dryRun: true })
-    await expect(client.applyConfiguration('{', { mode: 'try' })).rejects.toMatchObject({
-      kind: 'invalid_argument',
-    })
-    expect(machine.cancelTry).not.toBeNull()
-    for (const stop of [
-      () => client.applyConfiguration(before, { mode: 'auto', dryRun: true }),
-      () => client.applyConfiguration('{', { mode: 'no-reboot' }).catch(() => undefined),
-      () => client.applyConfiguration(before, { mode: 'staged' }),
-    ]) {
-      await client.applyConfiguration(first, { mode: 'try' })
-      await stop()
-      expect(machine.cancelTry).toBeNull()
-      expect(machine.config!.text).toBe(first)
-    }
-  })
-
-  test('goes back to what was active when the call came, which may be another trial', async () => {
-    const { machine, client, before, withSan } = await onTrial()
-    await client.applyConfiguration(withSan('one.example.org'), { mode: 'try', tryForMs: 0 })
-    await until('it was taken back', () => machine.config!.text === before)
-    await client.applyConfiguration(withSan('one.example.org'), { mode: 'try' })
-    await client.applyConfiguration(withSan('two.example.org'), { mode: 'try', tryForMs: 0 })
-    await until('the second was', () => machine.config!.text === withSan('one.example.org'))
-    expect(machine.cancelTry).toBeNull()
-  })
-
-  test('is refused if it needs a reboot, unless only another document says so', async () => {
-    const { client, before } = await onTrial()
-    const needsReboot = before.replace('diskQuotaSupport: true', 'diskQuotaSupport: false')
-    for (const dryRun of [true, false])
-      await expect(
-        client.applyConfiguration(needsReboot, { mode: 'try', dryRun }),
-      ).rejects.toMatchObject({ kind: 'invalid_argument' })
-    const document = `${before}---\napiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\n`
-    await client.applyConfiguration(document, { mode: 'try' })
-  })
-
-  test('is gone after a reboot', async () => {
-    const { machine, client, before, withSan } = await onTrial()
-    await client.applyConfiguration(withSan('one.example.org'), { mode: 'try' })
-    await client.reboot()
-    await until('it rebooted', () => machine.disk.state.counters.reboots === 1)
-    await until('it runs', () => machine.stage.stage === 'running')
-    expect(machine.config!.text).toBe(before)
-    expect(machine.cancelTry).toBeNull()
-  })
-
-  test('takes the address away and gives it back', async () => {
-    const { machine, bundle, client, before } = await onTrial()
-    const link = machine.managementLink.name
-    const vlan = `${before}---\napiVersion: v1alpha1\nkind: VLANConfig\nname: ${link}.100\nvlanID: 100\nparent: ${link}\n`
-    await client.applyConfiguration(vlan, { mode: 'try', tryForMs: 2_000 })
-    await until('it lost the address', () =>
-      machine.journal.kernelLines.since(0).some((line) => line.includes('removed address')),
-    )
-    await until('it went back', () => machine.config!.text === before)
-    await until('it answers', () => machine.ports.apid.isOpen)
-    const again = await openSecure(machine, bundle)
-    expect((await readFound(again)).active).toBe(before)
-  })
-
-  test('keeps new connections out by its firewall, while existing ones go on', async () => {
-    const { machine, client, before } = await onTrial()
-    const block = `${before}---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n`
-    await client.applyConfiguration(block, { mode: 'try' })
-    await expect(answers(machine, 200)).rejects.toMatchObject({ kind: 'timeout' })
-    await client.applyConfiguration(before, { mode: 'no-reboot' })
-    expect((await answers(machine, 10_000)).mode).toBe('secured')
-  })
-})
-
-test('power that is cut right after an answer may bring the former configuration back', async () => {
-  const simulator = await fleet({ scenario: rack(1), speed: 1 })
-  const [machine] = simulator.servers
-  machine!.disk.change((state) => {
-    state.installed = { version: 'v1.13.9', disk: '', image: '' }
-    state.config = 'former'
-  })
-  storeSoon(machine!, 'newer')
-  await machine!.lifecycle.powerOff()
-  expect(machine!.disk.state.config).toBe('former')
-  storeSoon(machine!, 'newer')
-  await until('STATE has it', () => machine!.disk.state.config === 'newer')
-})
-
-test.each([
-  [60_000, '1m0s'],
-  [1_500, '1.5s'],
-  [3_690_000, '1h1m30s'],
-  [250, '250ms'],
-  [0, '0s'],
-])('%i ms are written as %s', (ms, text) => {
-  expect(goDuration(ms)).toBe(text)
 })
 
 test("a configuration without the server's address makes the server unreachable", async () => {

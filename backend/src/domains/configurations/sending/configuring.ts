@@ -14,6 +14,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import { patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 
 const applyDeadlineMs = 60_000
@@ -26,8 +27,6 @@ const lookMs = 500
  * waits for a user.
  */
 const operationFollowsMs = 5 * 60_000
-/** A change of single patches: its trial isn't repeated by itself. */
-const attempt = 'patches'
 
 /**
  * Others have changed the machine's configuration, and no user has decided yet which version to
@@ -74,7 +73,7 @@ export function configuring(
     const keys = await clusters.talosCredentials(cluster.id, adminCredentials)
     if (configs === null || !keys) return undefined
     const { yaml, generation } = configs.newest
-    if (await trials.wasUndone(server.id, attempt, yaml)) return undefined
+    if (await trials.wasUndone(server.id, patchesAttempt, yaml)) return undefined
     const tell = (
       result: 'ok' | 'invalid' | 'config_drifted',
       after: object,
@@ -109,7 +108,7 @@ export function configuring(
               generation,
               former: judged?.found.stored ?? configs.held.yaml,
               address: moved ?? server.address,
-              attempt,
+              attempt: patchesAttempt,
               isForGood:
                 server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id)),
             }

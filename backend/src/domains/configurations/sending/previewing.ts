@@ -8,7 +8,7 @@ import { unifiedDiff } from '#contract/servers/diff.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
-import { ours } from '../../../reading/asker.ts'
+import { ours, sentBy } from '../../../reading/asker.ts'
 import { dryRun } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
@@ -31,8 +31,8 @@ const afterRotation =
 const mostNamed = 6
 
 export function previewing(
-  { db, read, servers, layers, clusters }: ConfigurationParts,
-  { factsOf, baseOf }: Pick<Core, 'factsOf' | 'baseOf'>,
+  { config, db, read, servers, layers, clusters }: ConfigurationParts,
+  { kept, factsOf, baseOf }: Pick<Core, 'kept' | 'factsOf' | 'baseOf'>,
   {
     demandNone,
     effectOfChange,
@@ -81,6 +81,43 @@ export function previewing(
     }
   }
 
+  /** What a trial does for the change, and what it doesn't reach. */
+  const trialWarnings = async (
+    server: ServerFacts,
+    after: string,
+    kind: Preview['verdict']['kind'],
+  ): Promise<PreviewWarning[]> => {
+    const { id, name, cluster, status } = server
+    const configs = cluster && status === 'ready' ? await kept.all(db, cluster.id, id) : null
+    if (configs === null || after === '') return []
+    const { isOfNetwork, isOfEtcd, restarts } = await read(
+      sentBy(id),
+      'trial',
+      configs.held.yaml,
+      after,
+    )
+    const warn = (message: string): PreviewWarning => ({
+      check: null,
+      message,
+      link: null,
+      line: null,
+    })
+    const isTried = restarts.length === 0 && kind !== 'reboot'
+    const network = isTried
+      ? `The change of the network of ${name} is tried first: Talos undoes it after ${config.trialSeconds} s unless Steelyard reaches the server with it`
+      : `The change of the network of ${name} can't be tried, because ${name} restarts for it: nothing will undo it`
+    return [
+      ...(isOfNetwork ? [warn(network)] : []),
+      ...(isOfEtcd
+        ? [
+            warn(
+              `The change of the section of etcd of ${name} can't be tried, because etcd reads it when it starts: nothing will undo it`,
+            ),
+          ]
+        : []),
+    ]
+  }
+
   /** Links that don't exist. */
   const missingWarnings = (server: ServerFacts, missing: readonly LinkUse[]): PreviewWarning[] => {
     const own = server.links.filter((l) => l.physical).map((l) => l.name)
@@ -119,6 +156,9 @@ export function previewing(
         inventory: await inventoryFor({ db, servers }, server, context, [layer.body]),
       })
       const errors = isBad ? refusals : merged.errors
+      const said: Preview['verdict'] = errors[0]
+        ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
+        : await verdict(server, merged.yaml, { isReal, mayAsk })
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,
@@ -130,10 +170,9 @@ export function previewing(
                 ...warningsOf(server, await effectOfChange(who, server, { after: merged.yaml })),
                 ...missingWarnings(server, merged.missing),
                 ...merged.cautions,
+                ...(await trialWarnings(server, merged.yaml, said.kind)),
               ],
-        verdict: errors[0]
-          ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
-          : await verdict(server, merged.yaml, { isReal, mayAsk }),
+        verdict: said,
       }
     },
 
@@ -172,16 +211,18 @@ export function previewing(
         after: merged.yaml,
       })
       const shown = unifiedDiff(merged.before, merged.after)
+      const said = await verdict(server, merged.yaml, { isReal, mayAsk: true })
       return {
         diff:
           shown !== '' || !after.isChanged
             ? shown
             : '# Only secrets change, or the order of patches: the shown configuration stays the same\n',
-        verdict: await verdict(server, merged.yaml, { isReal, mayAsk: true }),
+        verdict: said,
         warnings: [
           ...warningsOf(server, effect),
           ...missingWarnings(server, merged.missing),
           ...merged.cautions,
+          ...(await trialWarnings(server, merged.yaml, said.kind)),
         ],
         losses: lossOf(server, effect),
       }

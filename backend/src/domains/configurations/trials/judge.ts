@@ -1,6 +1,6 @@
 /**
  * The next act of a trial, from what is stored of it and what its machine shows. Pure. How Talos's
- * mode `try` behaves is in `docs/decisions/026-trials.md`.
+ * mode `try` behaves is in `docs/decisions/025-network-effect.md`.
  */
 
 export type Phase = 'trying' | 'confirming' | 'confirmed' | 'undoing' | 'undone'
@@ -37,6 +37,9 @@ export type Act =
   | { readonly act: 'drop' }
   /** The machine has its former configuration again. */
   | { readonly act: 'end'; readonly reason: string }
+
+/** Attempt of patches that were saved for one server. Others are of operations. */
+export const patchesAttempt = 'patches'
 
 /** Deadline of the call that begins a trial: the machine may accept it until then, in ms. */
 export const tryDeadlineMs = 15_000

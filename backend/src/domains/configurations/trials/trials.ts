@@ -1,7 +1,7 @@
 /**
  * Sends a change of a server's network on trial: the machine undoes it by itself, unless Steelyard
  * reaches the machine with it on a new connection and sends it for good
- * (`docs/decisions/026-trials.md`).
+ * (`docs/decisions/025-network-effect.md`).
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
@@ -15,7 +15,7 @@ import { sentBy } from '../../../reading/asker.ts'
 import { apply, tryFor } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { nextOf, type Sight, type Trial, tryDeadlineMs } from './judge.ts'
+import { nextOf, patchesAttempt, type Sight, type Trial, tryDeadlineMs } from './judge.ts'
 import * as store from './store.ts'
 
 /** Deadline of one look at a machine on trial, in ms: each look is a new connection. */
@@ -83,10 +83,12 @@ export function trials(
     }
   }
 
-  const end = (job: Job, server: ServerFacts, reason: string) =>
+  const end = (job: Job, server: ServerFacts, { attempt }: Trial, reason: string) =>
     job.fence.write(async (tx) => {
       await store.update(tx, server.id, { phase: 'undone', reason })
-      await servers.noteTrial(tx, server.id, { state: 'undone', reason })
+      // An operation says itself that it was undone, and its patches aren't saved.
+      const isSaved = attempt === patchesAttempt
+      await servers.noteTrial(tx, server.id, isSaved ? { state: 'undone', reason } : null)
       await record(tx, system, {
         action: 'server.change_undone',
         target: target(server),
@@ -230,7 +232,7 @@ export function trials(
           await drop(job, server)
           return { kind: 'gone' }
         default:
-          if (trial.phase !== 'undone') await end(job, server, next.reason)
+          if (trial.phase !== 'undone') await end(job, server, trial, next.reason)
           return { kind: 'undone', reason: next.reason }
       }
     }

@@ -153,6 +153,8 @@ test('a roll-out stops at the server that does not answer, and its patch is not 
 })
 
 test('a confirmed loss is sent for good, without a trial', async () => {
+  const tried = (await events(worker)).filter((e) => e.type === 'server.change_tried').length
+  await answers(worker)
   const made = await admin.call(patchCreate, {
     params: { id: worker.id },
     body: {
@@ -168,4 +170,5 @@ test('a confirmed loss is sent for good, without a trial', async () => {
   )
   expect(world.machine(worker).cancelTry).toBeNull()
   expect(await trialOf(worker)).toBeNull()
+  expect((await events(worker)).filter((e) => e.type === 'server.change_tried')).toHaveLength(tried)
 })
