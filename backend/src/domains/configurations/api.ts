@@ -437,6 +437,8 @@ export interface Sending {
       also?: (tx: Tx) => Promise<void>
     },
   ) => Promise<Delivery>
+  /** Why the newest generation was undone, so that it isn't sent again by itself; else null. */
+  readonly whyUndone: (clusterId: string, nodeId: string) => Promise<string | null>
   /**
    * Null if the machine runs its newest generation and has started, else what it is waiting for.
    */

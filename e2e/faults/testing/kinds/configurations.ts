@@ -96,6 +96,30 @@ export const killConfigurations = (installation: Installation): void =>
     test.each(
       spread(
         [
+          ['before it is tried', 'trial:before', 9101],
+          ['after it was sent on trial', 'trial:after', 9102],
+          ['before it is confirmed', 'confirm-trial:before', 9103],
+          ['after it was confirmed', 'confirm-trial:after', 9104],
+        ],
+        1,
+      ),
+    )(
+      'a change of the network interrupted by kill −9 %s ends with the change on every server, and with no trial',
+      { timeout: 240_000 },
+      async (_name, point, port) => {
+        const body = `apiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: rule-${port}\nportSelector:\n  ports: [${port}]\n  protocol: tcp\ningress:\n  - subnet: 10.0.0.0/8\n`
+        await changed(point, { kind: 'configure', patches: [{ name: `rule-${port}`, body }] })
+        for (const node of nodes) {
+          expect(await patchesOf(node)).toContain(body)
+          const { trial } = await patiently(() => call(serverGet, { params: { id: node.id } }))
+          expect(trial).toBeNull()
+        }
+      },
+    )
+
+    test.each(
+      spread(
+        [
           ['after the node was cordoned', 'cordon:after', 'a'],
           ['before the node is uncordoned', 'uncordon:before', 'b'],
         ],

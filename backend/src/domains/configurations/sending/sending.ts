@@ -14,6 +14,7 @@ import type { Delivery, Sending } from '../api.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import { patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 
 const callDeadlineMs = 60_000
@@ -24,7 +25,7 @@ export function sending(
   drift: Pick<Drifts, 'look' | 'judge'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
   trials: Trials,
-): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyNotRunning'> {
+): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyUndone' | 'whyNotRunning'> {
   const secure = async <T>(
     server: ServerFacts,
     act: (client: TalosClient) => Promise<T>,
@@ -200,6 +201,12 @@ export function sending(
       } catch (error) {
         return undelivered(server, error, job.signal)
       }
+    },
+
+    async whyUndone(clusterId, nodeId) {
+      const newest = await kept.newest(db, clusterId, nodeId)
+      const undone = newest && (await trials.wasUndone(nodeId, patchesAttempt, newest.yaml))
+      return undone ? undone.reason : null
     },
 
     async whyNotRunning(nodeId: string, signal: AbortSignal): Promise<string | null> {

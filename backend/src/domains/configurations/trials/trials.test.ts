@@ -1,7 +1,7 @@
 /** Changes of a server's network on trial: confirmed, undone, and followed up after a crash. */
 import { beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { patchCreate, patchPreview, patchRemove } from '#contract/patches.ts'
+import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
@@ -128,4 +128,51 @@ test('a change that is saved during a trial is sent after it, and dry runs do no
   expect(applies() - before).toBe(4)
   expect(await world.server(worker.id)).toMatchObject({ drift: null })
   expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+})
+
+test('a reboot during a trial ends it: the server has its former configuration, and its page says so', async () => {
+  const before = stored()
+  const cut = `apiVersion: v1alpha1\nkind: VRFConfig\nname: vrf0\nlinks: [${link()}]\ntable: "123"\n`
+  await below('cut', cut)
+  await world.until(
+    () => Promise.resolve(machine().cancelTry),
+    (timer) => timer !== null,
+  )
+  machine().lifecycle.request({ kind: 'reboot' })
+  const server = await world.until(
+    () => world.server(worker.id),
+    ({ trial }) => trial?.state === 'undone',
+  )
+  // If the answer to the trial was lost with the link, the end of the time is waited for.
+  expect(server.trial!.reason).toMatch(/has restarted|has undone it/)
+  expect(stored()).toBe(before)
+  const { items } = (await admin.call(patchList, { params: params() })).answer!
+  const { patch_id: patchId } = items.find((p) => p.name === 'cut')!
+  const removed = await admin.call(patchRemove, { params: { ...params(), patchId } })
+  expect(removed.status).toBe(204)
+  await settled()
+  expect(await world.server(worker.id)).toMatchObject({ drift: null })
+})
+
+test('a preview says that the change is tried first', async () => {
+  const { answer } = await admin.call(patchPreview, {
+    params: params(),
+    body: { name: 'dhcp', body: dhcp() },
+  })
+  expect(answer!.warnings.map((w) => w.message)).toContain(
+    `The change of the network of ${worker.name} is tried first: Talos undoes it after 60 s unless Steelyard reaches the server with it`,
+  )
+})
+
+test('a preview says that nothing undoes a change of the network that restarts the server', async () => {
+  const { answer } = await admin.call(patchPreview, {
+    params: params(),
+    body: {
+      name: 'both',
+      body: `machine:\n  udev:\n    rules: [SUBSYSTEM=="drm"]\n---\n${dhcp()}`,
+    },
+  })
+  expect(answer!.warnings.map((w) => w.message)).toContain(
+    `The change of the network of ${worker.name} can't be tried, because ${worker.name} restarts for it: nothing will undo it`,
+  )
 })

@@ -326,10 +326,6 @@ export function trials(
   }
 
   return {
-    /** The last trial of a server, also one that was undone; null without one. */
-    last: async (nodeId: string): Promise<Trial | null> =>
-      (await store.trialOf(db, nodeId)) ?? null,
-
     /** The trial of a server that has not ended. */
     running: async (nodeId: string): Promise<Trial | null> => {
       const trial = await store.trialOf(db, nodeId)

@@ -52,6 +52,11 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
       waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
     }
   if (newest === null || newest.held_at !== null) return 'done'
+  const undone = await turn.parts.configurations.whyUndone(state.row.id, m.node_id)
+  if (undone !== null)
+    return {
+      failed: `${m.name} can't get its configuration. A saved patch was undone: ${undone}. Change or remove it, then retry`,
+    }
   const isLong =
     step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   return (
