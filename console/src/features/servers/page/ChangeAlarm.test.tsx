@@ -40,6 +40,19 @@ test('a patch that waits says why, and leads to the server that is not well', ()
   expect(getByText('Look at cp-2').getAttribute('href')).toBe(`/infra/servers/${id}`)
 })
 
+test('a change on trial, and one that was undone, say so', () => {
+  const reason = 'The server did not answer within 60 s with the change, so Talos has undone it'
+  const { container } = shown({ trial: { state: 'undone', reason, since: at } })
+  expect(container.textContent).toContain(`A change of the network was undone. ${reason}.`)
+  expect(container.textContent).toContain('nothing is sent again by itself')
+  cleanup()
+  const running = shown({ trial: { state: 'running', reason: 'Talos undoes it', since: at } })
+  expect(running.container.textContent).toContain(
+    'A change of the network is on trial. Talos undoes it.',
+  )
+  expect(running.container.textContent).not.toContain('nothing is sent again')
+})
+
 test('nothing is said of a server without either', () => {
   expect(shown({}).container.textContent).toBe('')
 })
