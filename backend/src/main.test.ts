@@ -11,6 +11,7 @@ import { buildProgram } from '../build.ts'
 import { snapshotImport } from '#contract/clusters/changes/snapshots.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
+import { longTest } from '../../tools/testing/long-test.ts'
 import { inTransaction } from './db/db.ts'
 import { buildCluster } from './domains/clusters/testing/rows.ts'
 import { insert } from './domains/clusters/store.ts'
@@ -112,28 +113,33 @@ test('the error of a second Steelyard on the data folder names the first; after 
   expect(await third.ended).toBe(0)
 }, 60_000)
 
-test('if the database server is killed, the program restarts it and continues', async () => {
-  const data = path.join(temporaryFolder('main'), 'data')
-  const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
-  const url = await program.ready()
-  const { accessToken } = (await (await signIn(url)).json()) as { accessToken: string }
-  const get = (at: string) =>
-    fetch(`${url}${at}`, { headers: { authorization: `Bearer ${accessToken}` } })
-  expect((await get('/v1/datacenters')).status).toBe(200)
-  const lock = path.join(data, 'postgres/postmaster.pid')
-  const server = () => (existsSync(lock) ? Number(readFileSync(lock, 'utf8').split('\n')[0]) : 0)
-  const database = server()
-  testMachine.kill(database, 'SIGKILL')
-  expect((await get('/healthz')).status).toBe(200)
-  // Database sessions outlive their killed server briefly and still answer.
-  await expect.poll(server, { timeout: 30_000, interval: 50 }).not.toBe(database)
-  await expect
-    .poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 })
-    .toBe(200)
-  expect((await get('/v1/datacenters')).status).toBe(200)
-  program.child.kill('SIGTERM')
-  expect(await program.ended).toBe(0)
-}, 90_000)
+// `npm test` kills it in `e2e/faults/database.test.ts`, during the creation of a cluster.
+longTest(
+  'if the database server is killed, the program restarts it and continues',
+  async () => {
+    const data = path.join(temporaryFolder('main'), 'data')
+    const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
+    const url = await program.ready()
+    const { accessToken } = (await (await signIn(url)).json()) as { accessToken: string }
+    const get = (at: string) =>
+      fetch(`${url}${at}`, { headers: { authorization: `Bearer ${accessToken}` } })
+    expect((await get('/v1/datacenters')).status).toBe(200)
+    const lock = path.join(data, 'postgres/postmaster.pid')
+    const server = () => (existsSync(lock) ? Number(readFileSync(lock, 'utf8').split('\n')[0]) : 0)
+    const database = server()
+    testMachine.kill(database, 'SIGKILL')
+    expect((await get('/healthz')).status).toBe(200)
+    // Database sessions outlive their killed server briefly and still answer.
+    await expect.poll(server, { timeout: 30_000, interval: 50 }).not.toBe(database)
+    await expect
+      .poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 })
+      .toBe(200)
+    expect((await get('/v1/datacenters')).status).toBe(200)
+    program.child.kill('SIGTERM')
+    expect(await program.ended).toBe(0)
+  },
+  90_000,
+)
 
 test('two processes with one external PostgreSQL and one key, each with its own data folder, share sessions', async () => {
   const connection = await freshDatabase()

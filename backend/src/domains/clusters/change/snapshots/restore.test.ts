@@ -320,50 +320,55 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
   expect(hand().show().hasQuorum).toBe(true)
 }, 600_000)
 
-test('a cluster whose servers all died comes back on new servers with its name, its secrets and its workload', async () => {
-  const before = hand().show()
-  // A node of a machine that is not managed by Steelyard.
-  world.machine(first[0]!).etcdCluster!.change(({ kubernetes }) => {
-    const known = kubernetes.objects[`/nodes/${first[3]!.name}`]!
-    const metadata = {
-      ...(known.body['metadata'] as object),
-      name: 'visitor',
-      uid: randomUUID(),
-      resourceVersion: String(++kubernetes.resourceVersion),
+// `npm test` goes this way in the life of a cluster (`e2e/faults/life.test.ts`).
+longTest(
+  'a cluster whose servers all died comes back on new servers with its name, its secrets and its workload',
+  async () => {
+    const before = hand().show()
+    // A node of a machine that is not managed by Steelyard.
+    world.machine(first[0]!).etcdCluster!.change(({ kubernetes }) => {
+      const known = kubernetes.objects[`/nodes/${first[3]!.name}`]!
+      const metadata = {
+        ...(known.body['metadata'] as object),
+        name: 'visitor',
+        uid: randomUUID(),
+        resourceVersion: String(++kubernetes.resourceVersion),
+      }
+      kubernetes.objects['/nodes/visitor'] = { ...known, body: { ...known.body, metadata } }
+    })
+    const snapshot = await take()
+    const change = {
+      kind: 'restore' as const,
+      snapshot_id: snapshot.id,
+      servers: spare.map(({ id }, i) => ({
+        node_id: id,
+        role: i === 0 ? ('control_plane' as const) : ('worker' as const),
+      })),
     }
-    kubernetes.objects['/nodes/visitor'] = { ...known, body: { ...known.body, metadata } }
-  })
-  const snapshot = await take()
-  const change = {
-    kind: 'restore' as const,
-    snapshot_id: snapshot.id,
-    servers: spare.map(({ id }, i) => ({
-      node_id: id,
-      role: i === 0 ? ('control_plane' as const) : ('worker' as const),
-    })),
-  }
-  expect(await refusal({ ...change })).toContain('still run web')
-  await off(first)
-  await world.until(
-    () => refusal({ ...change, snapshot_id: randomUUID() }),
-    (text) => text === 'There is no such snapshot',
-  )
-  const ended = await world.ended((await world.change(cluster.id, change)).id)
-  expect(ended).toMatchObject({ status: 'done' })
-  const after = hand().show()
-  expect(after.uid).toBe(before.uid)
-  expect(after.workloads.map((w) => [w.name, w.identity])).toEqual(
-    before.workloads.map((w) => [w.name, w.identity]),
-  )
-  const names = spare.map((s) => s.name).toSorted()
-  expect(world.nodeNames(spare[0]!).toSorted()).toEqual([...names, 'visitor'].toSorted())
-  const shown = await world.until(
-    () => world.cluster(cluster.id),
-    (c) => c.status === 'ready',
-  )
-  expect(shown.servers.map((s) => s.name).toSorted()).toEqual(names)
-  expect((await world.server(first[0]!.id)).cluster).toBeNull()
-}, 600_000)
+    expect(await refusal({ ...change })).toContain('still run web')
+    await off(first)
+    await world.until(
+      () => refusal({ ...change, snapshot_id: randomUUID() }),
+      (text) => text === 'There is no such snapshot',
+    )
+    const ended = await world.ended((await world.change(cluster.id, change)).id)
+    expect(ended).toMatchObject({ status: 'done' })
+    const after = hand().show()
+    expect(after.uid).toBe(before.uid)
+    expect(after.workloads.map((w) => [w.name, w.identity])).toEqual(
+      before.workloads.map((w) => [w.name, w.identity]),
+    )
+    const names = spare.map((s) => s.name).toSorted()
+    expect(world.nodeNames(spare[0]!).toSorted()).toEqual([...names, 'visitor'].toSorted())
+    const shown = await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'ready',
+    )
+    expect(shown.servers.map((s) => s.name).toSorted()).toEqual(names)
+    expect((await world.server(first[0]!.id)).cluster).toBeNull()
+  },
+  600_000,
+)
 
 longTest(
   'a cluster is restored on its own servers after they came back empty, with the keys of the snapshot, and tokens that were rotated since stay invalid',
