@@ -413,7 +413,8 @@ test('a viewer sees every page, changes nothing, and every disabled control says
   await context.close()
   expect({ silent, writes, errors }).toEqual({ silent: [], writes: [], errors: [] })
   expect(disabled).toBeGreaterThan(isFull ? 50 : 20)
-})
+  // The walk is many pages long; on a busy machine it took two minutes.
+}, 600_000)
 
 test.each(['dark', 'light'] as const)(
   'the theme follows the system until the user chooses one: %s',
