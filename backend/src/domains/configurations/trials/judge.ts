@@ -97,7 +97,8 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
         reason: `The confirmation of the change did not reach ${name} in time, so Talos has undone it`,
       }
     case 'confirmed':
-      if (since(trial.confirmed_at!) < settlesMs)
+      // A clock that was set back doesn't prolong the wait.
+      if (since(trial.confirmed_at!) >= 0 && since(trial.confirmed_at!) < settlesMs)
         return wait(`The change of ${name} is confirmed: its configuration is read back`)
       if (sight === null)
         return since(trial.confirmed_at!) >= unreadMs
