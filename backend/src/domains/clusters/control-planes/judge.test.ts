@@ -3,6 +3,7 @@ import {
   type ControlPlaneState,
   illnessesIn,
   type PodVersions,
+  sentenceOf,
   settled,
   type Sighting,
   staticPodNames,
@@ -108,6 +109,18 @@ test.each([
   expect(illnessesIn(going, [going])).toEqual([
     { component: 'machine', why: `cp-1 is ${said}`, isDead: false },
   ])
+})
+
+test('a dead component is said before those that wait for it', () => {
+  const of = (component: 'kubelet' | (typeof staticPodNames)[number], isDead: boolean) => ({
+    component,
+    why: `${component} is not ready`,
+    isDead,
+  })
+  const illnesses = [...staticPodNames.map((pod) => of(pod, false)), of('kubelet', true)]
+  expect(sentenceOf(illnesses)).toBe(
+    'kubelet is not ready. kube-apiserver is not ready. kube-controller-manager is not ready',
+  )
 })
 
 /** Each component in each state in which it does not work: the sentence, and whether it is dead. */

@@ -275,9 +275,13 @@ export const settled = (all: readonly ControlPlaneState[]): ControlPlaneState[] 
     illnesses: one.illnesses.filter(({ isSettling }) => isSettling !== true),
   }))
 
-/** What a control plane lacks, as one sentence without its full stop. */
+/**
+ * What control planes lack, as one sentence without its full stop. What is dead comes first: it is
+ * the cause of the rest, such as a kubelet without which no pod is ready.
+ */
 export const sentenceOf = (illnesses: readonly Illness[]): string =>
   illnesses
+    .toSorted((a, b) => Number(b.isDead) - Number(a.isDead))
     .slice(0, 3)
     .map(({ why }) => why.replace(/\.$/, ''))
     .join('. ')
