@@ -3,7 +3,6 @@
  * one line and all columns are in view.
  */
 import type { Page } from 'playwright-core'
-import { longTests } from '../../tools/testing/length.ts'
 
 /** Screens of this width have one line a row. */
 const wide = 1280
@@ -54,7 +53,5 @@ const measure = `(() => {
 
 /** What can't be read on the page as it is now. */
 export const unreadable = (page: Page): Promise<string[]> => page.evaluate<string[]>(measure)
-/** The widths at which lists are measured, in px: `npm test` takes two of them. */
-export const listWidths: readonly number[] = longTests
-  ? [375, 744, 1280, 1440, 1600, 1920]
-  : [375, 1280]
+/** The widths at which lists are measured in full, in px. */
+export const listWidths: readonly number[] = [375, 744, 1280, 1440, 1600, 1920]
