@@ -16,6 +16,7 @@ const entry = (name: string, row: Partial<ServerRow>): Entry => {
     drift_since: null,
     last_change: null,
     pending: null,
+    trial_state: null,
   }
   return digested(
     {
