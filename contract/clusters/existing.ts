@@ -37,16 +37,6 @@ export const KeptObject = z.object({
 })
 export type KeptObject = z.infer<typeof KeptObject>
 
-/** The sentences about what Steelyard has kept in a cluster. */
-export const keptSentences: Readonly<
-  Record<ReplaceableObject, (kept: Pick<KeptObject, 'address'>) => string>
-> = {
-  cluster_key: ({ address }) =>
-    `The cluster has the key of another Steelyard or of an earlier management${address === null ? '' : `, ${address}`}, which was kept. This Steelyard has no key of its own in the cluster, so software in the cluster can't prove an offer with one until the key is replaced. Replacing it ends the proofs of the offers that use the kept key.`,
-  operator_binding: () =>
-    'The cluster has a role binding steelyard-operators that does not give the operators of this Steelyard access, and it was kept. The kubeconfig of an operator gives only the access that this binding gives.',
-}
-
 export const keptOf = (
   cluster: { readonly kept?: readonly KeptObject[] | undefined },
   object: ReplaceableObject,

@@ -177,14 +177,6 @@ export const clusterSecretsImport = operation(
   },
 )
 
-/** The reasons why a cluster's machines refuse Steelyard. */
-export const lockedOutSentences = {
-  talos_ca:
-    "The cluster's Talos CA was changed outside of Steelyard, so its machines refuse Steelyard. Import the new secrets: the secrets bundle, or the talosconfig that talosctl wrote.",
-  kubernetes_ca:
-    "The cluster's Kubernetes CA was changed outside of Steelyard, so its API refuses Steelyard. Import the new secrets: the secrets bundle, or an admin's talosconfig.",
-} as const
-
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {

@@ -9,8 +9,8 @@ import {
   clusterServerFailure,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
-import { keptSentences } from '#contract/clusters/existing.ts'
-import { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
+import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'

@@ -1,5 +1,5 @@
 /** The figures of clusters for the overview. */
-import { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import type { Attention } from '#contract/overview.ts'
 import { certificateKinds } from '#contract/clusters/certificates.ts'
 import { listed } from './sentences.ts'

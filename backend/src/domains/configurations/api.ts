@@ -4,7 +4,7 @@
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
-import type { lockedOutSentences } from '#contract/clusters/takeover.ts'
+import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'

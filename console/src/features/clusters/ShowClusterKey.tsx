@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters/clusters.ts'
-import { keptOf, keptSentences } from '#contract/clusters/existing.ts'
+import { keptOf } from '#contract/clusters/existing.ts'
+import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
 import { addressCommand, offerCreate, type OfferTool } from '#contract/marketplace/offers.ts'
 import { counted } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'

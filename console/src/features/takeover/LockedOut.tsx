@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
-import { clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
+import { clusterSecretsImport } from '#contract/clusters/takeover.ts'
+import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { exact, moment } from '../../lib/time/time.ts'

@@ -1,5 +1,6 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { keptOf, keptSentences } from '#contract/clusters/existing.ts'
+import { keptOf } from '#contract/clusters/existing.ts'
+import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
 import { clusterKeyReplace } from '#contract/clusters/takeover.ts'
 import { call } from '../../../api/client.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
