@@ -14,7 +14,14 @@ import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { clusterSubnets, clusterSubnetsAssign, subnetCreate } from '#contract/network/subnets.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { serverList, serverUpdate } from '#contract/servers/servers.ts'
-import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
+import {
+  admin,
+  type Installation,
+  startInstallation,
+  twoAlike,
+  until,
+  untilReady,
+} from './installation.ts'
 
 let furnished: Installation
 let empty: Installation
@@ -36,18 +43,8 @@ afterAll(async () => {
 /** Creates one object of each kind through the API, and a cluster with a subnet. */
 async function furnish({ call }: Installation): Promise<void> {
   const { items } = await call(serverList, { query: {} })
-  const first = items.find((s) =>
-    items.some(
-      (other) =>
-        other !== s &&
-        other.datacenter!.id === s.datacenter!.id &&
-        other.talos.version === s.talos.version,
-    ),
-  )!
-  const [cp, worker] = items.filter(
-    (s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version,
-  )
-  const site = cp!.datacenter!
+  const [cp, worker] = twoAlike(items)
+  const site = cp.datacenter!
   await call(datacenterCreate, {
     body: {
       country_code: 'DE',
@@ -62,7 +59,7 @@ async function furnish({ call }: Installation): Promise<void> {
   })
   await call(imageCreate, {
     body: {
-      talos_version: cp!.talos.version!,
+      talos_version: cp.talos.version!,
       extensions: ['siderolabs/gvisor'],
       token_id: token.id,
     },
@@ -77,12 +74,12 @@ async function furnish({ call }: Installation): Promise<void> {
     },
   })
   for (const [server, name] of [
-    [cp!, 'cp-1'],
-    [worker!, 'w-1'],
+    [cp, 'cp-1'],
+    [worker, 'w-1'],
   ] as const)
     await call(serverUpdate, { params: { id: server.id }, body: { name } })
   await call(patchCreate, {
-    params: { id: worker!.id },
+    params: { id: worker.id },
     body: {
       name: 'sysctls',
       weight: 600,
@@ -94,10 +91,10 @@ async function furnish({ call }: Installation): Promise<void> {
     body: {
       name: 'web',
       datacenter_id: site.id,
-      talos_version: cp!.talos.version!,
+      talos_version: cp.talos.version!,
       servers: [
-        { node_id: cp!.id, role: 'control_plane' },
-        { node_id: worker!.id, role: 'worker' },
+        { node_id: cp.id, role: 'control_plane' },
+        { node_id: worker.id, role: 'worker' },
       ],
     },
   })

@@ -13,7 +13,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, startInstallation, twoAlike } from './installation.ts'
 
 let installation: Installation
 let folder: string
@@ -168,18 +168,8 @@ describe('clusters', () => {
 
   test('cluster create starts an operation that can be watched, and Ctrl-C ends only the watching', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
-    const first = items.find((s) =>
-      items.some(
-        (other) =>
-          other !== s &&
-          other.datacenter!.id === s.datacenter!.id &&
-          other.talos.version === s.talos.version,
-      ),
-    )!
-    const [cp, worker] = items.filter(
-      (s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version,
-    ) as [Server, Server]
-    const create = `cluster create terminal --datacenter ${first.datacenter!.code} --talos-version ${first.talos.version} --control-plane ${cp.name} --worker ${worker.name}`
+    const [cp, worker] = twoAlike(items)
+    const create = `cluster create terminal --datacenter ${cp.datacenter!.code} --talos-version ${cp.talos.version} --control-plane ${cp.name} --worker ${worker.name}`
 
     expect(await steelyard(`${create} --dry-run`)).toMatchObject({
       code: 0,

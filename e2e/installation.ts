@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { inject } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import type { Asked, Answer, Operation } from '#contract/operation.ts'
-import { serverList } from '#contract/servers/servers.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { control, freePort } from '../tools/processes.ts'
@@ -55,6 +55,15 @@ export async function until<T>(
       )
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
+}
+
+/** Two servers that can form a cluster: of one datacenter, and with the same version of Talos. */
+export function twoAlike(servers: readonly Server[]): [Server, Server] {
+  for (const [i, one] of servers.entries())
+    for (const other of servers.slice(i + 1))
+      if (one.datacenter!.id === other.datacenter!.id && one.talos.version === other.talos.version)
+        return [one, other]
+  throw new Error('No two servers have the same datacenter and version of Talos')
 }
 
 /**

@@ -4,15 +4,17 @@ import type { NetworkFacts } from './facts.ts'
 import {
   after,
   block,
+  dhcp,
   documents,
   facts,
   gateway,
-  gatewayDocument,
   link,
   main,
   oldForm,
   rule,
   said,
+  still,
+  stillDocument,
 } from './testing/server.ts'
 
 /** Reached on a link that the configuration makes. */
@@ -23,9 +25,6 @@ const reachedOn = (name: string): Partial<NetworkFacts> => ({
   ],
   routes: [{ destination: '', gateway: '10.0.0.1', link: name, metric: 1024 }],
 })
-const still = `addresses: [10.0.0.45/24]\n  ${gateway}`
-const stillDocument = `addresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`
-const dhcp = `kind: DHCPv4Config\nname: ${link}`
 
 const bondOld = oldForm(
   `- interface: bond0\n  bond: {mode: 802.3ad, interfaces: [${link}, enp129s0f1np1]}\n  ${still}`,

@@ -4,15 +4,16 @@ import type { NetworkFacts } from './facts.ts'
 import {
   after,
   block,
+  dhcp,
   documents,
   facts,
-  gateway,
-  gatewayDocument,
   link,
   main,
   oldForm,
   rule,
   said,
+  still,
+  stillDocument,
 } from './testing/server.ts'
 
 /** The server with what newer inventories know. */
@@ -24,9 +25,6 @@ const known: Partial<NetworkFacts> = {
     alt_names: [`slot${i}`],
   })),
 }
-const still = `addresses: [10.0.0.45/24]\n  ${gateway}`
-const stillDocument = `addresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`
-const dhcp = `kind: DHCPv4Config\nname: ${link}`
 
 type Row = readonly [
   input: string,

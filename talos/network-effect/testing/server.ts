@@ -54,6 +54,10 @@ export const said = (effect: NetworkEffect): string =>
 export const link = 'enp129s0f0np0'
 export const gateway = 'routes: [{network: 0.0.0.0/0, gateway: 10.0.0.1}]'
 export const gatewayDocument = 'routes: [{gateway: 10.0.0.1}]'
+/** The present address with its gateway, of a link in the old form and of a `LinkConfig`. */
+export const still = `addresses: [10.0.0.45/24]\n  ${gateway}`
+export const stillDocument = `addresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`
+export const dhcp = `kind: DHCPv4Config\nname: ${link}`
 export const block = 'kind: NetworkDefaultActionConfig\ningress: block'
 export const rule = (ports: string, subnet: string, more = '') =>
   `kind: NetworkRuleConfig\nname: r${ports.replaceAll(/\W/g, '')}\nportSelector: {ports: [${ports}], protocol: tcp}\ningress: [{subnet: ${subnet}${more}}]`

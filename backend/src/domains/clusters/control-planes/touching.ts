@@ -3,7 +3,7 @@
  * reports doesn't count here: a change may mend it, and a configuration on trial may make it ill
  * until the trial has ended. Waiting for the server afterwards is `change/shared/gate.ts`.
  */
-import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { hasEnded, operationTitle, type Step } from '#contract/operations.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Touched } from '../../configurations/api.ts'
@@ -17,10 +17,11 @@ import * as store from './store.ts'
  * them ends with that, so it doesn't stop the operation.
  */
 export const namesLeaving = (
-  { steps }: Pick<Operation, 'steps'>,
+  { steps }: { readonly steps: readonly Pick<Step, 'key' | 'node_id' | 'status'>[] },
   members: readonly Pick<MemberRow, 'node_id' | 'name'>[],
 ): ReadonlySet<string> => {
-  const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
+  const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
+    status === 'done' || status === 'skipped'
   const ids = new Set(
     steps.flatMap((s) => (s.key.startsWith('reset/') && !isOver(s) ? [s.node_id] : [])),
   )

@@ -148,6 +148,8 @@ test('a roll-out stops at the server that does not answer, and its patch is not 
     reason: sentence,
   })
   expect([worker, controlPlane].map(stored)).toEqual(before)
+  // The operation tells it. No change of the server waits for a decision.
+  expect(await trialOf(worker)).toBeNull()
   const { items } = (await admin.call(patchList, { params: { id: worker.id } })).answer!
   expect(items.map((p) => p.name)).not.toContain('wall')
 })

@@ -5,11 +5,15 @@ import { exact, moment } from '../../../lib/time/time.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import css from './ServerPage.module.css'
 
+type Shown = Pick<Server, 'id' | 'name' | 'cluster' | 'pending' | 'trial'> & {
+  readonly talos: Pick<Server['talos'], 'silent_after'>
+}
+
 /**
  * The change after which the server has fallen silent, one that is on trial or was undone, and what
  * its saved patches wait for.
  */
-export function ChangeAlarm({ server }: { server: Server }) {
+export function ChangeAlarm({ server }: { server: Shown }) {
   const { cluster, pending, trial } = server
   const after = server.talos.silent_after
   return (
@@ -48,7 +52,7 @@ export function ChangeAlarm({ server }: { server: Server }) {
             Since {moment(trial.since)}.
           </span>{' '}
           {trial.state === 'undone' &&
-            'The change is saved but not applied, and nothing is sent again by itself: change or remove the patch.'}
+            'The change is saved but not applied. It is not sent again until the patches of the server are changed.'}
         </Alert>
       )}
       {pending && (

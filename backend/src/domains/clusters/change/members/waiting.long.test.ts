@@ -7,16 +7,8 @@ import { hasEnded } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
+import { type Component, components } from '../shared/testing.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
-
-const components = [
-  'kube-apiserver',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'etcd',
-  'kubelet',
-] as const
-type Component = (typeof components)[number]
 
 /** A fault that names a part of the configuration ends a component that runs. */
 const faultOf = (component: Component) =>

@@ -11,15 +11,7 @@ import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
-
-const components = [
-  'kube-apiserver',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'etcd',
-  'kubelet',
-] as const
-type Component = (typeof components)[number]
+import { type Component, components } from './testing.ts'
 
 const world = await clusterWorld({ servers: 24, seed: 'gate', talos: 'v1.13.8' })
 const { ready, plan } = upgradeWorld(world)

@@ -1,6 +1,5 @@
 /** Decisions of the gate between control planes, without machines. */
 import { describe, expect, test } from 'vitest'
-import type { Operation } from '#contract/operations.ts'
 import type { ControlPlaneState, Illness } from '../../control-planes/judge.ts'
 import { namesLeaving } from '../../control-planes/touching.ts'
 import { keyOf, type PlannedGroup, prefixOf } from '../frame.ts'
@@ -151,12 +150,11 @@ describe('control planes that join and leave', () => {
   test('what ails a server that the change takes out does not stop it until the server is wiped', () => {
     const steps = ['reset/a', 'reset/b', 'join/c'].map((key, i) => ({
       key,
-      title: key,
       node_id: ['a', 'b', 'c'][i]!,
       status: i === 0 ? ('done' as const) : ('todo' as const),
     }))
     const named = members.map((m) => ({ ...m, name: `server-${m.node_id}` }))
-    const leaving = namesLeaving({ steps } as unknown as Pick<Operation, 'steps'>, named)
+    const leaving = namesLeaving({ steps }, named)
     expect([...leaving]).toEqual(['server-b'])
   })
 })
