@@ -125,7 +125,7 @@ describe('by keyboard alone', () => {
     loading.resolve()
     const editor = body.and(page.locator('[contenteditable]'))
     await focused(editor)
-    await page.unroute(code)
+    await page.unrouteAll({ behavior: 'wait' })
     // The editor indents the line below a key.
     await type('machine:\nsysctls:\nnet.core.somaxconn: "4096')
     await expect

@@ -151,7 +151,7 @@ describe('the life of a subnet', () => {
     await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&subnets=${id}&step=review`)
     await page.getByText('gave no reason (status 500)').waitFor({ timeout: 30_000 })
     expect(await page.getByRole('button', { name: 'Review', exact: true }).count()).toBe(0)
-    await page.unrouteAll()
+    await page.unrouteAll({ behavior: 'wait' })
     // The browser logs each failed request.
     errors.splice(0)
     await press('Try again')

@@ -379,7 +379,7 @@ test.each([375, 1280] as const)(
       expect(await button.boundingBox()).toEqual(before)
     } finally {
       answer()
-      await page.unrouteAll()
+      await page.unrouteAll({ behavior: 'wait' })
     }
   },
 )

@@ -108,7 +108,7 @@ describe('the list', () => {
     await expect.poll(isPublished).toBe(true)
     stream.resolve()
     await link('aa-meanwhile').waitFor()
-    await page.unroute('**/v1/events')
+    await page.unrouteAll({ behavior: 'wait' })
     await installation.call(serverUpdate, { params: { id }, body: { name } })
     await link(name).waitFor()
   })
@@ -302,7 +302,7 @@ describe('renaming', () => {
     expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(
       'aa-renamed',
     )
-    await page.unroute('**/v1/nodes/*')
+    await page.unrouteAll({ behavior: 'wait' })
     await page.reload()
     await link('aa-renamed').waitFor()
   })

@@ -248,7 +248,7 @@ test('a menu, a dialog and the palette that fail to load say so in their own pla
     .filter({ hasText: 'This part of Steelyard could not be loaded.' })
   await notice.waitFor()
   expect(await one.getByRole('table', { name: 'Servers', exact: true }).count()).toBe(1)
-  await one.unroute('**/assets/*.js')
+  await one.unrouteAll({ behavior: 'wait' })
   await one.getByRole('dialog', { name: 'Search and commands' }).waitFor()
   await notice.waitFor({ state: 'detached' })
   await own.close()
