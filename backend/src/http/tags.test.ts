@@ -48,5 +48,7 @@ test('a hostile header is parsed in linear time', async () => {
     ','.repeat(16_000),
     '"a" '.repeat(4_000),
   ]
-  expect(await processorMs(() => headers.map((header) => hasTag(header, '"3"')))).toBeLessThan(50)
+  const parsedMs = () => processorMs(() => headers.map((header) => hasTag(header, '"3"')))
+  // The least of three, because one of them may include a collection of garbage.
+  expect(Math.min(await parsedMs(), await parsedMs(), await parsedMs())).toBeLessThan(50)
 })
