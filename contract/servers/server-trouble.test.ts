@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contactStateOf, troubleOf } from './server-trouble.ts'
+import { contactStateOf, standingOf, standingRank, troubleOf } from './server-trouble.ts'
 
 const at = '2026-11-20T12:00:00Z'
 const minutesLater = (n: number) => Date.parse(at) + n * 60_000
@@ -46,6 +46,37 @@ test('a server that does not answer is unreachable with time and reason, whateve
     troubleOf({ ...well, status: 'maintenance', talos: silent, kubernetes: null }, minutesLater(1)),
   ).toEqual(unreachable)
   expect(troubleOf({ ...well, status: 'deleted', talos: silent }, minutesLater(1))).toBeNull()
+})
+
+test('a server that failed in its cluster has that problem, whether or not it answers', () => {
+  const failure = { reason: 'came back in maintenance: input/output error', since: at }
+  for (const ill of [{}, { talos: silent }, { talos: silent, operation_id: 'o' }])
+    expect(
+      troubleOf({ ...well, status: 'maintenance', kubernetes: null, ...ill, failure }, 0),
+    ).toEqual({ kind: 'failed', word: 'Failed', ...failure })
+  expect(troubleOf({ ...well, status: 'deleted', failure }, 0)).toBeNull()
+})
+
+test('servers are ordered by what is said of them first, the worst first', () => {
+  const sound = { ...well, identity: { state: 'confirmed' as const } }
+  const free = { ...sound, status: 'maintenance' as const, kubernetes: null }
+  const worstFirst = [
+    { ...free, failure: { reason: null, since: at } },
+    { ...sound, talos: silent },
+    { ...sound, kubernetes: dead },
+    { ...free, identity: { state: 'changed' as const } },
+    { ...sound, trial: { state: 'undone' as const }, drift: {} },
+    { ...sound, pending: {}, drift: {} },
+    { ...sound, drift: {} },
+    { ...sound, trial: { state: 'running' as const } },
+    { ...free, identity: { state: 'unconfirmed' as const } },
+    free,
+    sound,
+    { ...sound, status: 'deleted' as const, talos: silent },
+  ]
+  const ranks = worstFirst.map((server) => standingRank(server, minutesLater(1)))
+  expect(ranks).toEqual(ranks.map((_, i) => i))
+  expect(standingOf({ ...sound, talos: silent, operation_id: 'o' }, minutesLater(1))).toBe('ready')
 })
 
 test('a server that answers but is NotReady in Kubernetes has a problem', () => {

@@ -5,7 +5,7 @@
 import type { Server } from './servers.ts'
 
 export interface Trouble {
-  kind: 'unreachable' | 'not_ready'
+  kind: 'failed' | 'unreachable' | 'not_ready'
   word: string
   /** Null if unknown. */
   since: string | null
@@ -21,7 +21,7 @@ const patienceMs = 15 * 60_000
 type Asked = Pick<Server, 'status' | 'operation_id'> & {
   talos: Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'>
 }
-type Watched = Asked & Pick<Server, 'kubernetes'>
+type Watched = Asked & Pick<Server, 'kubernetes' | 'failure'>
 
 /**
  * Whether a server answers. `away`: the server doesn't answer because an operation installs or
@@ -43,13 +43,16 @@ export function contactStateOf(server: Asked, now: number): ContactState {
 }
 
 /**
- * The worst problem of a server, or null. An unreachable server has no further problems. A
- * Kubernetes API that doesn't answer is a problem of the cluster.
+ * The worst problem of a server, or null. A failed server waits for a decision, whether or not it
+ * answers; an unreachable server has no further problems. A Kubernetes API that doesn't answer is a
+ * problem of the cluster.
  */
 export function troubleOf(server: Watched, now: number): Trouble | null {
-  const { status, talos, kubernetes } = server
+  const { status, talos, kubernetes, failure } = server
+  if (status === 'deleted') return null
+  if (failure) return { kind: 'failed', word: 'Failed', ...failure }
   const contact = contactStateOf(server, now)
-  if (status === 'deleted' || contact === 'away') return null
+  if (contact === 'away') return null
   if (contact === 'unreachable')
     return {
       kind: 'unreachable',
@@ -65,3 +68,46 @@ export function troubleOf(server: Watched, now: number): Trouble | null {
     reason: kubernetes.reason,
   }
 }
+
+/** What is said first of a server. The worst come first, then what waits for a user. */
+const standings = [
+  'failed',
+  'unreachable',
+  'not_ready',
+  'in_doubt',
+  'change_undone',
+  'patches_wait',
+  'changed_outside',
+  'on_trial',
+  'unconfirmed',
+  'maintenance',
+  'ready',
+  'deleted',
+] as const
+export type Standing = (typeof standings)[number]
+
+type Stood = Watched & {
+  identity: Pick<Server['identity'], 'state'>
+  trial?: Pick<NonNullable<Server['trial']>, 'state'> | null | undefined
+  pending?: object | null | undefined
+  drift?: object | null | undefined
+}
+
+export function standingOf(server: Stood, now: number): Standing {
+  const { status, identity, trial, pending, drift } = server
+  if (status === 'deleted') return 'deleted'
+  const trouble = troubleOf(server, now)
+  if (trouble) return trouble.kind
+  if (identity.state === 'changed') return 'in_doubt'
+  if (status === 'ready') {
+    if (trial?.state === 'undone') return 'change_undone'
+    if (trial) return 'on_trial'
+    if (pending) return 'patches_wait'
+    return drift ? 'changed_outside' : 'ready'
+  }
+  return identity.state === 'confirmed' ? 'maintenance' : 'unconfirmed'
+}
+
+/** Its place among all servers, the worst first. */
+export const standingRank = (server: Stood, now: number): number =>
+  standings.indexOf(standingOf(server, now))

@@ -56,6 +56,9 @@ const ServerDrift = z.object({
   seen: z.string(),
 })
 
+/** Why a server failed in its cluster: to join, or to leave. A user decides what happens next. */
+const ServerFailure = z.object({ reason: z.nullable(z.string()), since: time })
+
 /** Why the newest configuration of a server has not been sent to it yet. */
 export const PendingConfiguration = z.object({
   reason: z.string(),
@@ -230,6 +233,8 @@ export const ListedServer = z.object({
   pending: z.optional(z.nullable(PendingConfiguration)),
   /** Set while a change of the server's network is on trial, and after it was undone. */
   trial: z.optional(z.nullable(ServerTrial)),
+  /** Set after the server failed in its cluster, until that is tried again. */
+  failure: z.optional(z.nullable(ServerFailure)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,

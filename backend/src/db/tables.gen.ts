@@ -606,6 +606,8 @@ export interface Tables {
     trial_state: 'running' | 'undone' | null
     trial_reason: string | null
     trial_since: Date | null
+    failed_at: Date | null
+    failure: string | null
   }
   server_contact: {
     server_id: string

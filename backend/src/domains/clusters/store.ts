@@ -87,7 +87,9 @@ const readers: SqlReaders<typeof clusterList.list> = {
   sort: {
     name: sql.ref('cluster.name'),
     datacenter: sql.ref('datacenter.code'),
-    status: sql.ref('cluster.status'),
+    // The worst first, then what is under way.
+    status: sql`array_position(array['failed', 'locked out', 'degraded', 'deleting', 'pending', 'configuring', 'installing', 'bootstrapping', 'ready'],
+      case when cluster.status <> 'failed' and cluster.locked_out is not null then 'locked out' else cluster.status end)`,
     kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
     talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
     created_at: sql.ref('cluster.created_at'),

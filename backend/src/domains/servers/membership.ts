@@ -24,6 +24,8 @@ const noNode = {
   trial_state: null,
   trial_reason: null,
   trial_since: null,
+  failed_at: null,
+  failure: null,
 } as const
 
 export interface FaceParts extends Platform {

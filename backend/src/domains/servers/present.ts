@@ -4,7 +4,7 @@ import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
-import { contactStateOf } from '#contract/servers/server-trouble.ts'
+import { contactStateOf, standingRank } from '#contract/servers/server-trouble.ts'
 import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
@@ -121,6 +121,13 @@ const driftOf = (row: ServerRow): Server['drift'] =>
     ? null
     : { since: row.drift_since.toISOString(), seen: row.drift_seen }
 
+/** Why the server failed, without its own name at the start: it stands beside the name. */
+export function failureOf({ name, failed_at, failure }: ListedRow): Server['failure'] {
+  if (failed_at === null) return null
+  const reason = failure?.startsWith(`${name} `) ? failure.slice(name.length + 1) : failure
+  return { reason, since: failed_at.toISOString() }
+}
+
 const trialOf = (row: ServerRow): Server['trial'] =>
   row.trial_state === null || row.trial_reason === null || row.trial_since === null
     ? null
@@ -163,6 +170,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     drift: driftOf(row),
     pending: row.cluster_id === null ? null : row.pending,
     trial: trialOf(row),
+    failure: failureOf(row),
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {
@@ -236,15 +244,29 @@ function hardwareKey({ row, facts }: Entry): string | null {
   return `${row.product ?? ''} ${String(cores ?? 0).padStart(6, '0')}`
 }
 
-/** Sort keys of the server list. */
-export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
+/** Sort keys of the server list. `now` in ms since the epoch: only the status depends on it. */
+export const sortReaders = (now: number): SortReaders<typeof serverList.list, Entry> => ({
   name: ({ row }) => row.name,
   hardware: hardwareKey,
   datacenter: ({ row }) => row.datacenter_code,
   cluster: ({ row }) => row.cluster_name,
   cc: ({ row }) => row.commitment_status,
   type: ({ row }) => row.type,
-  status: ({ row }) => row.status,
+  status: ({ row }) =>
+    standingRank(
+      {
+        status: row.status,
+        operation_id: row.operation_id,
+        talos: contactOf(row),
+        kubernetes: nodeOf(row),
+        failure: failureOf(row),
+        identity: { state: row.identity_state },
+        trial: row.trial_state && { state: row.trial_state },
+        pending: row.cluster_id === null ? null : row.pending,
+        drift: row.drift_since,
+      },
+      now,
+    ),
   stage: ({ row }) => row.stage,
   maker: ({ row }) => row.manufacturer || null,
   model: ({ row }) => row.product || null,
@@ -256,7 +278,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   talos_version: ({ row }) => versionKey(row.talos_version),
   contact: ({ contact }) => contact?.getTime() ?? null,
   created_at: ({ row }) => row.created_at.getTime(),
-}
+})
 
 const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 

@@ -33,7 +33,8 @@ const readers: SqlReaders<typeof snapshotList.list> = {
   sort: {
     cluster: sql`snapshot.cluster_name`,
     taken_at: sql`snapshot.taken_at`,
-    status: sql`snapshot.status`,
+    // The worst first.
+    status: sql`array_position(array['failed', 'taking', 'removing', 'ready'], snapshot.status)`,
     size: sql`snapshot.size_bytes`,
     created_at: sql`snapshot.created_at`,
   },

@@ -22,6 +22,8 @@ const server = {
 }
 
 describe('the shown state of a server', () => {
+  const now = Date.parse('2026-11-20T13:00:00Z')
+
   it('a free server shows whether it can be used, or why it is not eligible', () => {
     expect(statusOf(server)).toEqual({
       tone: 'idle',
@@ -52,6 +54,18 @@ describe('the shown state of a server', () => {
     })
   })
 
+  it('a server that failed in its cluster shows that first and in red, with time and reason', () => {
+    const failure = { reason: 'came back in maintenance', since: '2026-11-20T12:00:00Z' }
+    expect(statusOf({ ...server, cluster: { id: 'c', name: 'prod' }, failure }, now)).toMatchObject(
+      {
+        tone: 'danger',
+        word: 'Failed',
+        why: expect.stringMatching(/^since \d\d:\d\d · came back in maintenance$/),
+        status: 'Maintenance',
+      },
+    )
+  })
+
   it('a server shows a warning if others have changed its configuration', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
     expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({
@@ -67,8 +81,6 @@ describe('the shown state of a server', () => {
     unreachable_since: '2026-11-20T12:00:00Z',
     reason: 'connection refused',
   }
-  const now = Date.parse('2026-11-20T13:00:00Z')
-
   it('an unreachable server shows Unreachable first and in red, with time and reason, and keeps its status', () => {
     for (const [status, kept] of [
       ['ready', 'Ready'],

@@ -2,7 +2,12 @@
  * Texts of a server's status, contact and identity. A problem is said before the status, which an
  * unreachable server keeps.
  */
-import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
+import {
+  contactStateOf,
+  standingOf,
+  type Trouble,
+  troubleOf,
+} from '#contract/servers/server-trouble.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
@@ -41,37 +46,37 @@ type Stateful = Pick<
   | 'drift'
   | 'pending'
   | 'trial'
+  | 'failure'
 >
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
-  if (s.status === 'deleted')
-    return { tone: 'off', word: 'Deleted', why: 'kept for history', status: null }
   const status = s.status === 'ready' ? 'Ready' : 'Maintenance'
-  const trouble = troubleOf(s, now)
-  if (trouble !== null)
-    return { tone: 'danger', word: trouble.word, why: troubleWhy(trouble, now), status }
-  if (s.identity.state === 'changed')
-    return {
-      tone: 'danger',
-      word: 'In doubt',
-      why: 'other hardware answered',
-      status,
-    }
   const stage = stageWords[s.talos.stage]
-  if (s.status === 'ready' && s.trial)
-    return {
-      tone: s.trial.state === 'undone' ? 'warn' : 'idle',
-      word: s.trial.state === 'undone' ? 'Change undone' : 'Change on trial',
-      why: s.trial.reason,
-      status,
+  switch (standingOf(s, now)) {
+    case 'deleted':
+      return { tone: 'off', word: 'Deleted', why: 'kept for history', status: null }
+    case 'failed':
+    case 'unreachable':
+    case 'not_ready': {
+      const trouble = troubleOf(s, now)!
+      return { tone: 'danger', word: trouble.word, why: troubleWhy(trouble, now), status }
     }
-  if (s.status === 'ready' && s.pending)
-    return { tone: 'warn', word: 'Patches wait', why: s.pending.reason, status }
-  if (s.status === 'ready' && s.drift)
-    return { tone: 'warn', word: 'Changed outside', why: stage, status }
-  return s.status === 'ready'
-    ? { tone: 'ok', word: status, why: stage ?? readyWhy(s), status: null }
-    : { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
+    case 'in_doubt':
+      return { tone: 'danger', word: 'In doubt', why: 'other hardware answered', status }
+    case 'change_undone':
+      return { tone: 'warn', word: 'Change undone', why: s.trial!.reason, status }
+    case 'on_trial':
+      return { tone: 'idle', word: 'Change on trial', why: s.trial!.reason, status }
+    case 'patches_wait':
+      return { tone: 'warn', word: 'Patches wait', why: s.pending!.reason, status }
+    case 'changed_outside':
+      return { tone: 'warn', word: 'Changed outside', why: stage, status }
+    case 'ready':
+      return { tone: 'ok', word: status, why: stage ?? readyWhy(s), status: null }
+    case 'unconfirmed':
+    case 'maintenance':
+      return { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
+  }
 }
 
 function readyWhy({ talos, kubernetes }: Stateful): string | null {

@@ -18,12 +18,24 @@ export function textWidth(text: string): number {
   return Math.ceil(px)
 }
 
-/** Width in px of the widest of the texts, between two limits. `more`: padding, and a shape. */
+/** How much wider the letters of a name are, whose weight is medium. */
+const strongly = 1.06
+
+/**
+ * Width in px of the widest of the texts, between two limits. `more`: padding, and a shape.
+ * `isStrong`: the texts have the weight of names.
+ */
 export function widest(
   texts: Iterable<string>,
-  { least, most, more }: { least: number; most: number; more: number },
+  {
+    least,
+    most,
+    more,
+    isStrong = false,
+  }: { least: number; most: number; more: number; isStrong?: boolean },
 ): number {
   let px = least
-  for (const text of new Set(texts)) px = Math.max(px, textWidth(text) + more)
+  for (const text of new Set(texts))
+    px = Math.max(px, Math.ceil(textWidth(text) * (isStrong ? strongly : 1)) + more)
   return Math.min(px, most)
 }

@@ -26,4 +26,8 @@ test('a column gets the width of its widest text, within its limits', () => {
   expect(widest(['Active', 'Not committed'], limits)).toBeGreaterThanOrEqual(91 + 16)
   expect(widest(['Waiting delegation'], limits)).toBeGreaterThanOrEqual(115 + 16)
   expect(widest(['Waiting delegation'], limits)).toBeLessThan(115 + 16 + 10)
+  // The same in the weight of names: 130 and 129 px.
+  const names = { ...limits, isStrong: true }
+  expect(widest(['modest-pelican-446'], names)).toBeGreaterThanOrEqual(130 + 16)
+  expect(widest(['crimson-granite-274'], names)).toBeGreaterThanOrEqual(129 + 16)
 })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { overviewGet } from '#contract/overview.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster, buildServer } from '../../servers/testing.ts'
@@ -100,11 +101,28 @@ test('a server that failed to join is in the overview until it is tried again, u
   const failed = { failed_at: at, failure: 'db-1 came back in maintenance: input/output error' }
   const set = (change: typeof failed | { failed_at: null; failure: null }) =>
     db.updateTable('cluster_server').set(change).where('cluster_id', '=', id).execute()
+  const server = async () => (await viewer.call(serverList)).answer!.items[0]!
+  const before = await server()
   await set(failed)
   expect(await told()).toEqual([{ kind: 'server_failed', name: 'db-1', reason: failed.failure }])
+  // In the lists of servers the reason stands beside the server's name.
+  const after = await server()
+  expect(after).toMatchObject({
+    version: before.version + 1,
+    failure: { since: at.toISOString(), reason: 'came back in maintenance: input/output error' },
+  })
   await db.updateTable('cluster').set({ status: 'failed' }).where('id', '=', id).execute()
   expect((await told()).map(({ kind }) => kind)).toEqual(['cluster_failed'])
   await db.updateTable('cluster').set({ status: 'ready' }).where('id', '=', id).execute()
   await set({ failed_at: null, failure: null })
   expect(await told()).toEqual([])
+  expect(await server()).toMatchObject({ version: after.version + 1, failure: null })
+  // A server that leaves its cluster leaves its failure there.
+  await set(failed)
+  await db
+    .updateTable('cluster_server')
+    .set({ released_at: at })
+    .where('cluster_id', '=', id)
+    .execute()
+  expect((await server()).failure).toBeNull()
 })

@@ -27,6 +27,13 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 const mostPageBytes = 8 * 1024 ** 2
 const mostRemembered = 64
 
+/**
+ * Whether the passage of time alone changes the result, so that it isn't cached: it makes a silent
+ * server unreachable.
+ */
+const changesByItself = ({ sort, reachable }: Pick<Partial<ListQuery>, 'sort' | 'reachable'>) =>
+  reachable !== undefined || sort === 'status' || sort === '-status'
+
 export type Catalogue = ReturnType<typeof catalogue>
 
 export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'clock'>) {
@@ -152,9 +159,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       isSorted: false,
     }
     orders.set(sort, order)
-    if (!order.isSorted) {
+    if (!order.isSorted || changesByItself({ sort })) {
+      const readers = sortReaders(clock.now())
       order.entries.sort(
-        comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]),
+        comparing(serverList.list, readers, sort, [readers.name, ({ row }) => row.id]),
       )
       order.slots = Uint32Array.from(order.entries, ({ slot }) => slot)
       order.isSorted = true
@@ -176,9 +184,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       if ((query.status !== undefined || entry.row.status !== 'deleted') && passes(entry))
         add(found, entry.slot)
     if (filtered.size >= mostRemembered) filtered.clear()
-    // With the filter `reachable` the result isn't cached, because the passage of time alone makes
-    // a silent server unreachable.
-    if (query.reachable === undefined) filtered.set(key, found)
+    if (!changesByItself({ reachable: query.reachable })) filtered.set(key, found)
     return found
   }
   /**
@@ -224,9 +230,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       const known = pages.get(key)
       if (known) return known
       const made = pageOf(query)
-      // With the filter `reachable` the page isn't cached, because the passage of time alone makes
-      // a silent server unreachable.
-      if (query.reachable !== undefined) return made
+      if (changesByItself(query)) return made
       if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
       pages.set(key, made)
       pageBytes += made.bytes.length

@@ -6,6 +6,8 @@ import type { ServerRow } from '../store.ts'
 import { digested } from './kept.ts'
 
 const since = new Date(0)
+const now = Date.parse('2026-11-20T13:00:00Z')
+const readers = sortReaders(now)
 const entry = (name: string, row: Partial<ServerRow>): Entry => {
   const times = {
     identity_since: since,
@@ -17,6 +19,7 @@ const entry = (name: string, row: Partial<ServerRow>): Entry => {
     last_change: null,
     pending: null,
     trial_state: null,
+    failed_at: null,
   }
   return digested(
     {
@@ -38,12 +41,9 @@ const ordered = (
 ) =>
   entries
     .toSorted(
-      comparing<typeof serverList.list, Entry>(
-        serverList.list,
-        sortReaders,
-        `${direction}${sort}`,
-        [sortReaders.name],
-      ),
+      comparing<typeof serverList.list, Entry>(serverList.list, readers, `${direction}${sort}`, [
+        readers.name,
+      ]),
     )
     .map((e) => e.row.name)
 
@@ -99,4 +99,23 @@ test('servers are sorted and filtered by the stage of Talos', () => {
     stage: 'running',
   })
   expect(servers.filter(passes).map((e) => e.row.name)).toEqual(['b'])
+})
+
+test('by status the worst come first, and a silent server with an operation once it is overdue', () => {
+  const silentFor = (minutes: number) => ({
+    status: 'ready' as const,
+    cluster_id: 'c',
+    reachable: false,
+    unreachable_since: new Date(now - minutes * 60_000),
+  })
+  const servers = [
+    entry('free', { status: 'maintenance', identity_state: 'confirmed' }),
+    entry('away', { ...silentFor(1), operation_id: 'o', identity_state: 'confirmed' }),
+    entry('overdue', { ...silentFor(16), operation_id: 'o' }),
+    entry('changed', { status: 'ready', identity_state: 'confirmed', drift_since: since }),
+    entry('failed', { status: 'maintenance', failed_at: since, failure: 'failed to install' }),
+  ]
+  const worstFirst = ['failed', 'overdue', 'changed', 'free', 'away']
+  expect(ordered('status', servers)).toEqual(worstFirst)
+  expect(ordered('status', servers, '-')).toEqual(worstFirst.toReversed())
 })

@@ -9,10 +9,19 @@ import type { DatacenterCapacity, ServersSummary } from '../api.ts'
 import type { Entry } from '../present.ts'
 import { contactOf, isDoubted, nodeOf } from '../present.ts'
 
-const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
+const attentionKinds = {
+  failed: 'server_failed',
+  unreachable: 'server_unreachable',
+  not_ready: 'server_not_ready',
+} as const
 
 /** Sort rank. Servers of clusters come before free ones. */
-const urgency = { server_unreachable: 0, server_not_ready: 2, server_drifted: 4 } as const
+const urgency = {
+  server_failed: 0,
+  server_unreachable: 0,
+  server_not_ready: 2,
+  server_drifted: 4,
+} as const
 
 type Ailing = Attention & { readonly kind: keyof typeof urgency }
 
@@ -24,6 +33,8 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
         operation_id: row.operation_id,
         talos: contactOf(row),
         kubernetes: nodeOf(row),
+        // Failures are told with the clusters (`clusters/summary.ts`).
+        failure: null,
       },
       now,
     )

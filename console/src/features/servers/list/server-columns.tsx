@@ -65,6 +65,14 @@ function Name({ server: s }: { server: ListedServer }) {
 const roleOf = (s: ListedServer): string =>
   s.type === 'unknown' ? '' : ` · ${sentence(s.type).toLowerCase()}`
 
+/** Cores, memory and disks, where known. */
+const sizesOf = (h: ListedServer['hardware']): string[] =>
+  [
+    h.cores === null ? null : counted(h.cores, 'core'),
+    h.memory_bytes === null ? null : memory(h.memory_bytes),
+    h.disk_bytes === null ? null : disk(h.disk_bytes),
+  ].filter((part) => part !== null)
+
 /**
  * "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. `modelLast`: where
  * the end of the line may be cut, so that the size of the server stays.
@@ -73,11 +81,7 @@ export function hardwareLine(
   { hardware: h }: Pick<ListedServer, 'hardware'>,
   modelLast = false,
 ): string | null {
-  const sizes = [
-    h.cores === null ? null : counted(h.cores, 'core'),
-    h.memory_bytes === null ? null : memory(h.memory_bytes),
-    h.disk_bytes === null ? null : disk(h.disk_bytes),
-  ]
+  const sizes = sizesOf(h)
   const known = (modelLast ? [...sizes, h.model] : [h.model, ...sizes]).filter(
     (part) => part !== null,
   )
@@ -89,14 +93,18 @@ const wrappedBetweenParts = (line: string): string =>
   line.replaceAll(' ', '\u00A0').replaceAll('\u00A0·', ' ·')
 
 /** Padding of a cell, and shape of a status with its gap, in px. */
-const paddingOf = (from: WidthFrom): number => (from.xl ? 20 : 16)
+const paddingOf = (from: WidthFrom): number => (from.xl ? 20 : 12)
 const shape = 15
-/** "Unreachable since 17:38 · connection refused", and what other statuses say, in px. */
-const statusPx = { trouble: 308, usual: 226 }
+/**
+ * Statuses in px: "Unreachable since 17:38" is always whole, "Unreachable since 17:38 · connection
+ * refused" and what other statuses say if there is room.
+ */
+const statusPx = { least: 188, trouble: 308, usual: 226 }
 
 /**
- * The columns. The status has room for the usual reason, names, clusters and commitments for the
- * longest of the list; the hardware gets what is left, up to its longest line.
+ * The columns. Names, clusters and commitments have room for the longest of the list, the hardware
+ * for cores and memory, the status for its word and time. What is left goes to the status up to the
+ * usual reason, then to the hardware.
  */
 const columns = listColumns(serverList.list, {
   name: {
@@ -107,7 +115,7 @@ const columns = listColumns(serverList.list, {
             least: 110,
             most: widest(
               rows.map((s) => s.name),
-              { least: 110, most: nameWidth, more: paddingOf(from) },
+              { least: 110, most: nameWidth, more: paddingOf(from), isStrong: true },
             ),
           }
         : 136,
@@ -119,7 +127,8 @@ const columns = listColumns(serverList.list, {
     width: (from, rows) =>
       from.md
         ? {
-            least:
+            least: statusPx.least + paddingOf(from),
+            most:
               paddingOf(from) +
               (rows.some((s) => statusOf(s).tone === 'danger') ? statusPx.trouble : statusPx.usual),
           }
@@ -129,13 +138,11 @@ const columns = listColumns(serverList.list, {
   },
   cluster: {
     fits: true,
-    width: (from, rows) => ({
-      least: 110,
-      most: widest(
+    width: (from, rows) =>
+      widest(
         rows.flatMap((s) => (s.cluster ? [`${s.cluster.name}${roleOf(s)}`] : [])),
-        { least: 110, most: 260, more: paddingOf(from) },
+        { least: 70, most: from.xl ? 260 : 200, more: paddingOf(from) },
       ),
-    }),
     from: 'md',
     cell: (s) =>
       s.cluster ? (
@@ -151,10 +158,9 @@ const columns = listColumns(serverList.list, {
   },
   hardware: {
     width: (from, rows) => ({
-      least: 70,
-      most: widest(
-        rows.map((s) => hardwareLine(s) ?? ''),
-        { least: 110, most: 380, more: paddingOf(from) },
+      least: widest(
+        rows.map(({ hardware }) => sizesOf(hardware).slice(0, 2).join(' · ')),
+        { least: 70, most: 160, more: 4 + paddingOf(from) },
       ),
     }),
     from: 'md',
@@ -174,7 +180,7 @@ const columns = listColumns(serverList.list, {
       (from.xl ? 26 : 0) +
       widest(
         rows.map((s) => s.datacenter?.code ?? ''),
-        { least: 60, most: 110, more: paddingOf(from) },
+        { least: 76, most: 110, more: paddingOf(from) },
       ),
     from: 'md',
     cell: ({ datacenter }, from) =>
@@ -210,7 +216,7 @@ const columns = listColumns(serverList.list, {
     fits: true,
     card: 'fact',
     width: (from, rows) =>
-      from.md && !from.xl && rows.every((s) => s.talos.last_contact_at !== null) ? 86 : 112,
+      from.md && !from.xl && rows.every((s) => s.talos.last_contact_at !== null) ? 82 : 112,
     cell: (s, from) =>
       from.md || s.datacenter === null ? (
         <Contact server={s} plain={!from.xl} />
