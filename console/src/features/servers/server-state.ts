@@ -73,8 +73,7 @@ export function statusOf(s: Stateful, now = Date.now()): Said {
       return { tone: 'warn', word: 'Changed outside', why: stage, status }
     case 'ready':
       return { tone: 'ok', word: status, why: stage ?? readyWhy(s), status: null }
-    case 'unconfirmed':
-    case 'maintenance':
+    default:
       return { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
   }
 }

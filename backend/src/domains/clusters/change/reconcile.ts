@@ -13,7 +13,7 @@ import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
-import { type ClusterParts, updateCluster } from '../parts.ts'
+import { type ClusterParts, clusterQueue, updateCluster } from '../parts.ts'
 import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
@@ -86,6 +86,8 @@ async function end(
     await updateCluster(parts, tx, system, state.row.id)
     // Another change may be waiting.
     await parts.engine.wake(tx, changeQueue, state.row.id)
+    // The change may have ended what degraded the cluster.
+    await parts.engine.wake(tx, clusterQueue, state.row.id)
   })
 }
 

@@ -216,7 +216,11 @@ const columns = listColumns(serverList.list, {
     fits: true,
     card: 'fact',
     width: (from, rows) =>
-      from.md && !from.xl && rows.every((s) => s.talos.last_contact_at !== null) ? 82 : 112,
+      from.md && !from.xl && rows.every((s) => s.talos.last_contact_at !== null)
+        ? 82
+        : from.xl
+          ? 120
+          : 112,
     cell: (s, from) =>
       from.md || s.datacenter === null ? (
         <Contact server={s} plain={!from.xl} />
