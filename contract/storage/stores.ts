@@ -164,7 +164,7 @@ const stores = list<Store>()({
       sort: true,
       value: (s: Store) => s.verified_at,
     },
-    problem: { label: 'Problem', value: (s: Store) => s.problem },
+    problem: { label: 'Status', value: (s: Store) => s.problem },
     created_at: {
       label: 'Created',
       kind: 'time',

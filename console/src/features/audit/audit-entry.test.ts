@@ -13,6 +13,11 @@ test('an entry links to the page of its object, if there is one', () => {
     '/infra/network?q=n&open=x',
   ])
   expect(of('datacenter', 'x', 'PL-POZ-1')).toBe('/infra/datacenters?q=PL-POZ-1')
+  expect([of('cc'), of('store', 'x', 'disk'), of('user', 'x', 'a@b.c')]).toEqual([
+    '/marketplace/ccs/x',
+    '/admin/stores?q=disk',
+    '/admin/users?q=a%40b.c',
+  ])
   expect([
     of('installation'),
     of('constructor'),

@@ -19,6 +19,11 @@ export function objectPage({ target }: Pick<AuditEntry, 'target'>): string | nul
     image: () => paths.prepareImage({ image: id }),
     join_token: () => paths.joinTokens({ q }),
     operation: () => paths.operation(id),
+    cc: () => paths.cc(id),
+    store: () => paths.stores({ q }),
+    invitation: () => paths.invitations({ q }),
+    waitlist: () => paths.waitlist({ q }),
+    user: () => paths.users({ q }),
   }
   return Object.hasOwn(pages, kind) ? pages[kind]!() : null
 }

@@ -10,6 +10,7 @@ import { invalidate } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
+import { paths } from '../../../lib/paths.ts'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { exact, until } from '../../../lib/time/time.ts'
 import { type Action, confirm } from '../../../ui/actions.ts'
@@ -121,7 +122,13 @@ export function ApiTokensTable({
           <Empty
             title="No API tokens yet"
             text="A program signs in with an API token instead of a password: the command line, scripts, monitoring. A token has only the scopes that it was given, and ends by itself."
-            actions={whose === undefined && create}
+            actions={
+              whose === undefined ? (
+                create
+              ) : (
+                <a href={paths.profile({ tab: 'tokens' })}>Your own tokens</a>
+              )
+            }
           />
         }
       />

@@ -3,6 +3,7 @@ import { RestoreCluster, snapshotList } from '#contract/clusters/changes/snapsho
 import { serverList } from '#contract/servers/servers.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
+import { paths } from '../../../../lib/paths.ts'
 import { cliOf } from '../../../../lib/shell.ts'
 import { exact } from '../../../../lib/time/time.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
@@ -87,7 +88,12 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
         return (
           <>
             {snapshots.length === 0 ? (
-              <Alert tone="warn">There is no snapshot that can be restored.</Alert>
+              <Alert
+                tone="warn"
+                action={<a href={paths.cluster(cluster.id, 'snapshots')}>Snapshots</a>}
+              >
+                There is no snapshot that can be restored.
+              </Alert>
             ) : (
               <Choose
                 name="snapshot_id"
@@ -108,7 +114,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 { value: 'own', text: 'The control planes of the cluster' },
                 {
                   value: 'other',
-                  text: 'Other servers, because all servers of the cluster are lost',
+                  text: 'Other servers: all of the cluster are lost',
                 },
               ]}
             />

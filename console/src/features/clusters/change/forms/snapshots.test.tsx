@@ -79,6 +79,9 @@ describe('Restore a snapshot', () => {
     await show('restore')
     await userEvent.selectOptions(await screen.findByLabelText('Onto'), 'other')
     expect(await sentDespite('Choose at least one server')).toEqual([])
-    screen.getByText('There is no snapshot that can be restored.')
+    const alert = screen.getByText('There is no snapshot that can be restored.')
+    expect(alert.parentElement?.querySelector('a')?.getAttribute('href')).toMatch(
+      /\?tab=snapshots$/,
+    )
   })
 })
