@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { choicesOf, comparing, list, listOperation, memoryPage, orderOf, sortKeys } from './list.ts'
+import { inRange } from './marketplace/range.ts'
 
 interface Car {
   name: string
@@ -22,6 +23,7 @@ const cars = list<Car>()({
       choices: { true: 'Many', false: 'Few' },
     },
     owner: { label: 'Owner', help: 'Only of this owner' },
+    between: { label: 'Doors', help: 'Only with so many doors', range: inRange('') },
   },
   order: '-name',
 })
@@ -37,6 +39,7 @@ const readers = {
     colour: (c: Car, wanted: string) => c.colour === wanted,
     many: (c: Car, wanted: string) => String((c.doors ?? 0) > 3) === wanted,
     owner: () => true,
+    between: (c: Car) => c.doors,
   },
   search: (c: Car, wanted: string) => c.name.includes(wanted),
   ties: [(c: Car) => c.name],
@@ -134,5 +137,14 @@ test('a choice of a filter is shown with its label, or with its value if it has 
       ['false', 'Few'],
     ],
     undefined,
+  ])
+})
+
+test('a filter by a range keeps the rows whose number is in it, and none without a number', () => {
+  expect(['3', '4..', '..5', '6..'].map((between) => names({ between, sort: 'name' }))).toEqual([
+    'ac',
+    'b',
+    'abc',
+    '',
   ])
 })

@@ -42,6 +42,8 @@ export interface RangeFilter {
   readonly sentence: string
   /** The range in words: "32–64", "32 or more". Other text is returned unchanged. */
   readonly shown: (text: string) => string
+  /** Whether the number is in the range that the text names. */
+  readonly holds: (text: string, value: number) => boolean
 }
 
 export interface ListFilter {
@@ -252,9 +254,14 @@ export function orderOf<L extends AnyList>(
 export type SortReaders<L extends AnyList, Row> = {
   readonly [K in SortKey<L>]: (row: Row) => Value
 }
-/** For lists in memory: whether a row passes each filter. */
+/**
+ * For lists in memory: whether a row passes each filter. For a filter by a range: the row's number,
+ * or null if it is unknown, which is in no range.
+ */
 export type FilterReaders<L extends AnyList, Row> = {
-  readonly [K in FilterKey<L>]: (row: Row, wanted: FilterValue<L, K>) => boolean
+  readonly [K in FilterKey<L>]: L['filters'][K] extends { readonly range: unknown }
+    ? (row: Row) => number | null
+    : (row: Row, wanted: FilterValue<L, K>) => boolean
 }
 
 /**
@@ -288,9 +295,16 @@ export function passing<L extends AnyList, Row>(
   query: Partial<ListQuery<L>>,
 ): (row: Row) => boolean {
   const asked = query as Readonly<Record<string, string | undefined>>
-  const checks = filtersOf(of).flatMap(([key]) => {
-    const [wanted, passes] = [asked[key], readers[key] as (row: Row, wanted: string) => boolean]
-    return wanted === undefined ? [] : [(row: Row) => passes(row, wanted)]
+  const checks = filtersOf(of).flatMap(([key, { range }]) => {
+    const wanted = asked[key]
+    if (wanted === undefined) return []
+    const read = readers[key] as (row: Row, wanted: string) => boolean | number | null
+    return [
+      (row: Row): boolean => {
+        const found = read(row, wanted)
+        return typeof found === 'number' ? range!.holds(wanted, found) : found === true
+      },
+    ]
   })
   return (row) => checks.every((passes) => passes(row))
 }

@@ -52,3 +52,13 @@ test('a filter shows its range in words, and other text as it is', () => {
     '',
   ])
 })
+
+test('a number is in a range with its ends, and a missing end is no limit', () => {
+  const held = (text: string) => [0, 31.9, 32, 64, 64.1].filter((n) => inRange('').holds(text, n))
+  expect(['32..64', '32..', '..32', '64'].map(held)).toEqual([
+    [32, 64],
+    [32, 64, 64.1],
+    [0, 31.9, 32],
+    [64],
+  ])
+})

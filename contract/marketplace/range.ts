@@ -1,7 +1,7 @@
 /** Ranges of decimal numbers as text, for filters: `10..20`, `10..`, `..20`, or one number. */
 import type { RangeFilter } from '../list.ts'
 
-/** A filter by a range of numbers. `unit` may be empty. */
+/** Declares that a filter is a range of numbers. `unit` may be empty. */
 export const inRange = (unit: string): RangeFilter => ({
   unit,
   accepts: (text) => readRange(text) !== null,
@@ -9,6 +9,10 @@ export const inRange = (unit: string): RangeFilter => ({
   shown(text) {
     const range = readRange(text)
     return range === null ? text : rangeWords(range)
+  },
+  holds(text, value) {
+    const { least, most } = readRange(text)!
+    return (least === null || value >= Number(least)) && (most === null || value <= Number(most))
   },
 })
 

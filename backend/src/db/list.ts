@@ -18,6 +18,7 @@ import {
   orderOf,
   type SortKey,
 } from '#contract/list.ts'
+import { readRange } from '#contract/marketplace/range.ts'
 import { likePattern } from './db.ts'
 
 export interface SqlReaders<L extends AnyList> {
@@ -43,6 +44,27 @@ export const containing =
       columns.map((column) => sql`${sql.ref(column)} ilike ${likePattern(q)}`),
       sql` or `,
     )})`
+
+/** The SQL of a decimal number. */
+export const exactly = (text: string): RawBuilder<unknown> => sql`${text}::numeric`
+
+/**
+ * A filter by a range of numbers. `lower` and `upper`: the SQL of a limit from its text, if the
+ * column isn't `numeric` and its index is to be used.
+ */
+export function within(
+  column: RawBuilder<unknown>,
+  range: string,
+  lower = exactly,
+  upper = lower,
+): RawBuilder<SqlBool> {
+  const { least, most } = readRange(range)!
+  const limits = [
+    ...(least === null ? [] : [sql`${column} >= ${lower(least)}`]),
+    ...(most === null ? [] : [sql`${column} <= ${upper(most)}`]),
+  ]
+  return sql<SqlBool>`(${sql.join(limits, sql` and `)})`
+}
 
 /** Narrows rows by the search and the filters of a query. */
 export function narrowed<L extends AnyList, DB, TB extends keyof DB, O>(

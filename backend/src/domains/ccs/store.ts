@@ -10,9 +10,8 @@ import {
 import { ccList, ccStatuses, openCcStatuses, type ccCounts } from '#contract/marketplace/ccs.ts'
 import { type OfferStatus } from '#contract/marketplace/offers.ts'
 import type { Input } from '#contract/operation.ts'
-import { readRange } from '#contract/marketplace/range.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
-import { containing, narrowed, readPage, type SqlReaders } from '../../db/list.ts'
+import { containing, exactly, narrowed, readPage, type SqlReaders, within } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
@@ -63,22 +62,6 @@ const whole = (on: On) =>
       'offer.proven_at as offer_proven_at',
     ])
 
-/** `bound`: SQL of a limit, from its text. */
-function within(
-  column: RawBuilder<unknown>,
-  range: string,
-  lower: (text: string) => RawBuilder<unknown>,
-  upper = lower,
-): RawBuilder<SqlBool> {
-  const { least, most } = readRange(range)!
-  const limits = [
-    ...(least === null ? [] : [sql`${column} >= ${lower(least)}`]),
-    ...(most === null ? [] : [sql`${column} <= ${upper(most)}`]),
-  ]
-  return sql<SqlBool>`(${sql.join(limits, sql` and `)})`
-}
-const exactly = (text: string) => sql`${text}::numeric`
-
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const ofServers = containing('s.name', 's.cluster_name')
 
@@ -122,7 +105,7 @@ const readers: SqlReaders<typeof ccList.list> = {
         (text) => sql`ceil(${exactly(text)})::bigint`,
         (text) => sql`floor(${exactly(text)})::bigint`,
       ),
-    price: (range) => within(sql`cc.hourly`, range, exactly),
+    price: (range) => within(sql`cc.hourly`, range),
     currency: (wanted) => sql`cc.currency = ${wanted}`,
     server: (wanted) =>
       sql`cc.server_id in (select s.id from server s where s.name = ${wanted} or s.id::text = ${wanted})`,
