@@ -129,7 +129,7 @@ export const addressRules: readonly RuntimeRule[] = [
   },
   {
     id: 'gateway-on-link',
-    source: 'Linux net/ipv4/fib_semantics.c, fib_check_nh: "Nexthop has invalid gateway"',
+    source: 'Linux net/ipv4/fib_semantics.c, fib_check_nh_v4_gw: "Nexthop has invalid gateway"',
     level: 'warn',
     *find(config): Generator<Hit> {
       for (const { document, hasDhcp, addresses, routes } of linksOf(config)) {

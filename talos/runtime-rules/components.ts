@@ -30,8 +30,10 @@ function taintProblem(taint: string): string | null {
   if (colon === -1) return `has no effect: write ${taint}:NoSchedule`
   if (!effects.includes(taint.slice(colon + 1)))
     return `has none of the effects ${effects.join(', ')}`
-  const [key = '', value = ''] = taint.slice(0, colon).split('=')
-  return isQualifiedName(key) && isLabelValue(value) ? null : 'is not key=value:effect'
+  const [key = '', value = '', more] = taint.slice(0, colon).split('=')
+  return more === undefined && isQualifiedName(key) && isLabelValue(value)
+    ? null
+    : 'is not key=value:effect'
 }
 
 export const componentRules: readonly RuntimeRule[] = [
@@ -81,7 +83,7 @@ export const componentRules: readonly RuntimeRule[] = [
         const path = [...section, 'extraArgs', 'feature-gates']
         if (!config.main.has(...path)) continue
         for (const gate of partsOf(config, path))
-          if (!/^[A-Za-z]\w*=(true|false)$/i.test(gate))
+          if (!/^[A-Za-z]\w*\s*=\s*(1|t|T|TRUE|true|True|0|f|F|FALSE|false|False)$/.test(gate))
             yield {
               document: config.main,
               path,

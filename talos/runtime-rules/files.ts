@@ -1,5 +1,6 @@
 /** Files that Talos writes at boot. */
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
+import { tomlProblem } from './toml.ts'
 
 const source =
   'Talos internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles'
@@ -150,6 +151,58 @@ export const fileRules: readonly RuntimeRule[] = [
             path: [...path, 'permissions'],
             sentence: `The permissions of ${name} are read as the decimal number ${permissions}, which is 0o${permissions.toString(8)}. Write 0o${permissions}`,
           }
+    },
+  },
+  {
+    id: 'file-below-file',
+    source: `${source}: MkdirAll fails with "not a directory"`,
+    level: 'refuse',
+    *find(config) {
+      const names = filesOf(config).map(({ name }) => name)
+      for (const { path, name } of filesOf(config)) {
+        const above = names.find((one) => one !== '' && name.startsWith(`${one}/`))
+        if (above !== undefined)
+          yield {
+            document: config.main,
+            path: [...path, 'path'],
+            sentence: `${name} can’t lie below ${above}, which is a file, so the boot fails`,
+          }
+      }
+    },
+  },
+  {
+    id: 'file-twice',
+    source: `${source}: WriteFile of the later one replaces the earlier one`,
+    level: 'warn',
+    *find(config) {
+      const seen = new Set<string>()
+      for (const { path, name, operation } of filesOf(config)) {
+        if (seen.has(name) && operation !== 'append' && name !== customization)
+          yield {
+            document: config.main,
+            path: [...path, 'path'],
+            sentence: `The file ${name} is there twice, also by lists of several patches: only the last one stays`,
+          }
+        seen.add(name)
+      }
+    },
+  },
+  {
+    id: 'file-customization-toml',
+    source:
+      'Talos internal/app/machined/pkg/controllers/files/cri_config_parts.go: toml.Merge of all parts fails, so containerd gets no configuration and starts no containers',
+    level: 'refuse',
+    *find(config) {
+      for (const { path, name } of filesOf(config)) {
+        if (name !== customization) continue
+        const problem = tomlProblem(config.main.text(...path, 'content'))
+        if (problem !== null)
+          yield {
+            document: config.main,
+            path: [...path, 'content'],
+            sentence: `The file ${customization} is not TOML: ${problem}. containerd does not start with it`,
+          }
+      }
     },
   },
 ]

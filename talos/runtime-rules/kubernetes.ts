@@ -380,8 +380,9 @@ export const kubernetesRules: readonly RuntimeRule[] = [
   },
   {
     id: 'cluster-domain',
-    source: 'Kubernetes pkg/kubelet/apis/config/validation; CoreDNS serves lower-case names',
-    level: 'refuse',
+    source:
+      'Kubernetes cmd/kubeadm/app/apis/kubeadm/validation/validation.go, ValidateNetworking: IsDNS1123Subdomain; Talos and the kubelet check nothing',
+    level: 'warn',
     *find({ main }) {
       const path = ['cluster', 'network', 'dnsDomain']
       const domain = main.text(...path)
@@ -389,7 +390,7 @@ export const kubernetesRules: readonly RuntimeRule[] = [
         yield {
           document: main,
           path,
-          sentence: `The cluster’s domain ${domain} must be in lower case`,
+          sentence: `The cluster’s domain ${domain} should be in lower case, as Kubernetes expects of its names`,
         }
     },
   },

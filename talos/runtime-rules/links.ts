@@ -95,7 +95,7 @@ export const linkRules: readonly RuntimeRule[] = [
   {
     id: 'vlan-id',
     source:
-      'IEEE 802.1Q; Linux net/8021q/vlan.c, register_vlan_device; the old form has no validator (Talos pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go, checkVlans)',
+      'IEEE 802.1Q, 9.6: 0 and 4095 are reserved; Linux net/8021q/vlan_netlink.c, vlan_validate, refuses 4095; the old form has no validator (Talos pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go, checkVlans)',
     level: 'refuse',
     *find(config) {
       for (const { document, path, id } of vlansOf(config))

@@ -1,6 +1,7 @@
 /** Name servers, host entries, time servers, search domains and names in certificates. */
 import type { Report } from '../config/report.ts'
 import { isAddress, isDnsName, isHostPort } from '../config/formats.ts'
+import { addressOf, includes } from '../network-effect/addresses.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from './rule.ts'
 
 const network = ['machine', 'network'] as const
@@ -23,6 +24,21 @@ const nameServers = (config: Configuration) => [
 
 const textsIn = (document: Report, path: readonly string[]) =>
   document.texts(...path).map((found) => ({ document, ...found }))
+
+const timeServers = (config: Configuration) => [
+  ...textsIn(config.main, ['machine', 'time', 'servers']),
+  ...config.of('TimeSyncConfig').flatMap((document) => textsIn(document, ['ntp', 'servers'])),
+]
+
+/** Networks in which no other machine answers (RFC 6890). */
+const nowhere = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '::/127',
+  'ff00::/8',
+]
 
 /** What a text has that an address or a name must not have, as part of a sentence. */
 function advice(text: string): string {
@@ -143,11 +159,7 @@ export const nameRules: readonly RuntimeRule[] = [
     source: ntp,
     level: 'refuse',
     *find(config) {
-      const found = [
-        ...textsIn(config.main, ['machine', 'time', 'servers']),
-        ...config.of('TimeSyncConfig').flatMap((document) => textsIn(document, ['ntp', 'servers'])),
-      ]
-      for (const { text, ...place } of found)
+      for (const { text, ...place } of timeServers(config))
         if (!isHost(text) && !/^\/dev\/\S+$/.test(text))
           yield {
             ...place,
@@ -171,6 +183,26 @@ export const nameRules: readonly RuntimeRule[] = [
               ...place,
               sentence: `The name ${quoted(text)} for the certificate can’t be used: ${advice(text)}`,
             }
+    },
+  },
+  {
+    id: 'server-on-itself',
+    source:
+      'RFC 6890; Talos internal/app/machined/pkg/controllers/network/dns_upstream.go and internal/pkg/ntp: the servers are asked before the first container runs',
+    level: 'warn',
+    *find(config) {
+      const found = [
+        ...nameServers(config).map((one) => ({ ...one, what: 'name server' })),
+        ...timeServers(config).map((one) => ({ ...one, what: 'time server' })),
+      ]
+      for (const { text, what, ...place } of found) {
+        const address = addressOf(text)
+        if (address && nowhere.some((network) => includes(network, address)))
+          yield {
+            ...place,
+            sentence: `${text} leads the server to itself or to nobody, so the ${what} does not answer while the server boots`,
+          }
+      }
     },
   },
 ]

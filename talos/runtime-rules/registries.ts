@@ -1,5 +1,6 @@
 /** Registries and their mirrors. */
 import type { Report } from '../config/report.ts'
+import { isBase64 } from '../config/formats.ts'
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
 const source = 'Talos internal/pkg/containers/cri/containerd/hosts.go, GenerateHosts'
@@ -36,6 +37,10 @@ const namesOf = (config: Configuration): { document: Report; path: string[]; nam
     .of('RegistryMirrorConfig', 'RegistryAuthConfig', 'RegistryTLSConfig')
     .map((document) => ({ document, path: ['name'], name: document.text('name') })),
 ]
+
+/** The text in base64; empty for another text. */
+const decoded = (text: string): string =>
+  isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : ''
 
 export const registryRules: readonly RuntimeRule[] = [
   {
@@ -139,6 +144,87 @@ export const registryRules: readonly RuntimeRule[] = [
             document,
             path,
             sentence: `Images are looked for at ${url.replace(/\/$/, '')}/v2: with /v2 in the URL, the mirror needs overridePath: true`,
+          }
+    },
+  },
+  {
+    id: 'registry-certificate',
+    source: `${source}: the authority is written to a file, and containerd fails with "invalid PEM"`,
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, key } of main.entries(...old, 'config')) {
+        const text = main.text(...path, 'tls', 'ca')
+        if (text !== '' && !Buffer.from(text, 'base64').includes('-----BEGIN CERTIFICATE-----'))
+          yield {
+            document: main,
+            path: [...path, 'tls', 'ca'],
+            sentence: `The authority of ${key} must be a certificate in PEM, in base64: begin with base64 of -----BEGIN CERTIFICATE-----`,
+          }
+      }
+    },
+  },
+  {
+    id: 'registry-auth',
+    source:
+      'containerd internal/cri/server/images/image_pull.go, ParseAuth: base64 of name:password, else "invalid decoded auth"',
+    level: 'refuse',
+    *find(config) {
+      const { main } = config
+      const found = [
+        ...main
+          .entries(...old, 'config')
+          .map(({ path, key }) => ({ document: main, at: [...path, 'auth'], key })),
+        ...config
+          .of('RegistryAuthConfig')
+          .map((document) => ({ document, at: [] as string[], key: document.text('name') })),
+      ]
+      for (const { document, at, key } of found) {
+        const auth = document.text(...at, 'auth')
+        if (auth !== '' && !/^[^:]+:./s.test(decoded(auth)))
+          yield {
+            document,
+            path: [...at, 'auth'],
+            sentence: `The field auth of ${key} must be base64 of name:password, so no image is pulled from it`,
+          }
+      }
+    },
+  },
+  {
+    id: 'registry-user-in-url',
+    source:
+      'containerd core/remotes/docker/config/hosts.go: of the URL, scheme, host and path are used only',
+    level: 'warn',
+    *find(config) {
+      for (const { document, path, url } of endpointsOf(config))
+        if (/^https?:\/\/[^/?#\s]*@/.test(url))
+          yield {
+            document,
+            path,
+            sentence:
+              'A name and password in the URL of a mirror are left out: write them into the auth of the mirror’s host',
+          }
+    },
+  },
+  {
+    id: 'registry-closed',
+    source: `${source}: without endpoints and with skipFallback no server is left`,
+    level: 'warn',
+    *find(config) {
+      const { main } = config
+      const found = [
+        ...main
+          .entries(...old, 'mirrors')
+          .map(({ path, key }) => ({ document: main, at: path, key })),
+        ...config
+          .of('RegistryMirrorConfig')
+          .map((document) => ({ document, at: [] as string[], key: document.text('name') })),
+      ]
+      for (const { document, at, key } of found)
+        if (document.flag(...at, 'skipFallback') && !document.has(...at, 'endpoints'))
+          yield {
+            document,
+            path: [...at, 'skipFallback'],
+            sentence: `The registry ${key} has no mirror and no way back to itself, so no image is pulled from it`,
           }
     },
   },

@@ -8,7 +8,10 @@ import { join } from '../config/tree.ts'
 import type { Minor } from '../versions.ts'
 import { addressRules } from './addresses.ts'
 import { componentRules } from './components.ts'
+import { componentValueRules } from './component-values.ts'
 import { fileRules } from './files.ts'
+import { kernelRules } from './kernel.ts'
+import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { linkRules } from './links.ts'
 import { nameRules } from './names.ts'
@@ -24,6 +27,9 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...registryRules,
   ...kubernetesRules,
   ...componentRules,
+  ...componentValueRules,
+  ...kubeletRules,
+  ...kernelRules,
   ...addressRules,
 ]
 

@@ -47,6 +47,10 @@ const roots = new Set([
 const forwarding =
   /^net\.ipv4\.(ip_forward|conf\.all\.forwarding)$|^net\.ipv6\.conf\.all\.forwarding$/
 
+/** Parameters of whole numbers that are set often (Linux Documentation/admin-guide/sysctl). */
+const numeric =
+  /^(vm\.\w+|fs\.(file-max|nr_open|aio-max-nr|inotify\.\w+)|kernel\.(panic|panic_on_oops|pid_max|threads-max|sysrq|shmmax|shmall|shmmni|sem|msgmax|msgmnb|perf_event_paranoid|kptr_restrict|dmesg_restrict|keys\.\w+)|net\.core\.(somaxconn|netdev_max_backlog|[rw]mem_\w+|optmem_max|bpf_jit_\w+)|net\.ipv4\.(ip_forward|tcp_[rw]mem|tcp_(syncookies|fin_timeout|tw_reuse|keepalive_\w+|max_\w+|mtu_probing|fastopen)|neigh\.\w+\.gc_\w+)|net\.ipv[46]\.conf\.[\w-]+\.(forwarding|rp_filter|accept_ra|disable_ipv6|arp_\w+|proxy_arp)|net\.netfilter\.nf_conntrack_(max|buckets)|user\.max_\w+_namespaces)$/
+
 export const sysctlRules: readonly RuntimeRule[] = [
   {
     id: 'sysctl-name',
@@ -122,6 +126,20 @@ export const sysctlRules: readonly RuntimeRule[] = [
             sentence: `Linux has no kernel parameter ${name}, so it has no effect`,
           }
       }
+    },
+  },
+  {
+    id: 'sysctl-value',
+    source: `${writer}; Linux kernel/sysctl.c, proc_dointvec and proc_doulongvec_minmax: EINVAL for a text`,
+    level: 'refuse',
+    *find(config) {
+      for (const { path, name, value } of sysctlsOf(config))
+        if (numeric.test(name) && !/^-?(0x[0-9a-f]+|\d+)(\s+-?\d+)*$/i.test(value))
+          yield {
+            document: config.main,
+            path,
+            sentence: `${name} takes whole numbers, not ${quoted(value)}, so it keeps its value and Talos repeats the error`,
+          }
     },
   },
 ]

@@ -1,8 +1,13 @@
 /** Patches that violate the rules, from public reports and guides. */
-/** For each rule: patches that violate it, and one that doesn't. */
-export const cases: Readonly<
+import { casesOfValues } from './cases-of-values.ts'
+
+export type Cases = Readonly<
   Record<string, { bad: readonly string[]; good: readonly string[]; on?: 'worker' }>
-> = {
+>
+
+/** For each rule: patches that violate it, and one that doesn't. */
+export const cases: Cases = {
+  ...casesOfValues,
   'file-operation': {
     bad: [
       'machine: {files: [{path: /etc/nfsmount.conf, permissions: 420, content: x}]}',
@@ -374,7 +379,7 @@ export const cases: Readonly<
     ],
   },
   'kubelet-taint': {
-    bad: ['a=b', 'a=b:NoRun', 'a=b:NoSchedule,c:Nope'].map(
+    bad: ['a=b', 'a=b:NoRun', 'a=b:NoSchedule,c:Nope', 'a=b=c:NoSchedule'].map(
       (taints) => `machine: {kubelet: {extraArgs: {register-with-taints: "${taints}"}}}`,
     ),
     good: [
@@ -393,7 +398,7 @@ export const cases: Readonly<
       'cluster: {apiServer: {extraArgs: {feature-gates: "A=true,B=yes"}}}',
       'cluster: {scheduler: {extraArgs: {feature-gates: "A:true"}}}',
     ],
-    good: ['cluster: {controllerManager: {extraArgs: {feature-gates: "A=true,B=False"}}}'],
+    good: ['cluster: {controllerManager: {extraArgs: {feature-gates: "A=true,B=False,C=1"}}}'],
   },
   'oidc-issuer': {
     bad: ['http://dex.example.org', 'dex.example.org', 'https://'].map(
