@@ -56,7 +56,7 @@ const auditColumns = listColumns(auditList.list, {
         <span className="clip">{auditSentence(e.action, e.after)}</span>
         {!from.md && (
           <span className="fs12 t3 clip">
-            {[objectSaid(e), actorSaid(e)].filter((part) => part !== null).join(', ')}
+            {[...new Set([objectSaid(e), actorSaid(e)])].filter((part) => part !== null).join(', ')}
           </span>
         )}
       </span>

@@ -19,7 +19,7 @@ const operationColumns = listColumns(operationList.list, {
   kind: {
     fixed: true,
     card: 'name',
-    width: (from) => (from.md ? 190 : 200),
+    width: (from) => (from.md ? 190 : 250),
     cell: (o, from) => (from.md ? kindTitles[o.kind] : operationTitle(o)),
   },
   target: { from: 'md', width: nameWidth, cell: (o) => o.target.name },

@@ -126,6 +126,8 @@ export interface DataTableProps<Row> {
   notice?: ReactNode
   /** The table grows with its rows and the page scrolls, for short tables beside other content. */
   grows?: boolean
+  /** For tables with many columns: less room between them, unless the screen is wide. */
+  tight?: boolean
 }
 
 /**
@@ -144,6 +146,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     selection,
     disabled,
     grows = false,
+    tight = false,
   } = props
   const rendered = useDeferredValue(props.rows)
   // New rows render in slices, so that the user can go on typing. An empty list has nothing to keep
@@ -221,7 +224,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <section className={css['panel']}>
       {props.notice}
-      <div className={cx(css['scroll'], grows && css['grows'])} data-tablescroll="">
+      <div
+        className={cx(css['scroll'], grows && css['grows'], tight && css['tight'])}
+        data-tablescroll=""
+      >
         <table
           {...as.table}
           className={css['tbl']}

@@ -25,6 +25,7 @@ import { inviteUser } from './UsersPage.tsx'
 const invitationColumns = listColumns(invitationList.list, {
   email: { fixed: true, card: 'name', cell: (i) => <span className="clip">{i.email}</span> },
   role: { card: 'state', width: 110 },
+  invited_by: { from: 'md', width: 210, cell: (i) => <span className="clip">{i.invited_by}</span> },
   expires_at: {
     card: 'fact',
     width: 110,

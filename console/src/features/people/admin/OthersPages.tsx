@@ -12,6 +12,7 @@ import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Select } from '../../../ui/inputs/Choices.tsx'
 import { SessionsTable } from '../sessions/SessionsTable.tsx'
+import css from '../People.module.css'
 import { ApiTokensTable } from '../tokens/ApiTokensTable.tsx'
 
 interface PageProps {
@@ -45,6 +46,7 @@ function WhoseMenu({ search, setSearch }: PageProps) {
   return (
     <Select
       aria-label="User"
+      className={css['whose']}
       value={whose}
       options={[{ value: everyone, text: 'All users' }, ...known]}
       onValue={(user) => setSearch({ user: user === everyone ? undefined : user, page: undefined })}

@@ -19,7 +19,11 @@ const nameOf = (s: Session) => `${programOf(s.user_agent)}, ${s.ip}`
 
 const sessionColumns = listColumns(sessionList.list, {
   id: { from: 'xl', width: 290, cell: (s) => <span className="mono">{s.id}</span> },
-  user: { from: 'md', width: 220, cell: (s) => <span className="clip">{s.user.email}</span> },
+  user: {
+    from: 'sm',
+    width: (from) => (from.md ? 220 : 170),
+    cell: (s) => <span className="clip">{s.user.email}</span>,
+  },
   program: {
     card: 'name',
     cell: (s) => (
@@ -31,7 +35,16 @@ const sessionColumns = listColumns(sessionList.list, {
       </span>
     ),
   },
-  ip: { card: 'state', width: 150, cell: (s) => <span className="mono">{s.ip}</span> },
+  ip: {
+    card: 'state',
+    width: (from) => (from.md ? 150 : from.sm ? 120 : undefined),
+    cell: (s, from) => (
+      <>
+        {!from.sm && <span className="clip">{s.user.email}</span>}
+        <span className="mono">{s.ip}</span>
+      </>
+    ),
+  },
   last_used_at: { card: 'fact', width: 120, cell: (s) => <Time at={s.last_used_at} /> },
   expires_at: { from: 'md', width: 110 },
 })

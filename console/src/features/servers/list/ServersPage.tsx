@@ -149,6 +149,7 @@ export function ServersPage({
       </div>
       <DataTable
         {...state.table}
+        tight
         rowKey={idOf}
         rowName={nameOf}
         href={hrefOf}

@@ -118,7 +118,10 @@ const columns = listColumns(serverList.list, {
               { least: 110, most: nameWidth, more: paddingOf(from), isStrong: true },
             ),
           }
-        : 136,
+        : widest(
+            rows.map((s) => s.name),
+            { least: 110, most: 156, more: 20, isStrong: true },
+          ),
     card: 'name',
     cell: (s) => <Name server={s} />,
   },
