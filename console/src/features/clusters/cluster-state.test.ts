@@ -31,6 +31,11 @@ test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unk
     nodeSaid(node({ ready: null, reason: 'The Kubernetes API does not answer', since })),
   ).toMatchObject({ tone: 'off', word: 'Unknown' })
   expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
+  expect(nodeSaid({ ...node(null), failure: { reason: 'no disk', since } })).toEqual({
+    tone: 'danger',
+    word: 'Failed',
+    why: 'no disk',
+  })
 })
 
 test("a ready cluster that needs a user's action is not shown as healthy", () => {

@@ -48,10 +48,11 @@ interface Said {
  * operation runs on the server.
  */
 export function nodeSaid(
-  server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes'>,
+  server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes' | 'failure'>,
   now = Date.now(),
 ): Said {
-  const { kubernetes: node } = server
+  const { kubernetes: node, failure } = server
+  if (failure) return { tone: 'danger', word: 'Failed', why: failure.reason }
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
   if (node.ready) return { tone: 'ok', word: 'Ready', why: null }

@@ -149,7 +149,7 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
   if (voters.length === 1)
     return {
       state: 'attention',
-      message: 'The only member is healthy. The cluster is down while its server is down.',
+      message: 'The only member is healthy. If its server goes down, so does the cluster.',
       remedies: [remedy('grow')],
     }
   return {

@@ -18,14 +18,18 @@ import { Empty } from '../../../ui/feedback/States.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
-import { listColumns } from '../../../ui/table/list-columns.tsx'
+import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { invitationsQuery } from '../people-queries.ts'
 import { inviteUser } from './UsersPage.tsx'
 
 const invitationColumns = listColumns(invitationList.list, {
   email: { fixed: true, card: 'name', cell: (i) => <span className="clip">{i.email}</span> },
   role: { card: 'state', width: 110 },
-  invited_by: { from: 'md', width: 210, cell: (i) => <span className="clip">{i.invited_by}</span> },
+  invited_by: {
+    from: 'md',
+    width: 210,
+    cell: (i) => <span className="clip">{i.invited_by ?? none}</span>,
+  },
   expires_at: {
     card: 'fact',
     width: 110,

@@ -63,3 +63,14 @@ test('a change on trial, and one that was undone, say so', () => {
 test('nothing is said of a server without either', () => {
   expect(shown({}).container.textContent).toBe('')
 })
+
+test('a server that failed in its cluster leads to where it is tried again', () => {
+  const failure = { reason: 'came back in maintenance', since: at }
+  const { container } = shown({ failure })
+  expect(container.textContent).toContain('cp-1 failed in its cluster.')
+  expect(container.querySelector('a')?.getAttribute('href')).toBe(
+    `/infra/clusters/${id}?tab=timeline`,
+  )
+  cleanup()
+  expect(shown({ failure: null }).container.textContent).toBe('')
+})

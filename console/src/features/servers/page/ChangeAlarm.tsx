@@ -5,19 +5,26 @@ import { exact, moment } from '../../../lib/time/time.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import css from './ServerPage.module.css'
 
-type Shown = Pick<Server, 'id' | 'name' | 'cluster' | 'pending' | 'trial'> & {
+type Shown = Pick<Server, 'id' | 'name' | 'cluster' | 'pending' | 'trial' | 'failure'> & {
   readonly talos: Pick<Server['talos'], 'silent_after'>
 }
 
 /**
- * The change after which the server has fallen silent, one that is on trial or was undone, and what
+ * That the server failed in its cluster, the change after which it has fallen silent, one that is on trial or was undone, and what
  * its saved patches wait for.
  */
 export function ChangeAlarm({ server }: { server: Shown }) {
-  const { cluster, pending, trial } = server
+  const { cluster, pending, trial, failure } = server
   const after = server.talos.silent_after
   return (
     <>
+      {failure && cluster !== null && (
+        <Alert tone="danger" className={css['alarm']!}>
+          <b>{server.name} failed in its cluster.</b> Nothing more is done to it until a user
+          decides: try again, or take the server out.{' '}
+          <a href={paths.cluster(cluster.id, 'timeline')}>Open the timeline of {cluster.name}</a>
+        </Alert>
+      )}
       {after && (
         <Alert tone="danger" className={css['alarm']!}>
           <b>{server.name} fell silent after a change:</b>{' '}

@@ -88,11 +88,9 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
         return (
           <>
             {snapshots.length === 0 ? (
-              <Alert
-                tone="warn"
-                action={<a href={paths.cluster(cluster.id, 'snapshots')}>Snapshots</a>}
-              >
-                There is no snapshot that can be restored.
+              <Alert tone="warn">
+                There is no snapshot that can be restored.{' '}
+                <a href={paths.cluster(cluster.id, 'snapshots')}>Snapshots of the cluster</a>
               </Alert>
             ) : (
               <Choose

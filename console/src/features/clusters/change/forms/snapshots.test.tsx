@@ -79,9 +79,9 @@ describe('Restore a snapshot', () => {
     await show('restore')
     await userEvent.selectOptions(await screen.findByLabelText('Onto'), 'other')
     expect(await sentDespite('Choose at least one server')).toEqual([])
-    const alert = screen.getByText('There is no snapshot that can be restored.')
-    expect(alert.parentElement?.querySelector('a')?.getAttribute('href')).toMatch(
-      /\?tab=snapshots$/,
-    )
+    screen.getByText(/There is no snapshot that can be restored\./)
+    expect(
+      screen.getByRole('link', { name: 'Snapshots of the cluster' }).getAttribute('href'),
+    ).toMatch(/\?tab=snapshots$/)
   })
 })
