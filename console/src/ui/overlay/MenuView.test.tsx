@@ -71,7 +71,7 @@ test('on its way to an open submenu, the pointer may cross other items for 300 m
   expect(screen.queryByRole('menuitem', { name: 'Role' })).toBeNull()
 })
 
-test('a reason that all refused items have in common is said once, and each of them refers to it', () => {
+test('a reason that several refused items have in common is said once, and each of them refers to it', () => {
   cleanup()
   const can = { ok: false, reason: 'Your role does not include clusters:write' } as const
   const show = (shown: readonly MenuItem[]) =>
@@ -91,6 +91,16 @@ test('a reason that all refused items have in common is said once, and each of t
   for (const name of ['Add servers', 'Remove servers'])
     expect(item(name).getAttribute('aria-describedby')).toBe(reason.id)
   expect(item('Open').getAttribute('aria-describedby')).toBeNull()
+  cleanup()
+  // As for a viewer, whose role lacks two permissions.
+  const other = { ok: false, reason: 'Your role does not include secrets:read' } as const
+  show([
+    { label: 'Rename', can },
+    { label: 'Talosconfig', can: other },
+    { label: 'Reboot', can },
+  ])
+  expect(screen.getAllByText(can.reason)).toHaveLength(1)
+  expect(screen.getByRole('menuitem', { name: /^Talosconfig/ }).textContent).toContain(other.reason)
   cleanup()
   show([
     { label: 'Add servers', can },

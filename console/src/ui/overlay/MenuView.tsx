@@ -167,10 +167,13 @@ interface PanelProps {
 const refusedBecause = (item: MenuItem): string | null =>
   typeof item === 'object' && 'can' in item && item.can?.ok === false ? item.can.reason : null
 
-/** The reason that all refused items of a menu have in common; null unless several have it. */
+/** The reason that most refused items of a menu have in common; null unless several have it. */
 function sharedReason(items: readonly MenuItem[]): string | null {
-  const reasons = items.map(refusedBecause).filter((reason) => reason !== null)
-  return reasons.length > 1 && new Set(reasons).size === 1 ? reasons[0]! : null
+  const counts = new Map<string, number>()
+  for (const reason of items.map(refusedBecause))
+    if (reason !== null) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  const most = Math.max(...counts.values())
+  return most > 1 ? [...counts].find(([, count]) => count === most)![0] : null
 }
 
 function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
@@ -272,7 +275,7 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
             key={item.label}
             item={item}
             onClose={onClose}
-            saidAt={shared === null ? undefined : id}
+            saidAt={shared !== null && refusedBecause(item) === shared ? id : undefined}
           />
         )
       })}
@@ -287,7 +290,7 @@ function Item({
 }: {
   item: Exclude<MenuItem, string | { heading: ReactNode } | { items: unknown }>
   onClose: () => void
-  /** Id of the element that says why items are refused, if it says it for all of them. */
+  /** Id of the element that says why this item and others are refused. */
   saidAt: string | undefined
 }) {
   const refused = item.can?.ok === false ? item.can.reason : null
