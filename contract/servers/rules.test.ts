@@ -161,6 +161,19 @@ describe('leaving a cluster', () => {
     })
     expect(canResetServer({ ...server, status: 'deleted' }).ok).toBe(false)
   })
+
+  test('a server that has not joined is taken out by a change of its cluster', () => {
+    const failed = { ...server, status: 'maintenance' as const }
+    const takenOut = {
+      ok: false,
+      reason:
+        'The server does not run the configuration of prod yet: take it out with a change of the cluster, Remove servers',
+    }
+    expect(canResetServer(failed, cluster)).toEqual(takenOut)
+    expect(canRemoveServer(failed)).toEqual(takenOut)
+    expect(canForceRemoveServer(failed, cluster)).toEqual(takenOut)
+    expect(canForceRemoveServer({ ...failed, talos: { reachable: false } }, cluster).ok).toBe(true)
+  })
 })
 
 test('exactly four changes of the status of a server are allowed', () => {
