@@ -27,18 +27,16 @@ export function watchTurns(): () => Cost {
   const before = process.memoryUsage.rss()
   let [longest, largest] = [0, before]
   let used = process.threadCpuUsage()
-  let timer: NodeJS.Timeout
   const look = (): void => {
     const { user, system } = process.threadCpuUsage(used)
     longest = Math.max(longest, (user + system) / 1000)
     largest = Math.max(largest, process.memoryUsage.rss())
     used = process.threadCpuUsage()
-    timer = setTimeout(look, betweenLooksMs)
   }
-  timer = setTimeout(look, betweenLooksMs)
+  const timer = setInterval(look, betweenLooksMs)
   return () => {
+    clearInterval(timer)
     look()
-    clearTimeout(timer)
     return { longestTurnMs: longest, grownBytes: largest - before }
   }
 }
