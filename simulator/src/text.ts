@@ -34,7 +34,8 @@ Commands for one that runs (add --json for the whole answer):
   power-off NAME, power-on NAME  pulls the plug, puts it back; NAME may be an address or a UUID too
   fault NAME KIND [key=value …]  refuse, hang, drip, garbage (each port= stage= for_ms=), delay ms=, identity, time off_ms=,
                                  disks what=swapped|lost, no-image for_ms=, vanish stage=, fail-install times= when=, endless-install for_ms=,
-                                 endless-pull for_ms=, early-answer for_ms=, close-after-apply times=, lost-reply method= times=, image-missing image= for_ms=,
+                                 endless-pull for_ms=, early-answer for_ms=, close-after-apply times=, refuse-apply times=,
+                                 lost-reply method= times=, image-missing image= for_ms=,
                                  slow-pull image= ms= for_ms=,
                                  fail-upgrade times=, hang-upgrade for_ms=, bad-boot times=, boots-never-ready for_ms=,
                                  pod-crash image= for_ms=, component-fails component= config= for_ms=,

@@ -3,7 +3,16 @@ import { readCertificate } from '#talos/client/connect.ts'
 import { readFound } from '#talos/client/found.ts'
 import type { Machine } from './machine/machine.ts'
 import { goDuration, storeSoon } from './machine/trial.ts'
-import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import {
+  cluster,
+  configFor,
+  fleet,
+  openMaintenance,
+  openSecure,
+  rack,
+  secrets,
+  until,
+} from './testing/fleet.ts'
 
 describe('a configuration on trial', () => {
   const onTrial = async () => {
@@ -90,6 +99,29 @@ describe('a configuration on trial', () => {
     expect((await readFound(again)).active).toBe(before)
   })
 
+  test('moves to a static address of the simulated network, and back', async () => {
+    const { machine, bundle, client, before } = await onTrial()
+    const { address } = machine.plan
+    const other = address.replace(/\d+$/, '201')
+    const fixed = `${before}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: ${machine.managementLink.name}\naddresses: [{address: ${other}/8}]\n`
+    await client.applyConfiguration(fixed, { mode: 'try', tryForMs: 3_000 })
+    await until('it answers there', () => machine.ports.apid.isOpen)
+    expect(machine.plan.address).toBe(other)
+    await expect(readCertificate({ host: address }, { timeoutMs: 200 })).rejects.toBeDefined()
+    expect((await readFound(await openSecure(machine, bundle))).active).toBe(fixed)
+    await until('it went back', () => machine.config!.text === before)
+    expect(machine.plan.address).toBe(address)
+    await until('it answers', () => machine.ports.apid.isOpen)
+    const again = await openSecure(machine, bundle)
+    await again.applyConfiguration(fixed, { mode: 'no-reboot' })
+    await until('STATE has it', () => machine.disk.state.config === fixed)
+    machine.lifecycle.request({ kind: 'reboot' })
+    await until('it rebooted', () => machine.disk.state.counters.reboots === 1)
+    await until('it runs', () => machine.stage.stage === 'running')
+    expect(machine.plan.address).toBe(other)
+    expect((await answers(machine, 10_000)).mode).toBe('secured')
+  })
+
   test('keeps new connections out by its firewall, while existing ones go on', async () => {
     const { machine, client, before } = await onTrial()
     const block = `${before}---\napiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n`
@@ -97,6 +129,39 @@ describe('a configuration on trial', () => {
     await expect(answers(machine, 200)).rejects.toMatchObject({ kind: 'timeout' })
     await client.applyConfiguration(before, { mode: 'no-reboot' })
     expect((await answers(machine, 10_000)).mode).toBe('secured')
+  })
+})
+
+describe('a configuration on trial in maintenance', () => {
+  const tried = async (special: object, tryForMs: number) => {
+    const simulator = await fleet({ scenario: rack(1, { 1: special }), speed: 20 })
+    const [machine] = simulator.servers
+    const text = configFor(await secrets(), machine!, 'control_plane', machine!.plan.address)
+    const client = await openMaintenance(machine!)
+    return { machine: machine!, answer: client.applyConfiguration(text, { mode: 'try', tryForMs }) }
+  }
+
+  test('leads to an installation without a configuration', async () => {
+    const { machine, answer } = await tried({}, 60_000)
+    expect((await answer).details).toContain("applied in 'try' mode")
+    await until('it is installed', () => machine.disk.state.counters.installs === 1)
+    await until('it is in maintenance', () => machine.stage.stage === 'maintenance')
+    expect(machine.disk.state.config).toBeNull()
+  })
+
+  test('panics when its time ends', async () => {
+    const { machine, answer } = await tried({}, 50)
+    await answer.catch(() => undefined)
+    await until('it panicked', () => machine.disk.state.counters.boots === 1)
+    await until('it is in maintenance', () => machine.stage.stage === 'maintenance')
+    expect(machine.disk.state).toMatchObject({ config: null, installed: null })
+  })
+
+  test('is stored for good by Talos 1.12', async () => {
+    const { machine, answer } = await tried({ talos: 'v1.12.11' }, 50)
+    await answer
+    expect(machine.cancelTry).toBeNull()
+    await until('it is installed', () => machine.disk.state.config !== null)
   })
 })
 

@@ -24,6 +24,7 @@ import { defaultLimits, type Limits } from '../http/limits.ts'
 import { type Log, silent } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
+import type { Reader } from '../reading/reader.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
 import { whenOver } from './ending.ts'
@@ -101,6 +102,8 @@ export interface BackendOptions {
   readonly beside?: Backend
   /** A database that the test made, not a new one. */
   readonly connection?: ClientConfig
+  /** What the backend reads texts with, from the usual one. */
+  readonly reading?: (read: Reader) => Reader
 }
 
 const docsFolder = path.join(import.meta.dirname, '../../../docs')
@@ -161,6 +164,7 @@ export async function startBackend({
   prepare,
   beside,
   connection: given,
+  reading = (read) => read,
 }: BackendOptions = {}): Promise<Backend> {
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
   const connection = given ?? beside?.database.connection ?? (await freshDatabase())
@@ -180,7 +184,7 @@ export async function startBackend({
   const never = (): never => {
     throw new Error('A failpoint was reached')
   }
-  const platform = buildPlatform({
+  const built = buildPlatform({
     config,
     database,
     clock,
@@ -191,6 +195,7 @@ export async function startBackend({
     failpoint: failpoint(config.failpoint, never),
     version: '1.2.3',
   })
+  const platform: Platform = { ...built, read: reading(built.read) }
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
   const engine = manualEngine(platform.engine, clock)

@@ -4,7 +4,7 @@ import { lineDiff } from './diff.ts'
 import { matchDisk } from './disk-selector.ts'
 import { judgeConfig, multiError } from './judge.ts'
 import { loadConfig } from './load.ts'
-import { admits, keepsAddress } from './network.ts'
+import { addressWith, admits } from './network.ts'
 import { readNodeConfig } from './node-config.ts'
 import { rebootReasons } from './reboot.ts'
 import { imageTag, kubernetesRange, minorOf } from './versions.ts'
@@ -294,60 +294,70 @@ describe('validation', () => {
   })
 })
 
-describe('whether a server keeps its address', () => {
+describe('the address of a server', () => {
   const link = { name: 'enp1s0f0', mac: '94:6d:ae:00:00:01' }
-  const keeps = (text: string): boolean =>
-    keepsAddress(
+  const addressOf = (text: string): string | null =>
+    addressWith(
       loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`),
       link,
       '10.0.0.5',
     )
   test.each([
-    ['without a word about links', '', true],
+    ['without a word about links', '', '10.0.0.5'],
     [
       'with a VLAN on it alone',
       'kind: VLANConfig\nname: enp1s0f0.7\nvlanID: 7\nparent: enp1s0f0\n',
-      false,
+      null,
     ],
-    ['with DHCP on it', 'kind: DHCPv4Config\nname: enp1s0f0\n', true],
-    ['with DHCP on another', 'kind: DHCPv4Config\nname: enp1s0f1\n', false],
+    ['with DHCP on it', 'kind: DHCPv4Config\nname: enp1s0f0\n', '10.0.0.5'],
+    ['with DHCP on another', 'kind: DHCPv4Config\nname: enp1s0f1\n', null],
     [
       'with the address written down',
       'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.5/24}]\n',
-      true,
+      '10.0.0.5',
     ],
     [
       'with another address',
       'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.6/24}]\n',
-      false,
+      null,
+    ],
+    [
+      'with another address of the simulated network',
+      'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 127.20.250.6/8}]\n',
+      '127.20.250.6',
+    ],
+    [
+      'with DHCP beside such an address',
+      'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 127.20.250.6/8}]\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
+      '10.0.0.5',
     ],
     [
       'with the link set down',
       'kind: LinkConfig\nname: enp1s0f0\nup: false\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
-      false,
+      null,
     ],
     [
       'in a VRF',
       'kind: VRFConfig\nname: vrf0\nlinks: [enp1s0f0]\ntable: "10"\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
-      false,
+      null,
     ],
     [
       'with DHCP on the bond over it',
       'kind: BondConfig\nname: bond0\nlinks: [enp1s0f0]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: bond0\n',
-      true,
+      '10.0.0.5',
     ],
     [
       'with DHCP on it below a bond',
       'kind: BondConfig\nname: bond0\nlinks: [enp1s0f0]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: enp1s0f0\n',
-      false,
+      null,
     ],
     [
       'by an alias',
       'kind: LinkAliasConfig\nname: net0\nselector: {match: mac(link.permanent_addr) == "94:6d:ae:00:00:01"}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: net0\n',
-      true,
+      '10.0.0.5',
     ],
-  ])('%s', (_, text, kept) => {
-    expect(keeps(text)).toBe(kept)
+  ])('%s', (_, text, address) => {
+    expect(addressOf(text)).toBe(address)
   })
 })
 

@@ -10,17 +10,18 @@ import { isObject, list, object, text } from './shape.ts'
 const LINK_KINDS = /^(?:Link|VLAN|Bond|Bridge|DummyLink|Wireguard|VRF|DHCPv4|DHCPv6)Config$/
 
 /**
- * Whether a server with this configuration keeps its link's address, which the simulated network
- * assigns by DHCP.
+ * The address at which a server with this configuration answers; null if it has none. `leased`: the
+ * address that the simulated network assigns to the server's link by DHCP. Of static addresses, the
+ * others of the simulated network count as well.
  */
-export const keepsAddress = (
+export const addressWith = (
   loaded: Loaded,
   link: { name: string; mac: string },
-  address: string,
-): boolean => {
+  leased: string,
+): string | null => {
   const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.test(kind))
   const interfaces = interfacesOf(loaded)
-  if (documents.length === 0 && interfaces.length === 0) return true
+  if (documents.length === 0 && interfaces.length === 0) return leased
 
   const own = new Set([link.name])
   for (const { kind, name, body } of loaded.documents)
@@ -33,10 +34,10 @@ export const keepsAddress = (
   const isDown = documents.some(
     ({ kind, name, body }) => kind === 'LinkConfig' && isOwn(name) && body.up === false,
   )
-  if (isDown) return false
+  if (isDown) return null
   // Talos's API doesn't listen inside of a VRF.
   if (documents.some(({ kind, body }) => kind === 'VRFConfig' && list(body.links).some(isOwn)))
-    return false
+    return null
   // A bond or bridge takes over the addresses of its members, which no longer have any.
   const masters = new Set([
     ...documents
@@ -60,27 +61,33 @@ export const keepsAddress = (
     )
   const names = isEnslaved ? masters : own
 
-  const holds = (item: unknown): boolean =>
-    text(typeof item === 'object' ? object(item).address : item).split('/')[0] === address
-  return (
-    documents.some(
-      ({ kind, name, body }) =>
-        names.has(name) && (kind === 'DHCPv4Config' || list(body.addresses).some(holds)),
-    ) ||
-    interfaces.some((item) => {
-      const selected =
-        names.has(text(item.interface)) ||
-        (!isEnslaved && text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac)
-      return (
-        selected &&
-        item.ignore !== true &&
-        (item.dhcp === true ||
-          list(item.addresses).some(holds) ||
-          text(item.cidr).split('/')[0] === address)
+  const addressOf = (item: unknown): string =>
+    text(typeof item === 'object' ? object(item).address : item).split('/')[0]!
+  const found = [
+    ...documents
+      .filter(({ name }) => names.has(name))
+      .flatMap(({ kind, body }) =>
+        kind === 'DHCPv4Config' ? [leased] : list(body.addresses).map(addressOf),
+      ),
+    ...interfaces
+      .filter(
+        (item) =>
+          item.ignore !== true &&
+          (names.has(text(item.interface)) ||
+            (!isEnslaved &&
+              text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac)),
       )
-    })
-  )
+      .flatMap((item) => [
+        ...(item.dhcp === true ? [leased] : []),
+        ...[...list(item.addresses), item.cidr].map(addressOf),
+      ]),
+  ]
+  return found.includes(leased) ? leased : (found.find(isSimulated) ?? null)
 }
+
+/** Whether an address is in the network of simulated servers. */
+const isSimulated = (address: string): boolean =>
+  /^127\.20\.\d{1,3}\.\d{1,3}$/.test(address) && isIP(address) === 4
 
 /**
  * Whether the ingress firewall lets a new connection in. A rule lets its subnets in. Where the

@@ -95,6 +95,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('endless-pull'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('early-answer'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('close-after-apply'), times }),
+  z.strictObject({ kind: z.literal('refuse-apply'), times }),
   z.strictObject({
     kind: z.literal('lost-reply'),
     method: z._default(z.string().check(z.maxLength(64)), 'ApplyConfiguration'),

@@ -60,6 +60,9 @@ export const applyConfiguration = async (
     machine.cancelTry?.()
     machine.cancelTry = null
   }
+  const isForGood = request.mode === Mode.NO_REBOOT && !request.dryRun
+  if (!inMaintenance && isForGood && machine.strike('refuse-apply'))
+    refuse(multiError(['the simulation was told to refuse it']), Code.InvalidArgument)
   const loaded = load(machine, request.text, isSmall)
   if (!inMaintenance && !isSmall && !loaded.v1alpha1)
     refuse(
@@ -139,9 +142,34 @@ const applyInMaintenance = (
     request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
   const details = mode === Mode.STAGED ? DETAILS.staged : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
-  if (mode !== Mode.TRY) keep(machine, request.text)
+  if (mode === Mode.TRY) startTrial(machine, request.tryForMs)
+  else keep(machine, request.text)
   if (mode !== Mode.STAGED) take(machine, request, loaded)
-  return { mode, warnings, details }
+  return { mode, warnings, details: mode === Mode.TRY ? onTrial(details, request) : details }
+}
+
+const onTrial = (details: string, { tryForMs }: ApplyRequest): string =>
+  `${details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${goDuration(tryForMs)}`
+
+/**
+ * Nothing is stored. A second trial replaces the timer of the first, and goes back to the first
+ * trial. A machine without a configuration has nothing to go back to: machined panics (Talos issue
+ * 14044, in 1.13.9).
+ */
+const startTrial = (machine: Machine, tryForMs: number): void => {
+  machine.disk.count('applies')
+  machine.cancelTry?.()
+  const before = machine.config?.text
+  machine.cancelTry = revertAfter(machine, tryForMs, () =>
+    before === undefined ? panic(machine) : takeOver(machine, before),
+  )
+}
+
+/** The first process ends, and the kernel restarts the machine. */
+const panic = async (machine: Machine): Promise<void> => {
+  machine.journal.kernel('panic: runtime error: invalid memory address or nil pointer dereference')
+  await machine.lifecycle.powerOff()
+  machine.lifecycle.powerOn()
 }
 
 /**
@@ -198,29 +226,14 @@ const applyWhileRunning = async (
         : DETAILS.now
   if (request.dryRun) return dryRun(machine, request, details, mode)
 
-  if (mode === Mode.TRY) machine.disk.count('applies')
+  if (mode === Mode.TRY) startTrial(machine, request.tryForMs)
   else keep(machine, request.text)
   if (mode === Mode.REBOOT) {
     machine.rebootPending = true
     machine.lifecycle.request({ kind: 'reboot' })
   }
-  if (mode === Mode.NO_REBOOT || mode === Mode.TRY) {
-    // A second trial replaces the timer of the first, and goes back to the first trial.
-    if (mode === Mode.TRY) {
-      machine.cancelTry?.()
-      const before = machine.config.text
-      machine.cancelTry = revertAfter(machine, request.tryForMs, () => takeOver(machine, before))
-    }
-    await takeOver(machine, request.text)
-  }
-  return {
-    mode,
-    warnings,
-    details:
-      mode === Mode.TRY
-        ? `${details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${goDuration(request.tryForMs)}`
-        : details,
-  }
+  if (mode === Mode.NO_REBOOT || mode === Mode.TRY) await takeOver(machine, request.text)
+  return { mode, warnings, details: mode === Mode.TRY ? onTrial(details, request) : details }
 }
 
 const takeOver = async (machine: Machine, text: string): Promise<void> => {
@@ -240,7 +253,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.journal.kernel(
       `[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`,
     )
-  await Promise.all(Object.values(machine.ports).map((port) => port.hide(!hasAddress)))
+  await machine.answerThere()
   await machine.world.api.renewSecured(machine)
   machine.ports.kubernetes.renew()
   machine.ports.trustd.renew()

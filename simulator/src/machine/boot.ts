@@ -82,6 +82,10 @@ const greet = (machine: Machine): void => {
   )
 }
 
+/** What STATE gets of an active configuration: nothing of one that is on trial. */
+const persistent = (machine: Machine, { text }: ActiveConfig): string | null =>
+  machine.cancelTry === null ? text : null
+
 /** Waits in maintenance for a complete configuration. */
 const maintenance = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig> => {
   await machine.world.api.openMaintenance(machine)
@@ -185,7 +189,7 @@ const install = async (
     state.installed = { version, disk: disk.name, image }
     if (state.contents) delete state.contents[disk.name]
     delete state.half
-    state.config = config.text
+    state.config = persistent(machine, config)
     state.counters.installs++
   })
   journal.kernel('[talos] task install (1/1): install successful')
@@ -268,8 +272,9 @@ const start = async (
   const isControlPlane = config.node!.role === 'controlplane'
   // If Talos was installed before the configuration arrived, the machine boots directly from
   // maintenance, so the configuration is stored here.
-  if (machine.disk.state.installed && machine.disk.state.config !== config.text)
-    machine.disk.change((state) => (state.config = config.text))
+  const stored = persistent(machine, config)
+  if (machine.disk.state.installed && machine.disk.state.config !== stored && stored !== null)
+    machine.disk.change((state) => (state.config = stored))
   stage.startSequence('boot')
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup'])

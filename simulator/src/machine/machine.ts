@@ -198,8 +198,8 @@ export interface Machine {
   readonly hostname: string
   readonly managementLink: Link
   /**
-   * Whether the active configuration keeps the machine's address. If it doesn't, the machine is
-   * unreachable.
+   * Whether the active configuration gives the machine an address: by DHCP, or a static one of the
+   * simulated network. If it doesn't, the machine is unreachable.
    */
   readonly hasAddress: boolean
   /** Names and addresses for the certificates of the machine's services. */
@@ -228,6 +228,8 @@ export interface Machine {
   beginBoot(): void
   /** Starts to use the address that was assigned since the last boot. */
   settle(): void
+  /** Answers at the present address only, and not at all if the configuration gives none. */
+  answerThere(): Promise<void>
   /** Closes all ports. */
   goDark(options?: { readonly gently?: boolean }): void
   /** Uses up one occurrence of a fault of this kind. False if there is none. */

@@ -3,7 +3,7 @@ import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { isInstaller } from '../config/images.ts'
 import { loadConfig } from '../config/load.ts'
-import { admits, keepsAddress } from '../config/network.ts'
+import { addressWith, admits } from '../config/network.ts'
 import { readNodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
@@ -69,6 +69,8 @@ export class SimulatedMachine implements Machine {
   rebootPending = false
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
+  /** The address that the network assigns by DHCP. */
+  #leased: string
 
   constructor(plan: ServerPlan, world: World, folder: string, seed: string, load: boolean) {
     this.plan = plan
@@ -76,6 +78,7 @@ export class SimulatedMachine implements Machine {
     this.world = world
     this.disk = new MachineDisk(folder, plan, seed, load)
     if (this.disk.state.spot) plan.address = addressAt(this.disk.state.spot, world.subnetOffset)
+    this.#leased = plan.address
     this.journal = new Journal(world.clock.now)
     this.services = new Services(this.journal, world.clock.now)
     this.stage = new StageTracker(this.journal, (stage) => this.onStage(stage))
@@ -176,7 +179,12 @@ export class SimulatedMachine implements Machine {
   }
 
   get hasAddress(): boolean {
-    return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
+    return this.#addressNow !== null
+  }
+
+  get #addressNow(): string | null {
+    const { config, managementLink } = this
+    return config ? addressWith(config.loaded, managementLink, this.#leased) : this.#leased
   }
 
   get ownNames(): string[] {
@@ -223,6 +231,7 @@ export class SimulatedMachine implements Machine {
     const loaded = loadConfig(text, this.talosMinor)
     const since = this.world.clock.now()
     this.config = { text, loaded, node: readNodeConfig(loaded), since }
+    this.plan.address = this.#addressNow ?? this.plan.address
     this.journal.changed()
     return this.config
   }
@@ -263,9 +272,22 @@ export class SimulatedMachine implements Machine {
 
   settle(): void {
     const { spot } = this.disk.state
-    if (!spot) return
-    this.plan.address = addressAt(spot, this.world.subnetOffset)
-    for (const port of Object.values(this.ports)) port.address = this.plan.address
+    if (spot) this.#leased = addressAt(spot, this.world.subnetOffset)
+    this.plan.address = this.#leased
+    for (const port of Object.values(this.ports)) void port.move(this.plan.address)
+  }
+
+  async answerThere(): Promise<void> {
+    const { address } = this.plan
+    await Promise.all(
+      Object.values(this.ports).map(async (port) => {
+        // Another machine may have the address.
+        await port
+          .move(address)
+          .catch((cause: unknown) => this.world.say(`${this.plan.name}: ${String(cause)}`))
+        await port.hide(!this.hasAddress)
+      }),
+    )
   }
 
   goDark({ gently = false } = {}): void {

@@ -111,6 +111,7 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
     )
     return
   }
+  await machine.answerThere()
   const identity =
     node.role === 'controlplane' ? ownIdentity(machine) : await identityFromTrustd(machine, signal)
   if (signal.aborted) return

@@ -68,8 +68,7 @@ const GRACE_MS = 150
  * so that an idle server costs little more than its sockets. The maintenance API keeps its own.
  */
 export class Port {
-  /** Changed only while the port is closed. */
-  address: string
+  #address: string
   readonly port: number
   readonly #servers = new Map<string, Server>()
   #shared: readonly string[] = []
@@ -86,8 +85,12 @@ export class Port {
   #idle: NodeJS.Timeout | undefined
 
   constructor(address: string, port: number) {
-    this.address = address
+    this.#address = address
     this.port = port
+  }
+
+  get address(): string {
+    return this.#address
   }
 
   /** Whether the port accepts connections. */
@@ -143,6 +146,15 @@ export class Port {
       server.close()
       this.#servers.delete(address)
     }
+    await this.#listen()
+  }
+
+  /** Answers at another address. The response to the call that led to this is still sent. */
+  async move(address: string): Promise<void> {
+    if (address === this.#address) return
+    this.#address = address
+    if (this.#servers.size > 0) this.#retire()
+    this.#unlisten()
     await this.#listen()
   }
 

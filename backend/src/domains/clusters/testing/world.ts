@@ -26,7 +26,12 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../testing/clock.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
-import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
+import {
+  type Backend,
+  type BackendOptions,
+  type SignedIn,
+  startBackend,
+} from '../../../testing/backend.ts'
 import { whenOver } from '../../../testing/ending.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
@@ -168,6 +173,7 @@ export interface WorldOptions {
   readonly talos?: string
   /** Settings in addition to those of every world. */
   readonly environment?: Readonly<Record<string, string>>
+  readonly reading?: BackendOptions['reading']
 }
 
 /** Only ends a test that hangs: how long anything takes depends on the machine. */
@@ -181,6 +187,7 @@ export async function clusterWorld({
   log = silent,
   talos = 'v1.13.9',
   environment = {},
+  reading = (read) => read,
 }: WorldOptions = {}): Promise<ClusterWorld> {
   // Longer than the limit of `until`, whose error says what it waited for.
   vi.setConfig({ testTimeout: 600_000 })
@@ -199,14 +206,14 @@ export async function clusterWorld({
     ...environment,
     IMAGE_FACTORY_URL: simulator.factory.url,
   }
-  const backend = await startBackend({ environment: settings, clock, log })
+  const backend = await startBackend({ environment: settings, clock, log, reading })
   const driver = realTime(backend.platform.engine, clock)
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
   const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
   const start = async (from: { readonly beside?: Backend }) => {
     const own = testClock(Date.now())
-    const other = await startBackend({ ...from, environment: settings, clock: own, log })
+    const other = await startBackend({ ...from, environment: settings, clock: own, log, reading })
     const contacts = other.domains.all.find((d) => d.name === 'servers')!
     const work = realTime(other.platform.engine, own)
     await contacts.start!()

@@ -54,6 +54,27 @@ describe.each<[string, Trial, Sight, number, string]>([
   ],
   ['without the change after that', at('trying', lost), sees('former'), 18_000, 'drop'],
   [
+    'back after the end though the answer was lost',
+    at('trying', lost),
+    sees('former'),
+    61_000,
+    'end',
+  ],
+  [
+    'back after a time that is shorter than the call may take',
+    at('trying', { ...lost, lasts_ms: 5_000 }),
+    sees('former'),
+    9_000,
+    'wait',
+  ],
+  [
+    'back after such a time when the call has surely ended',
+    at('trying', { ...lost, lasts_ms: 5_000 }),
+    sees('former'),
+    18_000,
+    'end',
+  ],
+  [
     'with the change though the answer was lost',
     at('trying', lost),
     sees('trial'),

@@ -77,17 +77,17 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
               reason: `${name} has another configuration than the one on trial: somebody else has sent it one`,
             }
           : wait(silent)
-      if (isOver) return { act: 'end', reason: undoneSentence(lastsMs) }
-      if (trial.answered_at !== null && since(trial.began_at) >= lastsMs - marginMs)
+      if (trial.answered_at === null && since(trial.began_at) < tryDeadlineMs + marginMs)
+        return wait(`Steelyard looks whether ${name} has received the change`)
+      // Without an answer, the change may have been tried and undone: it is not sent again by itself.
+      if (since(trial.began_at) >= lastsMs - marginMs)
         return { act: 'end', reason: undoneSentence(lastsMs) }
-      if (trial.answered_at !== null)
-        return {
-          act: 'end',
-          reason: `${name} has restarted while the change was on trial, so it has its former configuration`,
-        }
-      return since(trial.began_at) >= tryDeadlineMs + marginMs
+      return trial.answered_at === null
         ? { act: 'drop' }
-        : wait(`Steelyard looks whether ${name} has received the change`)
+        : {
+            act: 'end',
+            reason: `${name} has restarted while the change was on trial, so it has its former configuration`,
+          }
     case 'confirming':
       if (sight === null) return wait(`${name} has not answered the confirmation of its change yet`)
       if (sight.stored === 'trial') return { act: 'settle' }

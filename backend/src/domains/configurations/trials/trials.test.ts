@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
-import { type Server, serverEvents } from '#contract/servers/servers.ts'
+import { type Server, serverCommands, serverEvents } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
@@ -49,6 +49,12 @@ const below = (name: string, body: string) =>
     await configurations.renderAgain(tx, cluster.id, worker.id)
     await backend.platform.engine.wake(tx, configuringQueue, worker.id)
   })
+const remove = async (name: string) => {
+  const { items } = (await admin.call(patchList, { params: params() })).answer!
+  const { patch_id: patchId } = items.find((p) => p.name === name)!
+  const removed = await admin.call(patchRemove, { params: { ...params(), patchId } })
+  expect(removed.status).toBe(204)
+}
 const settled = () =>
   world.until(
     () => world.server(worker.id),
@@ -146,12 +152,29 @@ test('a reboot during a trial ends it: the server has its former configuration, 
   // If the answer to the trial was lost with the link, the end of the time is waited for.
   expect(server.trial!.reason).toMatch(/has restarted|has undone it/)
   expect(stored()).toBe(before)
-  const { items } = (await admin.call(patchList, { params: params() })).answer!
-  const { patch_id: patchId } = items.find((p) => p.name === 'cut')!
-  const removed = await admin.call(patchRemove, { params: { ...params(), patchId } })
-  expect(removed.status).toBe(204)
+  await remove('cut')
   await settled()
   expect(await world.server(worker.id)).toMatchObject({ drift: null })
+})
+
+test('a confirmation that the machine refuses brings the former configuration back at once', async () => {
+  const before = stored()
+  await addFault(machine(), { kind: 'refuse-apply', times: 1 })
+  await below('refused', rule('refused'))
+  const server = await world.until(
+    () => world.server(worker.id),
+    ({ trial }) => trial?.state === 'undone',
+  )
+  expect(server.trial!.reason).toContain(
+    'has accepted the change on trial, but refuses it for good',
+  )
+  // The refusal has stopped the timer, which alone would have undone the change.
+  expect(machine().cancelTry).toBeNull()
+  expect([stored(), machine().config!.text]).toEqual([before, before])
+  expect((await events()).map((e) => e.message).join()).toContain('refuses it for good')
+  await remove('refused')
+  await settled()
+  expect(stored()).toBe(before)
 })
 
 test('a preview says that the change is tried first', async () => {
@@ -175,4 +198,50 @@ test('a preview says that nothing undoes a change of the network that restarts t
   expect(answer!.warnings.map((w) => w.message)).toContain(
     `The change of the network of ${worker.name} can't be tried, because ${worker.name} restarts for it: nothing will undo it`,
   )
+})
+
+test('a change that moves a server is confirmed at its new address, where it is contacted from then on', async () => {
+  const { address } = machine().plan
+  const other = address.replace(/\d+$/, '201')
+  const body = `apiVersion: v1alpha1\nkind: LinkConfig\nname: ${link()}\naddresses: [{address: ${other}/8}]\n`
+  const { answer } = await admin.call(patchPreview, {
+    params: params(),
+    body: { name: 'static', body },
+  })
+  expect(answer!.warnings.map((w) => w.message).join()).toContain(
+    `Steelyard will reach ${worker.name} at ${other} on ${link()}`,
+  )
+  const tried = applies()
+  await patch('static', body)
+  await world.until(
+    () => world.server(worker.id),
+    (server) => server.address === other && server.trial === null,
+  )
+  expect(applies() - tried).toBe(2)
+  expect(machine().plan.address).toBe(other)
+  expect((await events()).map((e) => e.type)).toContain('server.moved')
+  // Later changes and commands go there, and a restart keeps the address.
+  await patch('swap', 'machine:\n  sysctls:\n    vm.swappiness: "9"\n')
+  await world.until(
+    () => Promise.resolve(stored()),
+    (yaml) => yaml.includes('swappiness'),
+  )
+  const asked = await admin.call(serverCommands.serverReboot, { params: params() })
+  expect(await world.ended(asked.answer!.operation.id)).toMatchObject({ status: 'done' })
+  expect(machine().plan.address).toBe(other)
+  expect(await world.server(worker.id)).toMatchObject({ address: other, drift: null, trial: null })
+})
+
+test('a server that is back in maintenance gets no configuration on trial', async () => {
+  const reset = { graceful: false, reboot: true, partitions: null }
+  machine().lifecycle.request({ kind: 'reset', reset })
+  await world.until(
+    () => Promise.resolve(machine().mode),
+    (mode) => mode === 'maintenance',
+  )
+  const before = applies()
+  await below('rule-m', rule('rule-m'))
+  for (let run = 0; run < 3; run++) await world.toNextRun(configuringQueue, worker.id)
+  expect(applies()).toBe(before)
+  expect(machine()).toMatchObject({ mode: 'maintenance', cancelTry: null, config: null })
 })

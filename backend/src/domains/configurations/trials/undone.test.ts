@@ -7,10 +7,12 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
 import { longTests } from '../../../../../tools/testing/length.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
+import { cuts } from './testing/cuts.ts'
 
 // A trial that ends too early is undone too, which is what these tests expect.
 const world = await clusterWorld({
@@ -34,35 +36,6 @@ beforeAll(async () => {
 }, 600_000)
 
 const sentence = 'The server did not answer within 5 s with the change, so Talos has undone it'
-const document = (text: string) => `apiVersion: v1alpha1\n${text}\n`
-const documents = (...texts: string[]) => texts.map(document).join('---\n')
-const interfaces = (text: string) =>
-  `machine:\n  network:\n    interfaces:\n${text.replaceAll(/^/gm, '      ')}\n`
-
-/** Kinds of change that cut a server off, for the link that it is reached on. */
-const cuts: Readonly<Record<string, (link: string) => string>> = {
-  'a VLAN in the old form': (link) =>
-    interfaces(`- interface: ${link}\n  vlans:\n    - vlanId: 100\n      dhcp: true`),
-  'a bond over the link': (link) =>
-    documents(`kind: BondConfig\nname: bond0\nlinks: [${link}]\nbondMode: 802.3ad`),
-  'a link that is ignored': (link) => interfaces(`- interface: ${link}\n  ignore: true`),
-  'a link that is set down': (link) => documents(`kind: LinkConfig\nname: ${link}\nup: false`),
-  'a static address in the old form': (link) =>
-    interfaces(`- interface: ${link}\n  addresses: [10.9.9.9/24]`),
-  'a firewall without a rule': () => documents('kind: NetworkDefaultActionConfig\ningress: block'),
-  'a VLAN in a document': (link) =>
-    documents(`kind: VLANConfig\nname: ${link}.7\nvlanID: 7\nparent: ${link}`),
-  'a static address in a document': (link) =>
-    documents(`kind: LinkConfig\nname: ${link}\naddresses: [{address: 10.9.9.9/24}]`),
-  'a bridge over the link': (link) => documents(`kind: BridgeConfig\nname: br0\nlinks: [${link}]`),
-  'a VRF with the link': (link) =>
-    documents(`kind: VRFConfig\nname: vrf0\nlinks: [${link}]\ntable: "123"`),
-  'DHCP on another link': () => documents('kind: DHCPv4Config\nname: eth99'),
-  'a rule of the firewall for others': () =>
-    documents(
-      'kind: NetworkRuleConfig\nname: api\nportSelector: {ports: [50000], protocol: tcp}\ningress: [{subnet: 10.9.0.0/16}]',
-    ),
-}
 const chosen = Object.entries(cuts).filter((_, i) => longTests || i % 5 === 0)
 
 /** Saves a patch without a check, so that only the trial saves the server. */
@@ -107,7 +80,7 @@ describe.each([
   test.each(chosen)('comes back after %s', async (_kind, cut) => {
     const server = of()
     const before = stored(server)
-    await below(server, cut(world.machine(server).managementLink.name))
+    await below(server, cut.cut(world.machine(server).managementLink.name))
     const trial = await world.until(
       () => trialOf(server),
       (now) => now?.state === 'undone',
@@ -127,6 +100,23 @@ describe.each([
   })
 })
 
+test('a change whose answer was lost with the link is not tried twice', async () => {
+  const before = world.machine(worker).disk.state.counters.applies
+  await addFault(world.machine(worker), {
+    kind: 'lost-reply',
+    method: 'ApplyConfiguration',
+    times: 1,
+  })
+  await below(worker, cuts['DHCP on another link']!.cut(''))
+  const trial = await world.until(
+    () => trialOf(worker),
+    (now) => now?.state === 'undone',
+  )
+  expect(trial).toMatchObject({ reason: sentence })
+  expect(world.machine(worker).disk.state.counters.applies).toBe(before + 1)
+  await removeCut(worker)
+})
+
 test('a roll-out stops at the server that does not answer, and its patch is not saved', async () => {
   const { configurations } = backend.domains
   const rehearse = configurations.rehearse.bind(configurations)
@@ -137,7 +127,7 @@ test('a roll-out stops at the server that does not answer, and its patch is not 
   const { id } = await world.change(cluster.id, {
     kind: 'configure',
     patches: [
-      { name: 'wall', body: cuts['a firewall without a rule']!(''), weight: 500, labels: {} },
+      { name: 'wall', body: cuts['a firewall without a rule']!.cut(''), weight: 500, labels: {} },
     ],
   })
   const ended = await world.ended(id)
@@ -161,7 +151,7 @@ test('a confirmed loss is sent for good, without a trial', async () => {
     params: { id: worker.id },
     body: {
       name: 'cut',
-      body: cuts['a link that is ignored']!(world.machine(worker).managementLink.name),
+      body: cuts['a link that is ignored']!.cut(world.machine(worker).managementLink.name),
       confirmed_loss: [worker.name],
     },
   })
