@@ -20,6 +20,8 @@ const attentionKinds = [
   'server_unreachable',
   'server_not_ready',
   'server_failed',
+  'server_change_undone',
+  'server_patches_wait',
   'server_drifted',
 ] as const
 const Attention = z.object({

@@ -15,11 +15,22 @@ export interface Installation {
   readonly call: Caller
   /**
    * Restarts the program so that it is killed at `point` (`FAILPOINT`), runs `act`, waits for the
-   * kill, and starts the program again.
+   * kill, and starts the program again. Both programs get `settings`.
    */
-  readonly killedAt: <T>(point: string, act: () => Promise<T>) => Promise<T>
-  /** The same with a kill from outside, `afterMs` after `act` has returned. */
-  readonly killedAfter: <T>(afterMs: number, act: () => Promise<T>) => Promise<T>
+  readonly killedAt: <T>(
+    point: string,
+    act: () => Promise<T>,
+    settings?: Readonly<Record<string, string>>,
+  ) => Promise<T>
+  /**
+   * The same with a kill from outside, `afterMs` after `act` has returned. Without settings the
+   * program that runs now is killed.
+   */
+  readonly killedAfter: <T>(
+    afterMs: number,
+    act: () => Promise<T>,
+    settings?: Readonly<Record<string, string>>,
+  ) => Promise<T>
 }
 
 /** Starts a program and simulated servers. They stop when the test file ends. */
@@ -36,18 +47,19 @@ export async function startInstallation(options: SiteOptions): Promise<Installat
   return {
     site,
     call: (operation, asked) => current(operation, asked),
-    async killedAt(point, act) {
-      await restart({ FAILPOINT: point })
+    async killedAt(point, act, settings) {
+      await restart({ FAILPOINT: point, ...settings })
       const answer = await act()
       const how = await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])
       expect({ point, how }).toEqual({ point, how: 'SIGKILL' })
-      await restart()
+      await restart(settings)
       return answer
     },
-    async killedAfter(afterMs, act) {
+    async killedAfter(afterMs, act, settings) {
+      if (settings) await restart(settings)
       const answer = await act()
       await pause(afterMs)
-      await restart()
+      await restart(settings)
       return answer
     },
   }

@@ -51,6 +51,26 @@ test('clusters and servers that need attention are listed with the reason, the m
     drift_seen: 'a',
   })
   await buildServer(backend, {
+    name: 'db-4',
+    address: '10.0.0.7',
+    ...inCluster,
+    reachable: true,
+    pending: JSON.stringify({
+      reason: 'db-1 is not well',
+      since: since.toISOString(),
+      waits_for: [],
+    }),
+  })
+  await buildServer(backend, {
+    name: 'db-5',
+    address: '10.0.0.8',
+    ...inCluster,
+    reachable: true,
+    trial_state: 'undone',
+    trial_reason: 'Talos has undone it',
+    trial_since: since,
+  })
+  await buildServer(backend, {
     name: 'gone',
     address: '10.0.0.5',
     ...silent,
@@ -58,7 +78,7 @@ test('clusters and servers that need attention are listed with the reason, the m
     removed_at: since,
   })
   const { attention } = await overview()
-  expect(attention.total).toBe(5)
+  expect(attention.total).toBe(7)
   expect(attention.items.map(({ id: _id, ...told }) => told)).toEqual([
     {
       kind: 'cluster_degraded',
@@ -83,6 +103,18 @@ test('clusters and servers that need attention are listed with the reason, the m
       name: 'db-1',
       since: since.toISOString(),
       reason: 'Kubelet stopped',
+    },
+    {
+      kind: 'server_change_undone',
+      name: 'db-5',
+      since: since.toISOString(),
+      reason: 'Talos has undone it',
+    },
+    {
+      kind: 'server_patches_wait',
+      name: 'db-4',
+      since: since.toISOString(),
+      reason: 'db-1 is not well',
     },
     {
       kind: 'server_drifted',

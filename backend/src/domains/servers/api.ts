@@ -79,8 +79,8 @@ export interface DatacenterCapacity extends Omit<Overview['capacity'][number], '
 }
 export interface ServersSummary extends Pick<Overview, 'servers'> {
   /**
-   * Servers that need attention: unreachable, then NotReady, then drifted; within each group
-   * servers of clusters first, then by time, latest first.
+   * Servers that need attention: unreachable, then NotReady, then those whose change was undone or
+   * waits, then drifted; within each group servers of clusters first, then by time, latest first.
    */
   readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]

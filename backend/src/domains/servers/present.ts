@@ -128,7 +128,9 @@ export function failureOf({ name, failed_at, failure }: ListedRow): Server['fail
   return { reason, since: failed_at.toISOString() }
 }
 
-const trialOf = (row: ServerRow): Server['trial'] =>
+export const trialOf = (
+  row: Pick<ServerRow, 'trial_state' | 'trial_reason' | 'trial_since'>,
+): Server['trial'] =>
   row.trial_state === null || row.trial_reason === null || row.trial_since === null
     ? null
     : { state: row.trial_state, reason: row.trial_reason, since: row.trial_since.toISOString() }

@@ -24,6 +24,8 @@ const said: Readonly<
   },
   server_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.server(id) },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
+  server_change_undone: { tone: 'warn', word: 'Undone', to: (id) => paths.server(id) },
+  server_patches_wait: { tone: 'warn', word: 'Patches wait', to: (id) => paths.server(id) },
   server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
 }

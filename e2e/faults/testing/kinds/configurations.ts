@@ -2,6 +2,7 @@
  * Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint,
  * workload disks.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
   clusterChange,
@@ -63,6 +64,14 @@ export const killConfigurations = (installation: Installation): void =>
       (await site.simulator.counters()).servers.find(
         (s) => s.uuid.toLowerCase() === node.identity.uuid,
       )!
+    const reached = async (id: string): Promise<Server> => {
+      for (const end = Date.now() + 90_000; ;) {
+        const server = await patiently(() => call(serverGet, { params: { id } }))
+        if (server.talos.reachable === true) return server
+        if (Date.now() > end) throw new Error(`${server.name} does not answer`)
+        await pause(200)
+      }
+    }
     const now = () => patiently(() => call(clusterGet, { params: { id: cluster.id } }))
 
     test.each(
@@ -113,6 +122,58 @@ export const killConfigurations = (installation: Installation): void =>
           expect(await patchesOf(node)).toContain(body)
           const { trial } = await patiently(() => call(serverGet, { params: { id: node.id } }))
           expect(trial).toBeNull()
+        }
+      },
+    )
+
+    test.each(
+      spread(
+        [
+          ['before it is tried', 'trial:before'],
+          ['after it was sent on trial', 'trial:after'],
+          ['right after it was asked for', 300],
+          ['while the server is away', 3_000],
+          ['when its time ends', 6_000],
+          ['when the server is back', 8_500],
+        ] as const,
+        1,
+      ),
+    )(
+      'a change that cuts a server off, interrupted by kill −9 %s, is undone and told, and no other server is touched',
+      { timeout: 240_000 },
+      async (_name, when) => {
+        const [controlPlane, worker] = nodes as [Server, Server]
+        const before = await Promise.all(nodes.map(countersOf))
+        const had = await Promise.all(nodes.map(patchesOf))
+        // A VLAN with DHCP may get an address, so that Steelyard doesn't refuse it.
+        const link = worker.resources.interfaces.find((i) => i.link_state === true)!.id
+        const vlan = `${link}.100`
+        const body = `apiVersion: v1alpha1\nkind: VLANConfig\nname: ${vlan}\nvlanID: 100\nparent: ${link}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: ${vlan}\n`
+        const change: ClusterChangeInput = { kind: 'configure', patches: [{ name: 'vlan', body }] }
+        const ask = () =>
+          patiently(() =>
+            call(clusterChange, {
+              params: { id: cluster.id },
+              body: { change, confirmed_disks: [] },
+            }),
+          )
+        const settings = { STEELYARD_TRIAL_SECONDS: '5' }
+        const { operation } = await (typeof when === 'string'
+          ? installation.killedAt(when, ask, settings)
+          : installation.killedAfter(when, ask, settings))
+        const end = await ended(call, operation.id, 150_000)
+        expect(end.status).toBe('failed')
+        expect(end.steps.find((s) => s.key === `configure/${worker.id}`)).toMatchObject({
+          status: 'failed',
+          reason: 'The server did not answer within 5 s with the change, so Talos has undone it',
+        })
+        const after = await Promise.all(nodes.map(countersOf))
+        expect(after[0]!.applies).toBe(before[0]!.applies)
+        expect(after[1]!.applies - before[1]!.applies).toBeLessThanOrEqual(1)
+        expect(await Promise.all(nodes.map(patchesOf))).toEqual(had)
+        for (const { id } of [controlPlane, worker]) {
+          const server = await reached(id)
+          expect(server).toMatchObject({ trial: null, drift: null, operation_id: null })
         }
       },
     )

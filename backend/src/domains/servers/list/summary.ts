@@ -7,7 +7,7 @@ import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { DatacenterCapacity, ServersSummary } from '../api.ts'
 import type { Entry } from '../present.ts'
-import { contactOf, isDoubted, nodeOf } from '../present.ts'
+import { contactOf, isDoubted, nodeOf, trialOf } from '../present.ts'
 
 const attentionKinds = {
   failed: 'server_failed',
@@ -20,7 +20,9 @@ const urgency = {
   server_failed: 0,
   server_unreachable: 0,
   server_not_ready: 2,
-  server_drifted: 4,
+  server_change_undone: 4,
+  server_patches_wait: 6,
+  server_drifted: 8,
 } as const
 
 type Ailing = Attention & { readonly kind: keyof typeof urgency }
@@ -40,31 +42,18 @@ function ailingOf(entries: readonly Entry[], now: number): Attention[] {
     )
     const about = { id: row.id, name: row.name }
     const isUsed = row.cluster_id !== null
-    if (trouble)
-      return [
-        {
-          isUsed,
-          item: {
-            ...about,
-            kind: attentionKinds[trouble.kind],
-            since: trouble.since,
-            reason: trouble.reason,
-          },
-        },
-      ]
-    // The server runs; only its changed configuration needs a decision.
-    if (row.drift_since === null) return []
-    return [
-      {
-        isUsed,
-        item: {
-          ...about,
-          kind: 'server_drifted' as const,
-          since: row.drift_since.toISOString(),
-          reason: driftSentence,
-        },
-      },
+    const ails = (kind: Ailing['kind'], since: string | null, reason: string | null) => [
+      { isUsed, item: { ...about, kind, since, reason } },
     ]
+    if (trouble) return ails(attentionKinds[trouble.kind], trouble.since, trouble.reason)
+    // The server runs: what is left is its configuration.
+    const trial = trialOf(row)
+    if (trial?.state === 'undone') return ails('server_change_undone', trial.since, trial.reason)
+    if (isUsed && row.pending)
+      return ails('server_patches_wait', row.pending.since, row.pending.reason)
+    return row.drift_since === null
+      ? []
+      : ails('server_drifted', row.drift_since.toISOString(), driftSentence)
   })
   const rank = ({ isUsed, item }: (typeof found)[number]) => urgency[item.kind] + (isUsed ? 0 : 1)
   return found
