@@ -3,12 +3,16 @@
  * that it changes: no second control plane is touched.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { hasEnded } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
+import { serverDrift, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { connectSecure } from '#talos/client/connect.ts'
+import { readFound } from '#talos/client/found.ts'
+import { mergePatches } from '#talos/config/merge.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 import { type Component, components } from './testing.ts'
@@ -49,6 +53,23 @@ const stopped = { wasOver: false, isUntouched: true, end: 'done' }
 const stateOf = (node: Server) => {
   const { config, counters } = world.machine(node).disk.state
   return { config, boots: counters.boots }
+}
+
+/** Changes a server as talosctl does, without Steelyard. */
+async function changeOutside(clusterId: string, node: Server, value: string): Promise<void> {
+  const admin = { role: 'os:admin', lifetimeMs: 3_600_000 } as const
+  const keys = await world.backend.domains.clusters.talosCredentials(clusterId, admin)
+  const client = await connectSecure({ host: world.machine(node).plan.address }, keys!, {
+    deadlineMs: 10_000,
+  })
+  try {
+    const body = `machine:\n  sysctls:\n    vm.max_map_count: "${value}"\n`
+    const { active } = await readFound(client)
+    const { yaml } = mergePatches(active, [{ name: 'theirs', body }])
+    await client.applyConfiguration(yaml, { mode: 'auto' })
+  } finally {
+    client.close()
+  }
 }
 
 /**
@@ -96,6 +117,88 @@ describe('changes of one cluster', async () => {
       test(`${kind}: ${component}`, { timeout: 600_000 }, async () => {
         expect(await breakFirst(cluster.id, nodes, changeOf(round), component)).toEqual(stopped)
       })
+
+  // A kubelet that runs ends only with the next configuration or boot, which a wipe doesn't bring.
+  test.each(components.filter((one) => one !== 'kubelet'))(
+    'disks: %s',
+    { timeout: 600_000 },
+    async (component) => {
+      const [first, ...others] = nodes.slice(0, 3) as [Server, Server, Server]
+      const machine = world.machine(first)
+      await addFault(machine, { kind: 'disks', what: 'filled' })
+      const { name: disk } = machine.hardware.disks.find((d) => d.name !== machine.systemDisk)!
+      const change = async (more: object) => {
+        const asked = { kind: 'disks' as const, node_id: first.id, ...more }
+        const { disks } = await plan(cluster.id, asked)
+        const confirmed = disks.flatMap((d) => d.by ?? [])
+        return world.change(cluster.id, asked, confirmed)
+      }
+      const added = await change({ add: [`/dev/${disk}`] })
+      expect(await world.ended(added.id)).toMatchObject({ status: 'done' })
+      const before = others.map(stateOf)
+      // The component ends at the moment of the wipe.
+      const write = machine.disk.change.bind(machine.disk)
+      const spy = vi.spyOn(machine.disk, 'change').mockImplementation((act) => {
+        write(act)
+        if (machine.disk.state.contents?.[disk] !== undefined) return
+        spy.mockRestore()
+        void addFault(machine, { kind: 'component-fails', component, config: 'machine:' })
+      })
+      const { id } = await change({ remove: [`/dev/${disk}`], wipe: true })
+      const waits = await world.until(
+        () => world.operation(id),
+        (o) =>
+          hasEnded(o) ||
+          o.steps.some(
+            ({ status, reason }) => status === 'waiting' && reason?.includes(first.name) === true,
+          ),
+      )
+      expect(hasEnded(waits)).toBe(false)
+      expect(others.map(stateOf)).toEqual(before)
+      await clearFaults(machine)
+      expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    },
+  )
+
+  test.each(components)(
+    'drift of one control plane that is overwritten: %s',
+    { timeout: 600_000 },
+    async (component) => {
+      const pair = nodes.slice(0, 2) as [Server, Server]
+      const [first, second] = pair
+      const machine = world.machine(first)
+      const seen: string[] = []
+      for (const node of pair) {
+        await changeOutside(cluster.id, node, `262${144 + components.indexOf(component)}`)
+        const { answer } = await world.admin.call(serverDrift, { params: { id: node.id } })
+        seen.push(answer!.seen!)
+      }
+      const overwrite = (at: 0 | 1) =>
+        world.admin.call(serverDriftOverwrite, {
+          params: { id: pair[at].id },
+          body: { seen: seen[at]! },
+        })
+      await addFault(machine, { kind: 'component-fails', component })
+      const before = stateOf(second)
+      expect((await overwrite(0)).problem).toBeUndefined()
+      const isHeld = () => world.server(first.id).then(({ drift }) => drift === null)
+      await world.until(isHeld, (is) => is)
+      const refused = await world.until(
+        () => overwrite(1),
+        ({ problem }) => problem?.code === 'cluster_not_ready',
+      )
+      expect(refused.problem!.error).toContain(first.name)
+      expect(stateOf(second)).toEqual(before)
+      await clearFaults(machine)
+      await world.until(
+        async () => {
+          await overwrite(1)
+          return world.server(second.id)
+        },
+        ({ drift }) => drift === null,
+      )
+    },
+  )
 
   test('control planes that are rebooted at once restart one after another', async () => {
     const three = nodes.slice(0, 3)

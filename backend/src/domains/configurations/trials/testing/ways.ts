@@ -57,7 +57,7 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
       child.stdin.end(input)
       const ended = new Promise((resolve) => child.once('exit', resolve))
       const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-      expect({ line, code: await ended, out, err }).toMatchObject({ code: 0 })
+      expect(await ended, `${line}: ${out}${err}`).toBe(0)
     }
     await cli(`login ${admin.email} --password-stdin`, `${admin.password}\n`)
   }, 600_000)
