@@ -64,23 +64,18 @@ export const addressWith = (
   const addressOf = (item: unknown): string =>
     text(typeof item === 'object' ? object(item).address : item).split('/')[0]!
   const found = [
-    ...documents
-      .filter(({ name }) => names.has(name))
-      .flatMap(({ kind, body }) =>
-        kind === 'DHCPv4Config' ? [leased] : list(body.addresses).map(addressOf),
-      ),
-    ...interfaces
-      .filter(
-        (item) =>
-          item.ignore !== true &&
-          (names.has(text(item.interface)) ||
-            (!isEnslaved &&
-              text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac)),
-      )
-      .flatMap((item) => [
-        ...(item.dhcp === true ? [leased] : []),
-        ...[...list(item.addresses), item.cidr].map(addressOf),
-      ]),
+    ...documents.flatMap(({ kind, name, body }) => {
+      if (!names.has(name)) return []
+      return kind === 'DHCPv4Config' ? [leased] : list(body.addresses).map(addressOf)
+    }),
+    ...interfaces.flatMap((item) => {
+      const isSelected =
+        names.has(text(item.interface)) ||
+        (!isEnslaved && text(object(item.deviceSelector).hardwareAddr).toLowerCase() === link.mac)
+      if (!isSelected || item.ignore === true) return []
+      const fixed = [...list(item.addresses), item.cidr].map(addressOf)
+      return item.dhcp === true ? [leased, ...fixed] : fixed
+    }),
   ]
   return found.includes(leased) ? leased : (found.find(isSimulated) ?? null)
 }

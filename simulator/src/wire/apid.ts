@@ -117,7 +117,7 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   if (signal.aborted) return
   machine.identity = identity
   machine.mode = 'secured'
-  trustedBy.set(machine, authoritiesOf(machine).join())
+  trustedBy.set(machine, subjectOf(machine))
   await machine.ports.apid.open(() => speaker(machine, 'secured', authoritiesOf(machine)))
   machine.service('apid', 'Starting', 'Starting service')
   machine.service('apid', 'Running', 'Health check successful', true)
@@ -128,9 +128,9 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
   if (machine.mode !== 'secured' || !machine.config?.node) return
   const { bootId } = machine
   const { role } = machine.config.node
-  const trusted = authoritiesOf(machine).join()
-  // A worker asks trustd for another certificate only if the authorities changed
-  // (secrets.APIController).
+  const trusted = subjectOf(machine)
+  // A worker asks trustd for another certificate only if the authorities, its names or its
+  // addresses changed (secrets.APIController).
   if (role !== 'controlplane' && trustedBy.get(machine) === trusted) return
   trustedBy.set(machine, trusted)
   if (role !== 'controlplane') {
@@ -143,6 +143,10 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
   machine.identity = identity
   machine.ports.apid.renew()
 }
+
+/** What the certificate of a machine depends on. */
+const subjectOf = (machine: Machine): string =>
+  [...authoritiesOf(machine), ...machine.ownNames].join()
 
 const renewFromTrustd = async (
   machine: Machine,

@@ -165,5 +165,5 @@ test('the overview lists the first ten unreachable servers and their total numbe
     })
   const { attention } = await overview()
   expect(attention.items).toHaveLength(10)
-  expect(attention.total).toBe(17)
+  expect(attention.total).toBe(19)
 })

@@ -2,7 +2,7 @@
  * Changes that cut a server off although nothing has refused them. The trial brings the server back,
  * on a worker and on a control plane.
  */
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
@@ -12,13 +12,19 @@ import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
-import { cuts } from './testing/cuts.ts'
+import { blindToNetworks, cuts } from './testing/cuts.ts'
+import { waysOf } from './testing/ways.ts'
 
 // A trial that ends too early is undone too, which is what these tests expect.
+let isBlind = true
 const world = await clusterWorld({
   servers: 2,
   seed: 'undone',
   environment: { STEELYARD_TRIAL_SECONDS: '5' },
+  reading: (read) => {
+    const blind = blindToNetworks(read)
+    return (...asked) => (isBlind ? blind : read)(...asked)
+  },
 })
 const { admin, backend } = world
 let controlPlane: Server
@@ -117,12 +123,25 @@ test('a change whose answer was lost with the link is not tried twice', async ()
   await removeCut(worker)
 })
 
+// All ways and all cuts: `cuts-worker.long.test.ts` and `cuts-control-plane.long.test.ts`.
+test.each(['drift that is overwritten', 'a removed patch'] as const)(
+  'a server that %s cuts off comes back',
+  async (way) => {
+    const { ways, settled } = waysOf({
+      world,
+      cluster: () => cluster,
+      server: () => worker,
+      next: () => controlPlane,
+      cli: () => Promise.reject(new Error('No command line here')),
+    })
+    await settled()
+    await ways[way](cuts['a bond over the link']!)
+    await settled()
+    expect(stored(worker)).not.toContain('bond0')
+  },
+)
+
 test('a roll-out stops at the server that does not answer, and its patch is not saved', async () => {
-  const { configurations } = backend.domains
-  const rehearse = configurations.rehearse.bind(configurations)
-  const spy = vi
-    .spyOn(configurations, 'rehearse')
-    .mockImplementation(async (...asked) => ({ ...(await rehearse(...asked)), losses: [] }))
   const before = [worker, controlPlane].map(stored)
   const { id } = await world.change(cluster.id, {
     kind: 'configure',
@@ -131,7 +150,6 @@ test('a roll-out stops at the server that does not answer, and its patch is not 
     ],
   })
   const ended = await world.ended(id)
-  spy.mockRestore()
   expect(ended).toMatchObject({ status: 'failed' })
   expect(ended.steps.find((s) => s.key === `configure/${worker.id}`)).toMatchObject({
     status: 'failed',
@@ -145,6 +163,7 @@ test('a roll-out stops at the server that does not answer, and its patch is not 
 })
 
 test('a confirmed loss is sent for good, without a trial', async () => {
+  isBlind = false
   const tried = (await events(worker)).filter((e) => e.type === 'server.change_tried').length
   await answers(worker)
   const made = await admin.call(patchCreate, {

@@ -9,7 +9,7 @@ import { serverDrift, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { temporaryFolder } from '../../../../testing/folder.ts'
-import { clusterWorld } from '../../../clusters/testing/world.ts'
+import { clusterWorld, type ClusterWorld } from '../../../clusters/testing/world.ts'
 import { configuringQueue, type LayerSet } from '../../api.ts'
 import { undoneSentence } from '../judge.ts'
 import { blindToNetworks, type Cut, cuts } from './cuts.ts'
@@ -20,65 +20,42 @@ const trialSeconds = 5
 const sentence = undoneSentence(trialSeconds * 1000)
 const program = path.join(import.meta.dirname, '../../../../../../cli/src/main.ts')
 
+/** A cluster of a world whose Steelyard is blind to networks, and a server of it that is cut off. */
+export interface Place {
+  readonly world: ClusterWorld
+  readonly cluster: () => Cluster
+  readonly server: () => Server
+  /** Another server of the role, which a roll-out must not touch. */
+  readonly next: () => Server
+  /** Runs the command line. */
+  readonly cli: (line: string, input: string) => Promise<void>
+}
+
 /**
- * Each of the cuts on each way, on a server of this role: the server comes back within the time, has
- * its former configuration, and the sentence is told where the change was made. Of two servers of a
- * roll-out only the first is touched. `most`: how many of the cuts are tried on each way.
+ * Every way on which a server gets a change. Each sends the server a cut, expects that the server
+ * comes back in time with its former configuration and that the sentence is told where the change
+ * was made, and takes the change back. Trials last five seconds.
  */
-export async function tryCuts(role: Role, most = Infinity): Promise<void> {
-  const controlPlanes = role === 'worker' ? 1 : 3
-  const world = await clusterWorld({
-    servers: controlPlanes + (role === 'worker' ? 2 : 0),
-    seed: `cuts-${role}`,
-    environment: { STEELYARD_TRIAL_SECONDS: String(trialSeconds) },
-    reading: blindToNetworks,
-  })
+export function waysOf({ world, cluster, server, next, cli }: Place) {
   const { admin, backend } = world
   const { db, engine } = backend.platform
-  let cluster: Cluster
-  let server: Server
-  let next: Server
-  let cli: (line: string, input: string) => Promise<void>
-
-  beforeAll(async () => {
-    const nodes = world.take(world.nodes.length)
-    const roles = nodes.map((_, i) => (i < controlPlanes ? 'control_plane' : 'worker') as Role)
-    const made = await world.create(nodes, {
-      servers: nodes.map(({ id }, i) => ({ node_id: id, role: roles[i]! })),
-    })
-    const { status, reason } = await world.ended(made.operation.id)
-    if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
-    cluster = await world.cluster(made.cluster.id)
-    ;[server, next] = nodes.filter((_, i) => roles[i] === role) as [Server, Server]
-    const url = await backend.listen()
-    const env = { ...process.env, XDG_CONFIG_HOME: temporaryFolder('cli'), STEELYARD_URL: url }
-    cli = async (line, input) => {
-      const child = spawn(process.execPath, [program, ...line.split(' ')], { env })
-      child.stdin.end(input)
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-      expect(await ended, `${line}: ${out}${err}`).toBe(0)
-    }
-    await cli(`login ${admin.email} --password-stdin`, `${admin.password}\n`)
-  }, 600_000)
-
   const machine = (of: Server) => world.machine(of)
   const stored = (of: Server) => machine(of).disk.state.config ?? ''
   const appliesOf = (of: Server) => machine(of).disk.state.counters.applies
-  const link = () => machine(server).managementLink.name
+  const link = () => machine(server()).managementLink.name
   const answers = () =>
     world.until(
-      () => world.server(server.id),
+      () => world.server(server().id),
       ({ talos }) => talos.reachable === true,
     )
   const undone = () =>
     world.until(
-      () => world.server(server.id),
+      () => world.server(server().id),
       ({ trial }) => trial?.state === 'undone',
     )
   const settled = () =>
     world.until(
-      () => world.server(server.id),
+      () => world.server(server().id),
       ({ trial, drift, talos }) => trial === null && drift === null && talos.reachable === true,
     )
   /**
@@ -88,19 +65,19 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
   const below = (set: LayerSet, isHeld: boolean) =>
     inTransaction(db, async (tx) => {
       const { patches, configurations } = backend.domains
-      await patches.save(tx, server.id, set, null)
-      await configurations.renderAgain(tx, cluster.id, server.id)
+      await patches.save(tx, server().id, set, null)
+      await configurations.renderAgain(tx, cluster().id, server().id)
       if (isHeld)
         await tx
           .updateTable('cluster_server_config')
           .set({ held_at: new Date(backend.clock.now()) })
-          .where('node_id', '=', server.id)
+          .where('node_id', '=', server().id)
           .execute()
-      await engine.wake(tx, configuringQueue, server.id)
+      await engine.wake(tx, configuringQueue, server().id)
     })
   const patch = (name: string, body: string, weight: number) => ({ name, body, weight, labels: {} })
   const remove = async (name: string) => {
-    const params = { id: server.id }
+    const params = { id: server().id }
     const { items } = (await admin.call(patchList, { params })).answer!
     const patchId = items.find((p) => p.name === name)!.patch_id
     const removed = await admin.call(patchRemove, { params: { ...params, patchId } })
@@ -108,25 +85,25 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
   }
   const told = async () => {
     await backend.publish()
-    const { items } = (await admin.call(serverEvents, { params: { id: server.id } })).answer!
+    const { items } = (await admin.call(serverEvents, { params: { id: server().id } })).answer!
     return items.filter((e) => e.message.includes(sentence)).length
   }
   const rollsOut = async (body: string, node_ids?: string[]) => {
-    const untouched = appliesOf(next)
-    const { id } = await world.change(cluster.id, {
+    const untouched = appliesOf(next())
+    const { id } = await world.change(cluster().id, {
       kind: 'configure',
       patches: [patch('cut', body, 500)],
       ...(node_ids && { node_ids }),
     })
     const ended = await world.ended(id)
     expect(ended).toMatchObject({ status: 'failed' })
-    expect(ended.steps.find((s) => s.key === `configure/${server.id}`)).toMatchObject({
+    expect(ended.steps.find((s) => s.key === `configure/${server().id}`)).toMatchObject({
       status: 'failed',
       reason: sentence,
     })
-    expect(appliesOf(next)).toBe(untouched)
+    expect(appliesOf(next())).toBe(untouched)
     // The operation tells it, and its patch is not saved.
-    const { items } = (await admin.call(patchList, { params: { id: server.id } })).answer!
+    const { items } = (await admin.call(patchList, { params: { id: server().id } })).answer!
     expect(items.map((p) => p.name)).not.toContain('cut')
   }
   /** The page of the server tells it, until the change is taken back. */
@@ -134,29 +111,29 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
 
   /** Checks afterwards that the server has its present configuration, and that it was told. */
   const watch = async () => {
-    const before = { stored: stored(server), told: await told() }
+    const before = { stored: stored(server()), told: await told() }
     return async () => {
-      expect(stored(server)).toBe(before.stored)
-      expect(machine(server).config?.text).toBe(before.stored)
+      expect(stored(server())).toBe(before.stored)
+      expect(machine(server()).config?.text).toBe(before.stored)
       expect(await told()).toBe(before.told + 1)
     }
   }
 
   /** Each changes the server, expects the sentence, and takes the change back. */
-  const ways: Readonly<Record<string, (cut: Cut) => Promise<void>>> = {
-    async 'a roll-out to the servers of its role'({ cut }) {
+  const ways = {
+    async 'a roll-out to the servers of its role'({ cut }: Cut) {
       const check = await watch()
-      await rollsOut(cut(link()), [server.id, next.id])
+      await rollsOut(cut(link()), [server().id, next().id])
       await check()
     },
-    async 'a change of its patches'({ cut }) {
+    async 'a change of its patches'({ cut }: Cut) {
       const check = await watch()
-      await rollsOut(cut(link()), [server.id])
+      await rollsOut(cut(link()), [server().id])
       await check()
     },
-    async 'apply on the command line'({ cut }) {
+    async 'apply on the command line'({ cut }: Cut) {
       const check = await watch()
-      const { name } = await world.server(server.id)
+      const { name } = await world.server(server().id)
       const body = JSON.stringify(cut(link()))
       await cli('apply -f - --yes', `kind: patch\nserver: ${name}\nname: cut\nbody: ${body}\n`)
       await staysUndone()
@@ -164,9 +141,9 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
       await answers()
       await remove('cut')
     },
-    async 'drift that is overwritten'({ cut }) {
+    async 'drift that is overwritten'({ cut }: Cut) {
       await below({ patches: [patch('cut', cut(link()), 500)], remove: [] }, true)
-      const params = { id: server.id }
+      const params = { id: server().id }
       const { seen, state } = (await admin.call(serverDrift, { params })).answer!
       expect(state).toBe('drifted')
       const check = await watch()
@@ -176,12 +153,12 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
       await check()
       await below({ patches: [], remove: ['cut'] }, true)
     },
-    async 'a removed patch'({ cut, mend }) {
-      const before = stored(server)
+    async 'a removed patch'({ cut, mend }: Cut) {
+      const before = stored(server())
       const both = [patch('cut', cut(link()), 500), patch('mend', mend(link()), 600)]
       await below({ patches: both, remove: [] }, false)
       await world.until(
-        () => Promise.resolve(stored(server)),
+        () => Promise.resolve(stored(server())),
         (now) => now !== before,
       )
       await settled()
@@ -194,12 +171,58 @@ export async function tryCuts(role: Role, most = Infinity): Promise<void> {
     },
   }
 
-  describe.each(Object.keys(ways))('%s', (way) => {
-    const all = Object.entries(cuts).slice(0, most)
-    test.each(all)('comes back after %s', { timeout: 300_000 }, async (_kind, cut) => {
+  return { ways, settled }
+}
+
+/** Each of the cuts on each way, on a server of this role. */
+export async function tryCuts(role: Role): Promise<void> {
+  const controlPlanes = role === 'worker' ? 1 : 3
+  const world = await clusterWorld({
+    servers: controlPlanes + (role === 'worker' ? 2 : 0),
+    seed: `cuts-${role}`,
+    environment: { STEELYARD_TRIAL_SECONDS: String(trialSeconds) },
+    reading: blindToNetworks,
+  })
+  const { admin, backend } = world
+  let cluster: Cluster
+  let server: Server
+  let next: Server
+  let env: NodeJS.ProcessEnv
+  const cli = async (line: string, input: string) => {
+    const child = spawn(process.execPath, [program, ...line.split(' ')], { env })
+    child.stdin.end(input)
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+    expect(await ended, `${line}: ${out}${err}`).toBe(0)
+  }
+
+  beforeAll(async () => {
+    const nodes = world.take(world.nodes.length)
+    const roleOf = (i: number): Role => (i < controlPlanes ? 'control_plane' : 'worker')
+    const servers = nodes.map(({ id }, i) => ({ node_id: id, role: roleOf(i) }))
+    const made = await world.create(nodes, { servers })
+    const { status, reason } = await world.ended(made.operation.id)
+    if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
+    cluster = await world.cluster(made.cluster.id)
+    ;[server, next] = nodes.filter((_, i) => roleOf(i) === role) as [Server, Server]
+    const url = await backend.listen()
+    env = { ...process.env, XDG_CONFIG_HOME: temporaryFolder('cli'), STEELYARD_URL: url }
+    await cli(`login ${admin.email} --password-stdin`, `${admin.password}\n`)
+  }, 600_000)
+
+  const { ways, settled } = waysOf({
+    world,
+    cluster: () => cluster,
+    server: () => server,
+    next: () => next,
+    cli,
+  })
+  describe.each(Object.entries(ways))('%s', (_way, act) => {
+    test.each(Object.entries(cuts))('%s', { timeout: 300_000 }, async (_kind, cut) => {
       await settled()
-      await ways[way]!(cut)
+      await act(cut)
       await settled()
+      expect((await world.server(server.id)).kubernetes?.ready).toBe(true)
     })
   })
 }
