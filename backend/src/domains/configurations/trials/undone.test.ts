@@ -122,7 +122,7 @@ test('a change whose answer was lost with the link is not tried twice', async ()
 
 // All ways and all cuts: `cuts-worker.long.test.ts` and `cuts-control-plane.long.test.ts`.
 test.each(['drift that is overwritten', 'a removed patch'] as const)(
-  'a server that %s cuts off comes back',
+  'a worker comes back after %s',
   async (way) => {
     const { ways, settled } = waysOf({
       world,
