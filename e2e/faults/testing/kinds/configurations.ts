@@ -148,7 +148,7 @@ export const killConfigurations = (installation: Installation): void =>
         // A VLAN with DHCP may get an address, so that Steelyard doesn't refuse it.
         const link = worker.resources.interfaces.find((i) => i.link_state === true)!.id
         const vlan = 'mgmt.100'
-        const body = `apiVersion: v1alpha1\nkind: VLANConfig\nname: ${vlan}\nvlanID: 100\nparent: ${link}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: ${vlan}\n`
+        const body = `apiVersion: v1alpha1\nkind: LinkConfig\nname: ${link}\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: ${vlan}\nvlanID: 100\nparent: ${link}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: ${vlan}\n`
         const change: ClusterChangeInput = { kind: 'configure', patches: [{ name: 'vlan', body }] }
         const ask = () =>
           patiently(() =>
