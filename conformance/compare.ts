@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { generateConfig, type GenerateInput } from '#talos/config/generate.ts'
 import { mergePatches } from '#talos/config/merge.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { readSecrets } from '#talos/secrets/bundle.ts'
 import type { Profile } from './certificates.ts'

@@ -4,14 +4,8 @@
  * Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes
  * documentation.
  */
-import {
-  at,
-  ConfigError,
-  type MapNode,
-  readDocuments,
-  textAt,
-  type TreeNode,
-} from './config/tree.ts'
+import { ConfigError } from './config/problem.ts'
+import { type Facts, factsOf } from './facts/facts.ts'
 
 interface Removals {
   readonly featureGates?: readonly string[]
@@ -20,10 +14,10 @@ interface Removals {
 }
 
 const programs = {
-  'kube-apiserver': ['cluster', 'apiServer'],
-  'kube-controller-manager': ['cluster', 'controllerManager'],
-  'kube-scheduler': ['cluster', 'scheduler'],
-  kubelet: ['machine', 'kubelet'],
+  'kube-apiserver': 'apiServerArguments',
+  'kube-controller-manager': 'controllerManagerArguments',
+  'kube-scheduler': 'schedulerArguments',
+  kubelet: 'kubeletArguments',
 } as const
 type Program = keyof typeof programs
 
@@ -100,16 +94,9 @@ const removals: Readonly<Record<number, Removals>> = {
   },
 }
 
-const valuesOf = (node: TreeNode | undefined): string[] =>
-  node?.is === 'list'
-    ? node.items.flatMap(valuesOf)
-    : node?.is === 'scalar' && node.value !== null
-      ? [String(node.value)]
-      : []
-
-function mainOf(config: string): MapNode | undefined {
+function factsIn(config: string): Facts | undefined {
   try {
-    return readDocuments(config, '').find((root) => textAt(root, 'kind') === undefined)
+    return factsOf(config)
   } catch (error) {
     if (error instanceof ConfigError) return undefined
     throw error
@@ -122,22 +109,19 @@ function mainOf(config: string): MapNode | undefined {
  * are unknown.
  */
 export function removedIn(config: string, minor: number): string[] {
-  const main = mainOf(config)
+  const facts = factsIn(config)
+  if (facts === undefined) return []
   const { featureGates = [], flags = {} } = removals[minor] ?? {}
   return (Object.keys(programs) as Program[]).flatMap((program) => {
-    const path = programs[program]
-    const extra = at(main, ...path, 'extraArgs')
-    const used = extra?.is === 'map' ? [...extra.entries.keys()] : []
-    const named = (flag: string): string[] =>
-      valuesOf(at(extra, flag)).flatMap((value) => value.split(','))
-    const kubeletGates = at(main, ...path, 'extraConfig', 'featureGates')
+    const used = facts[programs[program]]
+    const named = (used['feature-gates'] ?? []).flatMap((value) => value.split(','))
     const gates = new Set([
-      ...named('feature-gates').map((gate) => gate.split('=', 1)[0]!),
-      ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : []),
+      ...named.map((gate) => gate.split('=', 1)[0]!),
+      ...(program === 'kubelet' ? Object.keys(facts.kubeletFeatureGates) : []),
     ])
     return [
       ...(flags[program] ?? [])
-        .filter((flag) => used.includes(flag))
+        .filter((flag) => Object.hasOwn(used, flag))
         .map((flag) => `${program}: flag ${flag}`),
       ...featureGates
         .filter((gate) => gates.has(gate))

@@ -145,6 +145,14 @@ export const ruleSet: IFlattenedRuleSet = {
       { path: '^backend/src/domains/patches/', pathNot: test },
       { path: '^backend/src/domains/clusters/' },
     ),
+    forbid(
+      'facts-by-name',
+      'a value of a configuration is read and set by the name of its fact (talos/facts): only talos knows where a Talos version has it',
+      { pathNot: '^(talos|simulator)/' },
+      {
+        path: '^talos/(config/(tree|whole|decode|encode|emit|deletions|model/.*)|facts/(home|forms|table|encryption|install|network|secrets))\\.ts$',
+      },
+    ),
     forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),
   ],
 }

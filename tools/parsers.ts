@@ -76,10 +76,10 @@ export const table: Readonly<Record<string, ParserRow>> = {
     on: 'worker',
     limits: 'jobs.mask, jobs.unmask: 4 MiB, 500 ms',
   },
-  'talos/config/compare.ts': {
+  'talos/config/whole.ts': {
     parses: ['yaml'],
     on: 'worker',
-    limits: 'jobs.difference, same, images: 8 MiB, 3 s; only what readDocuments bounds',
+    limits: 'jobs.difference, same, facts: 8 MiB, 3 s; only what readDocuments bounds',
   },
   'talos/config/mask.ts': { parses: ['yaml'], on: 'worker', limits: 'jobs.mask: 4 MiB, 500 ms' },
   'talos/config/tree.ts': {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { generateSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
-import { apart, compareConfigs, imagesOf, patchBetween } from './compare.ts'
+import { imagesOf } from '../facts/images.ts'
+import { apart, compareConfigs, patchBetween } from './compare.ts'
 import { generateConfig } from './generate.ts'
 import { mergePatches } from './merge.ts'
 

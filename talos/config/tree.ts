@@ -15,6 +15,9 @@ import {
   Parser,
   Scalar as AstScalar,
 } from 'yaml'
+import { ConfigError, type ConfigProblem } from './problem.ts'
+
+export { ConfigError, type ConfigProblem } from './problem.ts'
 
 export interface Place {
   /** Line number, from 1, in the text that the value was read from. */
@@ -52,30 +55,6 @@ export interface ListNode extends Place {
 }
 
 export type TreeNode = ScalarNode | MapNode | ListNode
-
-export interface ConfigProblem {
-  message: string
-  /** Keys and indexes with dots: `machine.network.interfaces.0.mtu`. */
-  path?: string
-  line?: number
-  column?: number
-}
-
-/** A text can't be parsed, merged or validated. Lists all problems. */
-export class ConfigError extends Error {
-  readonly problems: readonly ConfigProblem[]
-  /** The layer with the error, if there are several. */
-  readonly layer: string | undefined
-  /** The text can't be read as YAML. */
-  readonly isUnreadable: boolean = false
-
-  constructor(problems: readonly ConfigProblem[], layer?: string) {
-    super(problems.map((p) => p.message).join('\n'))
-    this.name = 'ConfigError'
-    this.problems = problems
-    this.layer = layer
-  }
-}
 
 /** A text that is not YAML. */
 class Unreadable extends ConfigError {

@@ -7,7 +7,9 @@ import { stringify } from 'yaml'
 import { createAuthority } from '../pki/certificates.ts'
 import { encodePair, encodePem, generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
 import { type Contract, contractOf, has } from '../versions.ts'
-import { at, ConfigError, readDocuments, textAt, textsOf } from '../config/tree.ts'
+import { ConfigError, readDocuments, textsOf } from '../config/tree.ts'
+import { secretsIn } from '../facts/facts.ts'
+import type { Authorities } from '../facts/forms.ts'
 
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
@@ -195,42 +197,28 @@ export function readSecrets(yaml: string): SecretsBundle {
 }
 
 /**
- * Fields of a bundle and their paths in a control plane's configuration. Certificates and keys are
- * in base64 in both.
- */
-const places = {
-  cluster: { id: 'cluster.id', secret: 'cluster.secret' },
-  secrets: {
-    bootstraptoken: 'cluster.token',
-    aescbcencryptionsecret: 'cluster.aescbcEncryptionSecret',
-    secretboxencryptionsecret: 'cluster.secretboxEncryptionSecret',
-  },
-  trustdinfo: { token: 'machine.token' },
-  certs: {
-    etcd: { crt: 'cluster.etcd.ca.crt', key: 'cluster.etcd.ca.key' },
-    k8s: { crt: 'cluster.ca.crt', key: 'cluster.ca.key' },
-    k8saggregator: { crt: 'cluster.aggregatorCA.crt', key: 'cluster.aggregatorCA.key' },
-    k8sserviceaccount: { key: 'cluster.serviceAccount.key' },
-    os: { crt: 'machine.ca.crt', key: 'machine.ca.key' },
-  },
-} as const
-
-interface Places {
-  readonly [key: string]: string | Places
-}
-
-/**
  * The secrets of a cluster from the configuration of a control plane, which contains all of them.
  * @throws Error that names the first missing field; ConfigError for invalid YAML
  */
 export function secretsOfControlPlane(config: string): SecretsBundle {
-  const main = readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
-  const fill = (part: Places): Record<string, unknown> =>
-    Object.fromEntries(
-      Object.entries(part).map(([key, place]) => [
-        key,
-        typeof place === 'string' ? (textAt(main, ...place.split('.')) ?? '') : fill(place),
-      ]),
-    )
-  return readSecrets(stringify(fill(places)))
+  const found = secretsIn(config)
+  const pair = ({ issuing }: Authorities) => encodePair(issuing ?? { crt: '', key: '' })
+  return readSecrets(
+    stringify({
+      cluster: { id: found.clusterId ?? '', secret: found.clusterSecret ?? '' },
+      secrets: {
+        bootstraptoken: found.bootstrapToken ?? '',
+        aescbcencryptionsecret: found.encryptionKeys.aescbc ?? '',
+        secretboxencryptionsecret: found.encryptionKeys.secretbox ?? '',
+      },
+      trustdinfo: { token: found.machineToken ?? '' },
+      certs: {
+        etcd: pair(found.etcdAuthority),
+        k8s: pair(found.kubernetesAuthorities),
+        k8saggregator: pair(found.aggregatorAuthorities),
+        k8sserviceaccount: { key: encodePem(found.serviceAccountKey ?? '') },
+        os: pair(found.talosAuthorities),
+      },
+    }),
+  )
 }

@@ -3,10 +3,9 @@
  * accepts the new authority besides the old one, then the new one issues all certificates, then the
  * old one is no longer accepted. Pure functions of bundles and configurations.
  */
-import { withValues } from '../config/compare.ts'
-import { at, readDocuments, textAt } from '../config/tree.ts'
+import { secretsIn, withFacts } from '../facts/facts.ts'
 import { createAuthority } from '../pki/certificates.ts'
-import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
+import type { KeyPair } from '../pki/keys.ts'
 import { kubeadmToken, type SecretsBundle } from './bundle.ts'
 
 /**
@@ -85,49 +84,44 @@ export async function rotatedSecrets(
   }
 }
 
-const places = { talos_ca: 'machine', kubernetes_ca: 'cluster' } as const
-
-/** Accepted authorities in a configuration that aren't part of the rotation, in base64. */
-function otherAccepted(
-  config: string,
-  section: 'machine' | 'cluster',
-  rotated: readonly KeyPair[],
-): string[] {
-  const main = readDocuments(config, 'rotated').find((root) => at(root, 'machine') !== undefined)
-  const list = at(main, section, 'acceptedCAs')
-  const known = new Set(rotated.map(({ crt }) => crt.trim()))
-  const all = list?.is === 'list' ? list.items.flatMap((item) => textAt(item, 'crt') ?? []) : []
-  return all.filter((crt) => !known.has(Buffer.from(crt, 'base64').toString('utf8').trim()))
-}
+const facts = {
+  talos_ca: 'talosAuthorities',
+  kubernetes_ca: 'kubernetesAuthorities',
+} as const
 
 function valuesOf(
   config: string,
   isControlPlane: boolean,
   { what, from, to }: Rotation,
   form: Form,
-): Record<string, unknown> {
+): Parameters<typeof withFacts>[1] {
   const isNew = form === 'switched' || form === 'new'
   const wanted = isNew ? to : from
   if (what === 'tokens')
     return {
-      'machine.token': wanted.trustdInfo.token,
-      'cluster.token': wanted.secrets.bootstrapToken,
+      machineToken: wanted.trustdInfo.token,
+      bootstrapToken: wanted.secrets.bootstrapToken,
     }
+  const found = secretsIn(config)
   if (what === 'aggregator_ca')
-    return isControlPlane ? { 'cluster.aggregatorCA': encodePair(wanted.certs.k8sAggregator) } : {}
-  const section = places[what]
+    return isControlPlane
+      ? {
+          aggregatorAuthorities: {
+            ...found.aggregatorAuthorities,
+            issuing: wanted.certs.k8sAggregator,
+          },
+        }
+      : {}
   const pairOf = ({ certs }: SecretsBundle): KeyPair => (what === 'talos_ca' ? certs.os : certs.k8s)
   const [issuing, other] = [pairOf(wanted), pairOf(isNew ? from : to)]
-  const accepted = otherAccepted(config, section, [issuing, other])
-  if (form === 'accepts_both' || form === 'switched') accepted.push(encodePem(other.crt))
+  const rotated = new Set([issuing, other].map(({ crt }) => crt.trim()))
+  // Authorities that aren't part of the rotation stay accepted.
+  const accepted = found[facts[what]].accepted.filter((crt) => !rotated.has(crt.trim()))
+  if (form === 'accepts_both' || form === 'switched') accepted.push(other.crt)
   return {
     // A worker gets only the certificate, so that a stolen worker doesn't give control of the
     // cluster.
-    [`${section}.ca`]: isControlPlane
-      ? encodePair(issuing)
-      : { crt: encodePem(issuing.crt), key: '' },
-    [`${section}.acceptedCAs`]:
-      accepted.length === 0 ? undefined : accepted.map((crt) => ({ crt })),
+    [facts[what]]: { issuing: isControlPlane ? issuing : { crt: issuing.crt, key: '' }, accepted },
   }
 }
 
@@ -142,7 +136,7 @@ export const inForm = (
   isControlPlane: boolean,
   rotation: Rotation,
   form: Form,
-): string => withValues(config, valuesOf(config, isControlPlane, rotation, form))
+): string => withFacts(config, valuesOf(config, isControlPlane, rotation, form))
 
 /**
  * Both authorities of a rotation in one PEM text, to verify peers of which some have certificates

@@ -12,7 +12,7 @@ import type { Scope } from '#contract/permissions.ts'
 import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import type { SecretSample } from '../backup/encrypted-secret.ts'
 
 export interface HardwareLink {

@@ -1,7 +1,7 @@
 /** One thread and the queue of its work. */
 import type { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/problem.ts'
 import { BackupRefused } from '../backup/sealed.ts'
 import { lanes, type Owner } from './lanes.ts'
 import { watch } from './processor-time.ts'

@@ -1,7 +1,7 @@
 /** The worker's side of a thread: it carries out one piece of work at a time. */
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
-import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
+import { ConfigError, type ConfigProblem } from '#talos/config/problem.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Sent after the thread has loaded its modules; only then do the limits of its work begin. */

@@ -2,8 +2,10 @@
  * The thread that reads texts in YAML: patches and configurations of users, and what machines and
  * the image factory say.
  */
-import { imagesOf, sameAs, withSecretsOf, withValues } from '#talos/config/compare.ts'
-import { valuesIn } from '#talos/config/values.ts'
+import { sameAs } from '#talos/config/compare.ts'
+import { factsOf, withFacts, withSecretsOf } from '#talos/facts/facts.ts'
+import { imagesOf } from '#talos/facts/images.ts'
+import { homesOf } from '#talos/facts/patch.ts'
 import { networkEffect } from '#talos/network-effect/effect.ts'
 import { configuredLinks } from '#talos/network-effect/missing.ts'
 import { trialOf } from '#talos/network-effect/trial.ts'
@@ -11,7 +13,7 @@ import { removedIn } from '#talos/kubernetes-removals.ts'
 import { inForm } from '#talos/secrets/rotation.ts'
 import { bundleOf, filesOf } from '../domains/clusters/takeover/proof-files.ts'
 import { toldBy } from '../domains/clusters/takeover/told.ts'
-import { knownAs, storedSchematic } from '../domains/images/stored-schematic.ts'
+import { knownAs, storedSchematic } from '#talos/schematic/stored.ts'
 import { differenceOf } from '../domains/configurations/drift/difference.ts'
 import { maskText, unmask } from '../domains/configurations/composing/masking.ts'
 import {
@@ -35,15 +37,16 @@ const work = {
   bundle: bundleOf,
   difference: differenceOf,
   effect: networkEffect,
+  facts: factsOf,
   form: inForm,
+  homes: homesOf,
   images: imagesOf,
   removed: removedIn,
   same: sameAs,
   told: toldBy,
   trial: trialOf,
-  values: valuesIn,
+  withFacts,
   withSecrets: withSecretsOf,
-  withValues,
   // Files of users
   proof: filesOf,
   // Answers of the image factory

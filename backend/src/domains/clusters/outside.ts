@@ -3,7 +3,7 @@
  * authorities.
  */
 import { hasEnded } from '#contract/operations.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'

@@ -8,7 +8,7 @@ import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts
 import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import type { Audience } from '#talos/config/mask.ts'
 import type { NetworkEffect, Peer } from '#talos/network-effect/facts.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'

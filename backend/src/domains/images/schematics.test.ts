@@ -9,7 +9,7 @@ import * as z from 'zod/mini'
 import { imageLimits, NewImage } from '#contract/images.ts'
 import { readSchematic } from '#simulator/src/factory/schematic.ts'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
-import { knownAs } from './stored-schematic.ts'
+import { knownAs } from '#talos/schematic/stored.ts'
 
 const isTaken = (arg: string): boolean =>
   z.safeParse(NewImage, { talos_version: 'v1.13.9', kernel_args: [arg] }).success

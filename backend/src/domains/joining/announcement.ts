@@ -10,6 +10,7 @@ import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { text } from '#talos/client/text.ts'
+import { hostNameOnly } from '#talos/facts/patch.ts'
 
 export interface Announcement {
   /** Lower case. Empty only in a refused announcement. */
@@ -91,19 +92,13 @@ export function readSource(ip: string): string | undefined {
 }
 
 /**
- * Talos has HostnameConfig since 1.12, with exactly one of `auto` and `hostname`
- * (`pkg/machinery/config/types/network/hostname.go`).
- */
-const head = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'
-
-/**
  * For machines that won't be registered: Talos derives the host name from the machine's identity,
  * as it does without any document.
  */
-export const harmless = `${head}auto: stable\n`
+export const harmless = hostNameOnly.derived
 
 /** Gives the machine a host name. Only a machine whose API then reports this name is registered. */
-export const named = (hostName: string): string => `${head}hostname: ${hostName}\n`
+export const named = hostNameOnly.named
 
 /** A DNS label with 80 random bits, which can't be guessed in the minutes of its validity. */
 export const oneTimeHostName = (): string => `sy-${randomBytes(10).toString('hex')}`

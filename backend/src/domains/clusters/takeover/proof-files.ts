@@ -3,7 +3,7 @@ import type { clusterImportPreview } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { readKubeconfig, readTalosconfig } from '#talos/access/access.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/problem.ts'
 import { readSecrets, type SecretsBundle, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
 
 export type Handed = Partial<

@@ -29,11 +29,6 @@ export interface ComposingParts extends Pick<Platform, 'config' | 'db' | 'read'>
   readonly clusters: Pick<ClusterSide, 'blueprint'>
 }
 
-const generatedFrom = (blueprint: Blueprint): Base => ({
-  yaml: generateConfig(blueprint),
-  context: blueprint,
-})
-
 export type ComposingCore = ReturnType<typeof composing>
 
 export function composing(
@@ -43,6 +38,13 @@ export function composing(
 ) {
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
     (await servers.forPlan(on, [nodeId]))[0]!
+
+  const baseFrom = async (yaml: string, context: Omit<RenderContext, 'homes'>): Promise<Base> => ({
+    yaml,
+    context: { ...context, homes: await read(ours, 'homes', yaml) },
+  })
+  const generatedFrom = (blueprint: Blueprint): Promise<Base> =>
+    baseFrom(generateConfig(blueprint), blueprint)
 
   /** During a rotation each server has the secrets of the step that it has reached. */
   const whileRotating = async (
@@ -67,12 +69,11 @@ export function composing(
   ): Promise<Base | null> => {
     const blueprint = await clusters.blueprint(on, clusterId, nodeId)
     if (!blueprint) return null
-    const made = generatedFrom(blueprint)
     const adopted = await store.base(on, clusterId, nodeId)
     const { yaml, context } =
       adopted === undefined
-        ? made
-        : { yaml: adopted, context: { ...made.context, isAdopted: true } }
+        ? await generatedFrom(blueprint)
+        : await baseFrom(adopted, { ...blueprint, isAdopted: true })
     return { yaml: await whileRotating(on, clusterId, nodeId, blueprint, yaml), context }
   }
 
@@ -107,7 +108,7 @@ export function composing(
 
   const judge: Composing['judge'] = async (on, nodeId, blueprint, set) => {
     const server = await factsOf(on, nodeId)
-    const { yaml: base, context } = generatedFrom(blueprint)
+    const { yaml: base, context } = await generatedFrom(blueprint)
     const { stored, more } = await layers.after(on, nodeId, set)
     const bodies = [...stored, ...more].map((layer) => layer.body)
     const composed = await read(
@@ -135,7 +136,8 @@ export function composing(
 
   const face: Composing = {
     judge,
-    compose: (on, nodeId, blueprint, set) => render(on, nodeId, generatedFrom(blueprint), set),
+    compose: async (on, nodeId, blueprint, set) =>
+      render(on, nodeId, await generatedFrom(blueprint), set),
     async renderFirst(tx, clusterId, nodeId) {
       if (!(await kept.state(tx, clusterId, nodeId))) await renderNext(tx, clusterId, nodeId)
     },
@@ -159,9 +161,9 @@ export function composing(
      */
     baseOf: async (server: ServerFacts): Promise<Base & { isReal: boolean }> => {
       const made = server.cluster && (await generated(db, server.cluster.id, server.id))
-      return made
-        ? { ...made, isReal: true }
-        : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
+      if (made) return { ...made, isReal: true }
+      const { yaml, context } = freeBase(server, new URL(config.imageFactoryUrl).host)
+      return { ...(await baseFrom(yaml, context)), isReal: false }
     },
   }
 }

@@ -13,6 +13,7 @@ const server = {
   ],
 }
 const context: RenderContext = {
+  homes: [],
   role: 'control_plane',
   talosVersion: 'v1.13.9',
   installDisk: '/dev/nvme0n1',

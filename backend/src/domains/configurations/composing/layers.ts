@@ -3,12 +3,12 @@
  * Steelyard's settings for this machine (`static-system`), settings that keep the machine reachable
  * if it gets a VLAN (`default-node`), and the users' patches. Later layers win.
  */
-import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
 import { defaultInstallDisk } from '#contract/servers/disks.ts'
-import { withImages } from '#talos/config/compare.ts'
 import { generateConfig } from '#talos/config/generate.ts'
+import { factsOfImages } from '#talos/facts/images.ts'
+import { documents, type Homes, patchOf, patchText } from '#talos/facts/patch.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images, supportedPairs } from '#talos/versions.ts'
@@ -31,6 +31,8 @@ export type RenderContext = Pick<
   | 'workloadInterface'
   | 'images'
 > & {
+  /** The documents in which the base tells its facts. */
+  readonly homes: Homes
   /**
    * The base was adopted from the machine and already has the settings that Steelyard would add.
    */
@@ -53,8 +55,6 @@ export interface Layer {
 
 type Facts = Pick<ServerFacts, 'name' | 'address' | 'link' | 'links'>
 
-const text = (documents: readonly object[]): string =>
-  documents.map((d) => stringify(d, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
 const unique = (values: readonly string[]): string[] => [...new Set(values)]
 
 /** Host name, install disk and image, names in the certificates, the virtual address. */
@@ -66,7 +66,10 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
     weight: systemLayers['static-system'],
   }
   if (context.isAdopted)
-    return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
+    return {
+      ...layer,
+      body: context.images ? patchText(patchOf(context.homes, factsOfImages(context.images))) : '',
+    }
   // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated
   // address.
   const names = unique(
@@ -79,30 +82,20 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
         ]
       : [server.address],
   )
-  // In Talos the selector takes precedence over the disk's name (v1alpha1_types.go,
-  // InstallDiskSelector); the name is only for readers.
-  const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
-  const machine = {
-    install: { disk: context.installDisk, ...selector, image: context.installImage },
-    certSANs: names,
-  }
-  const documents: object[] = [
-    withImages(
-      isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine },
-      context.images ?? {},
-    ),
-    // The generated configuration sets `auto: stable`, which conflicts with a host name.
-    { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
+  const added: object[] = [
+    ...patchOf(context.homes, {
+      installDisk: { device: context.installDisk, wwid: context.installWwid || null },
+      installImage: context.installImage,
+      talosNames: names,
+      ...(isControlPlane && { apiServerNames: names }),
+      ...factsOfImages(context.images ?? {}),
+    }),
+    documents.hostName(server.name),
   ]
   if (isControlPlane && server.link)
     for (const address of context.virtualIps ?? [])
-      documents.push({
-        apiVersion: 'v1alpha1',
-        kind: 'Layer2VIPConfig',
-        name: address,
-        link: server.link,
-      })
-  return { ...layer, body: text(documents) }
+      added.push(documents.virtualAddress(address, server.link))
+  return { ...layer, body: patchText(added) }
 }
 
 /**
@@ -124,22 +117,14 @@ export function defaultNode(
   const addressed = server.links.filter(
     (l) => l.physical && (l.addresses.length > 0 || l.name === server.link),
   )
-  const documents: object[] = [
+  const added: object[] = [
     // A link's name has at most 15 characters in Linux, so it can't contain the parent's name and
     // the number.
-    {
-      apiVersion: 'v1alpha1',
-      kind: 'VLANConfig',
-      name: `vlan${vlanId}`,
-      vlanID: vlanId,
-      parent,
-      up: true,
-    },
-    ...addressed.map((l) => ({ apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: l.name })),
+    documents.vlan(`vlan${vlanId}`, vlanId, parent),
+    ...addressed.map((l) => documents.dhcp(l.name)),
   ]
-  if (!addressed.some((l) => l.name === parent))
-    documents.push({ apiVersion: 'v1alpha1', kind: 'LinkConfig', name: parent, up: true })
-  return { ...layer, body: text(documents) }
+  if (!addressed.some((l) => l.name === parent)) added.push(documents.linkUp(parent))
+  return { ...layer, body: patchText(added) }
 }
 
 /**
@@ -181,7 +166,7 @@ const secrets: SecretsBundle = {
 export function freeBase(
   server: ServerFacts,
   imageFactory: string,
-): { yaml: string; context: RenderContext } {
+): { yaml: string; context: Omit<RenderContext, 'homes'> } {
   const { talos, kubernetes } = supportedPairs[0]!
   const installDisk = server.system_disk ?? defaultInstallDisk(server.disks)?.device ?? '/dev/sda'
   const installImage = images.factoryInstaller(server.schematic ?? emptySchematicId, talos, {

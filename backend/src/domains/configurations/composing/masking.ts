@@ -17,7 +17,7 @@ import { Problem } from '#contract/errors.ts'
 import { counted } from '#contract/words.ts'
 import { apart } from '#talos/config/compare.ts'
 import { type Audience, type Hidden, hiddenIn, masked, withHidden } from '#talos/config/mask.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/problem.ts'
 
 /** Parses all scalars as strings, so that numbers and dates are written back unchanged. */
 const read = (yaml: string): Document.Parsed[] =>

@@ -15,7 +15,7 @@ import type { Audience } from '#talos/config/mask.ts'
 import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
 import { placeIn } from '#talos/config/places.ts'
-import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
+import { ConfigError, type ConfigProblem } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { type Inventory, inventoryFindings } from '#talos/runtime-rules/inventory.ts'
 import {

@@ -4,9 +4,10 @@
  */
 import { problemSentence } from '#contract/patches.ts'
 import type { Drift } from '#contract/servers/drift.ts'
-import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
+import { apart, compareConfigs, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/problem.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import { checkBody } from '../composing/render.ts'
 import { maskText, secretsOf } from '../composing/masking.ts'
 
@@ -19,8 +20,10 @@ export interface Difference {
   readonly images: MachineImages | null
   readonly diff: { readonly before: string; readonly after: string } | null
   readonly keep: Drift['keep']
-  /** Keys and authorities of the cluster that differ, by path: `cluster.ca`. */
+  /** Where keys and authorities of the cluster differ: `cluster.ca`. */
   readonly secrets: readonly string[]
+  /** The machine's Kubernetes API is another cluster's: another authority issues its certificates. */
+  readonly hasOtherKubernetes: boolean
   /** The difference as a patch with plaintext secrets; null if no patch can express it. */
   readonly patch: string | null
 }
@@ -51,7 +54,15 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
  */
 export function differenceOf(held: string, found: string, talosVersion: string): Difference {
   if (held === found)
-    return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }
+    return {
+      same: true,
+      images: null,
+      diff: null,
+      keep: null,
+      secrets: [],
+      hasOtherKubernetes: false,
+      patch: null,
+    }
   let compared: ReturnType<typeof compareConfigs>
   try {
     compared = compareConfigs(held, found)
@@ -64,11 +75,13 @@ export function differenceOf(held: string, found: string, talosVersion: string):
       diff: { before: maskText(held, 'everybody').text, after: `# ${reason}\n` },
       keep: { how: 'base', reason },
       secrets: [],
+      hasOtherKubernetes: false,
       patch: null,
     }
   }
-  const { same, images, documents, secrets } = compared
-  if (same) return { same, images, diff: null, keep: null, secrets, patch: null }
+  const { same, images, documents, secrets, hasOtherKubernetes } = compared
+  const told = { same, images, secrets, hasOtherKubernetes }
+  if (same) return { ...told, diff: null, keep: null, patch: null }
   const text = (side: 'before' | 'after') =>
     documents.flatMap((d) => d[side]?.yaml ?? []).join('---\n')
   const [before, after] = [text('before'), text('after')]
@@ -79,11 +92,9 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   if (secrets.length > 0) {
     const reason = `It changes keys of the cluster (${secrets.join(', ')}): import the cluster's new secrets, or overwrite it`
     return {
-      same,
-      images,
+      ...told,
       diff: named(diff, secrets),
       keep: { how: 'secrets', reason },
-      secrets,
       patch: null,
     }
   }
@@ -94,15 +105,13 @@ export function differenceOf(held: string, found: string, talosVersion: string):
       : tried(proposal, before, after, talosVersion)
   if (proposal !== null && refusal === null)
     return {
-      same,
-      images,
+      ...told,
       diff,
       keep: { how: 'patch', reason: 'If kept, the difference becomes a patch of the server' },
-      secrets,
       patch: proposal,
     }
   const reason = `If kept, the machine's whole configuration, which includes the current patches, becomes the base of the server's patches, because the difference cannot be expressed as a patch: ${refusal}`
-  return { same, images, diff, keep: { how: 'base', reason }, secrets, patch: null }
+  return { ...told, diff, keep: { how: 'base', reason }, patch: null }
 }
 
 /** Names changed secrets in a comment, because their masks are the same before and after. */

@@ -44,7 +44,7 @@ export function sweeping(
         deadlineMs,
         lane: 'contact',
       })
-      return judged?.secrets.includes('cluster.ca') ? 'other-kubernetes' : 'told'
+      return judged?.hasOtherKubernetes ? 'other-kubernetes' : 'told'
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
         throw error

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'

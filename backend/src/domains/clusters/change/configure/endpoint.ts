@@ -8,6 +8,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
+import type { Facts } from '#talos/facts/facts.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
@@ -149,22 +150,22 @@ const isAdopted = (
   nodeId: string,
 ): Promise<boolean> => parts.configurations.kept.isAdopted(parts.db, state.row.id, nodeId)
 
+type OwnFacts = Partial<Pick<Facts, 'apiServerNames' | 'endpoint'>>
+
 /** Changes the own configuration of a server that was taken over. Other servers have none. */
 const changeOwn = (
   tx: Tx,
   { parts, state }: Turn,
   nodeId: string,
-  values: (base: string) => Promise<Record<string, unknown>> | Record<string, unknown>,
+  values: (base: string) => Promise<OwnFacts> | OwnFacts,
 ): Promise<void> =>
   parts.configurations.kept.rebase(tx, state.row.id, nodeId, async (base) =>
-    parts.read(ours, 'withValues', base, await values(base)),
+    parts.read(ours, 'withFacts', base, await values(base)),
   )
 
 /** The names in the certificate of the API server, with those of both endpoints. */
 async function namesWith(base: string, { parts, state: { row }, change }: Turn): Promise<string[]> {
-  const path = 'cluster.apiServer.certSANs'
-  const found = (await parts.read(ours, 'values', base, [path]))[path]
-  const before = Array.isArray(found) ? found : []
+  const { apiServerNames: before } = await parts.read(ours, 'facts', base)
   const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) =>
     url === null ? [] : endpointHost(url),
   )
@@ -187,8 +188,7 @@ async function send(
     await before(tx)
     return parts.configurations.prepare(tx, state.row.id, nodeId)
   })
-  const path = 'cluster.controlPlane.endpoint'
-  const named = rendered && (await parts.read(ours, 'values', rendered.yaml, [path]))[path]
+  const named = rendered && (await parts.read(ours, 'facts', rendered.yaml)).endpoint
   if (wanted !== undefined && named !== wanted)
     return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
   const sent = await parts.configurations.deliver(turn.job, nodeId, {
@@ -299,7 +299,7 @@ export const endpoint: ChangeKind<Change> = {
     names: (turn, { nodeId }: StepAt) =>
       sendToControlPlane(turn, nodeId!, (tx) =>
         changeOwn(tx, turn, nodeId!, async (base) => ({
-          'cluster.apiServer.certSANs': await namesWith(base, turn),
+          apiServerNames: await namesWith(base, turn),
         })),
       ),
     async reach(turn): Promise<StepResult> {
@@ -317,7 +317,7 @@ export const endpoint: ChangeKind<Change> = {
       const wanted = urlOf(turn.change)
       const point = async (tx: Tx) => {
         await store.updateMember(tx, turn.state.row.id, nodeId!, { endpoint: wanted })
-        await changeOwn(tx, turn, nodeId!, () => ({ 'cluster.controlPlane.endpoint': wanted }))
+        await changeOwn(tx, turn, nodeId!, () => ({ endpoint: wanted }))
       }
       return send(turn, nodeId!, point, wanted)
     },

@@ -5,7 +5,7 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
-import type { MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import { ours } from '../../../../reading/asker.ts'
@@ -98,9 +98,8 @@ async function proxyImage({ parts, state }: Turn): Promise<string | undefined | 
     controlPlane &&
     (await parts.configurations.kept.newest(parts.db, state.row.id, controlPlane.node_id))
   if (!newest) return null
-  const path = 'cluster.proxy.disabled'
-  const isDisabled = (await parts.read(ours, 'values', newest.yaml, [path]))[path] === 'true'
-  return isDisabled ? null : (await parts.read(ours, 'images', newest.yaml)).proxy
+  const { isProxyDisabled, proxyImage: image } = await parts.read(ours, 'facts', newest.yaml)
+  return isProxyDisabled ? null : (image ?? undefined)
 }
 
 /**

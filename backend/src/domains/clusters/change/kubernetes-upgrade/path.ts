@@ -1,5 +1,5 @@
 /** Allowed upgrades of Kubernetes, and the image names of a version. Pure. */
-import { type MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/facts/images.ts'
 import { images as defaults, kubernetesProblem } from '#talos/versions.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Reads schematics as the image factory stores them. Pure: it runs on a worker thread. */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigError, readDocuments, type TreeNode } from '#talos/config/tree.ts'
+import { ConfigError, readDocuments, type TreeNode } from '../config/tree.ts'
 
 function valueOf(node: TreeNode): unknown {
   if (node.is === 'list') return node.items.map(valueOf)
