@@ -150,7 +150,7 @@ export const ruleSet: IFlattenedRuleSet = {
       'a value of a configuration is read and set by the name of its fact (talos/facts): only talos knows where a Talos version has it',
       { pathNot: '^(talos|simulator)/' },
       {
-        path: '^talos/(config/(tree|whole|decode|encode|emit|deletions|model/.*)|facts/(home|forms|table|encryption|install|network|secrets))\\.ts$',
+        path: '^talos/(config/(tree|whole|decode|encode|emit|deletions)|facts/(home|forms|table|encryption|install|network|secrets))\\.ts$',
       },
     ),
     forbid('resolved', 'what is imported is there', {}, { couldNotResolve: true }),

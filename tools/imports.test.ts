@@ -12,7 +12,8 @@ test('each rule finds an import that breaks the rule', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sy-imports-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {
-    'package.json': '{ "type": "module", "imports": { "#simulator/*": "./simulator/*" } }',
+    'package.json':
+      '{ "type": "module", "imports": { "#simulator/*": "./simulator/*", "#talos/*": "./talos/*" } }',
     'console/src/ui/Button.tsx':
       "import { useQuery } from '@tanstack/react-query'\nexport { x } from '../features/a/x.ts'\nexport const b = <b>{useQuery}</b>",
     'console/src/features/a/x.ts': "export const x = () => import('../b/y.ts')",
@@ -39,6 +40,9 @@ test('each rule finds an import that breaks the rule', async () => {
       "export { apply } from '../../talos-fleet/apply.ts'\nexport type { Cluster } from '../clusters/api.ts'",
     'backend/src/domains/patches/patches.ts': "export type { Cluster } from '../clusters/api.ts'",
     'backend/src/domains/users/store.ts': "export { sql } from 'kysely'",
+    'backend/src/config.ts': "export { at } from '#talos/config/tree.ts'",
+    'simulator/src/start.test.ts': "export { at } from '../../talos/config/tree.ts'",
+    'talos/config/tree.ts': 'export const at = 1',
     // Four files may import each other, five may not, with types and imports on demand.
     ...Object.fromEntries(
       [1, 2, 3, 4].map((n) => [
@@ -69,6 +73,7 @@ test('each rule finds an import that breaks the rule', async () => {
     'configurations-know-no-cluster: backend/src/domains/configurations/send.ts',
     'door-backend: backend/src/app.ts',
     'door-contract: contract/servers.ts',
+    'facts-by-name: backend/src/config.ts',
     'layer-ui: console/src/ui/Button.tsx',
     'no-test-in-source: backend/src/app.ts',
     'one-feature: console/src/features/a/x.ts',

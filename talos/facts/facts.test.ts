@@ -206,7 +206,9 @@ describe.each(homes)('a configuration with its facts in %s', (_, make) => {
         issuing: role === 'worker' ? { crt: to.certs.k8s.crt, key: '' } : to.certs.k8s,
         accepted: [secrets.certs.k8s.crt],
       })
-      if (role === 'worker') expect(after).not.toContain('PRIVATE KEY')
+      expect(after.includes(base64(to.certs.k8s.key)) || after.includes('EC PRIVATE KEY')).toBe(
+        role === 'control_plane',
+      )
       const compared = compareConfigs(before, after)
       expect(compared.hasOtherKubernetes).toBe(true)
       expect(compared.secrets.length).toBeGreaterThan(0)
