@@ -5,6 +5,7 @@ import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { readSecrets } from '#talos/secrets/bundle.ts'
+import { isSince, type Minor } from '#talos/versions.ts'
 import type { Profile } from './certificates.ts'
 
 export interface GenerateCase extends Omit<GenerateInput, 'talosVersion' | 'secrets'> {
@@ -16,6 +17,8 @@ export interface PatchCase {
   /** Key in `bases` of the configuration that is patched. */
   base: string
   patches: string[]
+  /** The first minor that is asked; older ones don't know the documents. */
+  since?: Minor
 }
 
 export interface Cases {
@@ -58,23 +61,38 @@ export function ourGeneration(cases: Cases, one: GenerateCase, talosVersion: str
   return digest(generateConfig({ ...one, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
-/** The merged text, or the error if the merge fails. Independent of the Talos version. */
-function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string | ConfigError {
+/** The patches that a Talos version is asked. */
+export const patchesFor = ({ patches }: Cases, talosVersion: string): PatchCase[] =>
+  patches.filter(({ since }) => since === undefined || isSince(talosVersion, since))
+
+/** The merged text, or the error if the merge fails. */
+function mergedText(
+  bases: Cases['bases'],
+  { base, patches }: PatchCase,
+  talosVersion: string,
+): string | ConfigError {
   try {
     const layers = patches.map((body, i) => ({ name: `patch-${i}`, body }))
-    return mergePatches(bases[base]!, layers).yaml
+    return mergePatches(bases[base]!, layers, { talosVersion }).yaml
   } catch (error) {
     if (error instanceof ConfigError) return error
     throw error
   }
 }
 
-const merged = new Map<PatchCase, string | ConfigError>()
+/** By the minor whose rules apply: 1.12 and 1.13 merge alike. */
+const merged = { older: new Map(), newer: new Map() } satisfies Record<
+  string,
+  Map<PatchCase, string | ConfigError>
+>
 
 /** The digest of our merged text, or the reason why the merge or the validation fails. */
 export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): string {
-  const text = merged.get(one) ?? mergedText(cases.bases, one)
-  merged.set(one, text)
+  const known: Map<PatchCase, string | ConfigError> = isSince(talosVersion, '1.14')
+    ? merged.newer
+    : merged.older
+  const text = known.get(one) ?? mergedText(cases.bases, one, talosVersion)
+  known.set(one, text)
   if (text instanceof ConfigError) return `refused: ${text.message}`
   const { errors } = validateConfig(text, { talosVersion })
   return errors.length > 0 ? `refused: ${errors.map((e) => e.message).join('; ')}` : digest(text)

@@ -18,19 +18,23 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'A value that cannot work is refused before it reaches a machine',
     cases:
-      /^(BondConfig\/(arpIpTargets|nsIp6Targets|failOverMac)|KubeSpanConfig\/filters\.excludeAdvertisedNetworks|KubeSpanEndpointsConfig\/extraAnnouncedEndpoints|(PCIDriverRebindConfig|TrustedRootsConfig)\/name|ResolverConfig\/nameservers|TCPProbeConfig\/endpoint|TrustedRootsConfig\/certificates|main\/cluster\.(apiServer|controllerManager|scheduler)\.image|main\/cluster\.controlPlane\.(endpoint|localAPIServerPort)|main\/cluster\.network\.(podSubnets|serviceSubnets)|main\/machine\.(features\.hostDNS\.forwardKubeDNSToHost|features\.kubePrism\.port|files|kubelet\.clusterDNS|kubelet\.image))=|^HostnameConfig\/auto="off"|^policy: a subnet too long$|^worker: a kubelet that is too new$/,
+      /^(BondConfig\/(arpIpTargets|nsIp6Targets|failOverMac)|KubeSpanConfig\/filters\.excludeAdvertisedNetworks|KubeSpanEndpointsConfig\/extraAnnouncedEndpoints|(PCIDriverRebindConfig|TrustedRootsConfig)\/name|ResolverConfig\/nameservers|TCPProbeConfig\/endpoint|TrustedRootsConfig\/certificates|KubeAPIServerConfig\/apiPort|main\/machine\.network\.nameservers|main\/cluster\.(apiServer|controllerManager|scheduler)\.image|main\/cluster\.controlPlane\.(endpoint|localAPIServerPort)|main\/cluster\.network\.(podSubnets|serviceSubnets)|main\/machine\.(features\.hostDNS\.forwardKubeDNSToHost|features\.kubePrism\.port|files|kubelet\.clusterDNS|kubelet\.image))=|^HostnameConfig\/auto="off"|^policy: a subnet too long$|^worker: a kubelet that is too new$/,
   },
   { title: 'Encryption without keys is refused', cases: /^\w*VolumeConfig\/encryption/ },
   {
     title: 'A patch keeps what it does not name',
     cases:
-      /^(User|Raw|Swap|Existing)VolumeConfig\/(provisioning|discovery).* after itself$|^main\/machine\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)/,
+      /^((User|Raw|Swap|Existing)VolumeConfig|RAIDArrayConfig|LVMVolumeGroupConfig)\/(provisioning|discovery).* after itself$|^UnattendedInstallConfig\/|^main\/(machine|cluster\.etcd)\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)/,
   },
   {
     title: 'An empty value counts as left out',
-    cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/mount=\{\}/,
+    cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/(mount|filesystem)=\{\}|hostDNS=\{\}/,
   },
-  { title: 'URLs are replaced whole', cases: /^logs: / },
+  {
+    title: 'URLs are replaced whole',
+    cases:
+      /^logs: |^KubeClusterConfig\/endpoint=|^KubeServiceAccountConfig\/issuer\.issuerURL=|^(HTTPProbeConfig|KubeExternalManifestConfig)\/url=.* after itself$|^DiscoveryServiceConfig\/endpoint=.* after itself$/,
+  },
   {
     title: 'Routing rules and disk sizes can be patched',
     cases:
@@ -50,6 +54,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     cases: /^volumes: a volume merged and deleted in one patch$/,
   },
   { title: 'A file that begins with white space is quoted', cases: /^worker: a file / },
+  {
+    title: 'A deletion of what is not there is refused',
+    cases: /: a document that is not there is deleted$/,
+  },
+  {
+    title: 'A patch has each document once',
+    cases: /: two documents of one name$/,
+  },
   { title: 'A JSON patch is refused', cases: /^worker: a JSON patch$/ },
   {
     title: 'A patch of nothing changes nothing',
@@ -58,7 +70,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'Empty lists, false flags and arguments may be written otherwise',
     cases:
-      /\.extraArgs=|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]$|^policy: arguments that are (empty|null)$/,
+      /[./]extraArgs=|\.machinedAccess=false|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]( beside documents)?$|^policy: arguments that are (empty|null)$/,
   },
 ]
 

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { generateConfig } from '#talos/config/generate.ts'
+import { readSecrets } from '#talos/secrets/bundle.ts'
 /**
  * Patches written by hand: combinations that the model doesn't generate. Most of them once gave a
  * result different from Talos's.
@@ -38,7 +42,26 @@ cluster:
             - 10.96.0.0/12
 `
 
+/** A `secrets.yaml` of talosctl that belongs to no cluster. */
+export const secretsYaml = readFileSync(join(import.meta.dirname, 'secrets.yaml'), 'utf8')
+const secrets = readSecrets(secretsYaml)
+
+/** A configuration of 1.14, in which Kubernetes has documents of its own. */
+const apart = (role: 'control_plane' | 'worker') =>
+  generateConfig({
+    role,
+    clusterName: 'rack-1',
+    endpoint: 'https://10.0.0.10:6443',
+    talosVersion: '1.14',
+    kubernetesVersion: '1.35.4',
+    secrets,
+    installDisk: '/dev/sda',
+    installImage: 'ghcr.io/siderolabs/installer:v1.12.0',
+  })
+
 export const bases: Readonly<Record<string, string>> = {
+  'controlplane of documents': apart('control_plane'),
+  'worker of documents': apart('worker'),
   controlplane: main('controlplane'),
   worker: main('worker'),
   volumes: `${main('worker')}---
@@ -169,6 +192,10 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'a file of one space': [file(' ')],
     'a file of one line break': [file('\n')],
     'a file with trailing spaces': [file('a  \nb\n')],
+    'a list item of several lines': ['machine:\n  udev:\n    rules: ["a\\nb\\n", "c"]\n'],
+    'texts that YAML 1.1 reads otherwise': [
+      'machine:\n  sysctls:\n    "on": "yes"\n    a: "<<"\n    b: "12:30:45"\n    c: "1.0"\n    d: "2020-01-01"\n',
+    ],
     'a file with carriage returns': [file('a\r\nb\r\n')],
     'an install disk selector with a size': [
       'machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n',
@@ -204,12 +231,123 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
 }
 
-export function knownPatches(): PatchCase[] {
-  return Object.entries(byBase).flatMap(([base, patches]) =>
-    Object.entries(patches).map(([title, bodies]) => ({
+const since114: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'controlplane of documents': {
+    'search domains, patched': [
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nsearchDomains:\n  domains: [a.example]\n',
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nsearchDomains:\n  domains: [b.example]\n',
+    ],
+    'no discovery identity': [
+      'apiVersion: v1alpha1\nkind: DiscoveryIdentityConfig\n$patch: delete\n',
+    ],
+    'no discovery': [
+      'apiVersion: v1alpha1\nkind: DiscoveryIdentityConfig\n$patch: delete\n---\napiVersion: v1alpha1\nkind: DiscoveryServiceConfig\nname: default\n$patch: delete\n',
+    ],
+    'KubeSpan without discovery': [
+      'apiVersion: v1alpha1\nkind: DiscoveryServiceConfig\nname: default\n$patch: delete\n---\napiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\n',
+    ],
+    KubeSpan: ['apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\n'],
+    'no encryption of etcd': [
+      'apiVersion: v1alpha1\nkind: KubeEtcdEncryptionConfig\n$patch: delete\n',
+    ],
+    'encryption of etcd in the old form': [
+      'apiVersion: v1alpha1\nkind: KubeEtcdEncryptionConfig\n$patch: delete\n---\ncluster:\n  secretboxEncryptionSecret: z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM=\n',
+    ],
+    'no endpoint': ['apiVersion: v1alpha1\nkind: KubeClusterConfig\n$patch: delete\n'],
+    'an endpoint in both forms': [
+      'cluster:\n  controlPlane:\n    endpoint: https://10.0.0.11:6443\n',
+    ],
+    'a port of the API server in the old form': [
+      'cluster:\n  controlPlane:\n    localAPIServerPort: 6444\n',
+    ],
+    'a node label in the old form': ['machine:\n  nodeLabels:\n    a: b\n'],
+    'an accepted authority in the old form': ['cluster:\n  acceptedCAs:\n    - crt: Zm9v\n'],
+    'encrypted name servers': [
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers:\n  - address: 9.9.9.9\n    protocol: DoT\n    tlsServerName: dns.quad9.net\n',
+    ],
+    'encrypted name servers without hostDNS': [
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nhostDNS:\n  enabled: false\n  forwardKubeDNSToHost: false\nnameservers:\n  - address: 9.9.9.9\n    protocol: DoT\n    tlsServerName: dns.quad9.net\n',
+    ],
+    'a server name without encryption': [
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers:\n  - address: 9.9.9.9\n    tlsServerName: dns.quad9.net\n',
+    ],
+    'a second encryption provider': [
+      'apiVersion: v1alpha1\nkind: KubeEtcdEncryptionConfig\nconfig:\n  resources:\n    - resources: [configmaps]\n      providers:\n        - identity: {}\n',
+    ],
+    'an argument that has a document': [
+      'apiVersion: v1alpha1\nkind: KubeAPIServerConfig\nextraArgs:\n  oidc-issuer-url: https://a.example\n',
+    ],
+    'dual-stack networks': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\npodSubnets: [10.12.0.0/16, "fd00:1::/56"]\nserviceSubnets: [10.13.0.0/16, "fd00:2::/112"]\n',
+    ],
+    'two networks of one family': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\npodSubnets: [10.12.0.0/16, 10.14.0.0/16]\nserviceSubnets: [10.13.0.0/16, 10.15.0.0/16]\n',
+    ],
+    'a pod network that is too small': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\npodSubnets: [10.12.0.0/25]\n',
+    ],
+    'a pod network that is too large': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\npodSubnets: [10.0.0.0/7]\n',
+    ],
+    'a service network that is too large': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\nserviceSubnets: ["fd00:2::/64"]\npodSubnets: ["fd00:1::/56"]\n',
+    ],
+    'a network that is no network address': [
+      'apiVersion: v1alpha1\nkind: KubeNetworkConfig\npodSubnets: [10.12.0.1/16]\n',
+    ],
+    'a veth pair whose peer is another link': [
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: b\n---\napiVersion: v1alpha1\nkind: VethConfig\nname: a\npeer:\n  name: b\n',
+    ],
+    'containers that wait for each other': [
+      'apiVersion: v1alpha1\nkind: ContainerConfig\nname: a\nimage: a\ndependsOn:\n  containers: [b]\n---\napiVersion: v1alpha1\nkind: ContainerConfig\nname: b\nimage: b\ndependsOn:\n  containers: [a]\n',
+    ],
+    'a container that waits for none that is there': [
+      'apiVersion: v1alpha1\nkind: ContainerConfig\nname: a\nimage: a\ndependsOn:\n  containers: [b]\n',
+    ],
+    'a disk in both forms': ['machine:\n  install:\n    disk: /dev/sda\n'],
+    'no installation': ['apiVersion: v1alpha1\nkind: UnattendedInstallConfig\n$patch: delete\n'],
+    'a null entry': ['machine:\n  files:\n    - null\n'],
+    'two documents of one name': [
+      'apiVersion: v1alpha1\nkind: SysctlConfig\nparams: {a: "1"}\n---\napiVersion: v1alpha1\nkind: SysctlConfig\nparams: {b: "2"}\n',
+    ],
+    'a document that is not there is deleted': [
+      'apiVersion: v1alpha1\nkind: KernelModuleConfig\nname: other\n$patch: delete\n',
+    ],
+  },
+  'worker of documents': {
+    'a document of control planes': [
+      'apiVersion: v1alpha1\nkind: KubeCoreDNSConfig\nenabled: true\n',
+    ],
+    'etcd in the main document': ['cluster:\n  etcd:\n    ca:\n      crt: Zm9v\n      key: YmFy\n'],
+    'a volume of Talos on a partition of its own': [
+      'apiVersion: v1alpha1\nkind: VolumeConfig\nname: ETCD\nprovisioning:\n  minSize: 10GiB\n',
+    ],
+    'a file system of Btrfs': [
+      `${volume('provisioning:\n  minSize: 10GiB\n  diskSelector:\n    match: system_disk\n')}filesystem:\n  type: btrfs\n`,
+    ],
+    'a secure directory': [volume('volumeType: directory\nmount:\n  secure: true\n')],
+    'network time with addresses and NTS': [
+      'apiVersion: v1alpha1\nkind: TimeSyncConfig\nntp:\n  servers: [10.0.0.1]\n  useNTS: true\n',
+    ],
+  },
+  worker: {
+    'a kubelet in both forms': [
+      'apiVersion: v1alpha1\nkind: KubeletConfig\nimage: ghcr.io/siderolabs/kubelet:v1.35.4\n',
+    ],
+    'a static pod beside the old form': [
+      'machine:\n  pods:\n    - apiVersion: v1\n      kind: Pod\n---\napiVersion: v1alpha1\nkind: KubeStaticPodConfig\nname: a\npod:\n  apiVersion: v1\n  kind: Pod\n',
+    ],
+  },
+}
+
+const casesOf = (patches: typeof byBase, since?: PatchCase['since']): PatchCase[] =>
+  Object.entries(patches).flatMap(([base, all]) =>
+    Object.entries(all).map(([title, bodies]) => ({
       id: `${base}: ${title}`,
       base,
       patches: [...bodies],
+      ...(since === undefined ? {} : { since }),
     })),
   )
-}
+
+export const knownPatches = (): PatchCase[] => [...casesOf(byBase), ...casesOf(since114, '1.14')]

@@ -3,13 +3,15 @@
  * documents, with a few values for each field, and from `known-patches.ts`, with combinations that
  * the model doesn't generate.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { documentShapes, mainDocument } from '#talos/config/model/documents.ts'
+import { type DocumentShape, documentShapes, mainDocument } from '#talos/config/model/documents.ts'
 import type { Shape } from '#talos/config/model/shape.ts'
-import { bases, knownPatches } from './known-patches.ts'
+import { readSecrets } from '#talos/secrets/bundle.ts'
+import { isSince } from '#talos/versions.ts'
+import { bases, knownPatches, secretsYaml } from './known-patches.ts'
 import type { Cases, GenerateCase, PatchCase } from './compare.ts'
+
+const secrets = readSecrets(secretsYaml)
 
 /** Required fields by kind of document: without these fields, Talos can't load the document. */
 const required: Readonly<Record<string, object>> = {
@@ -35,6 +37,23 @@ const required: Readonly<Record<string, object>> = {
   RegistryAuthConfig: { username: 'u', password: 'p' },
   EnvironmentConfig: { variables: { A: 'b' } },
   ExtensionServiceConfig: { environment: ['A=b'] },
+  RAIDArrayConfig: { provisioning: { volumeSelector: { match: 'disk.size > 1u' } } },
+  LVMVolumeGroupConfig: { provisioning: { volumeSelector: { match: 'volume.name == "x"' } } },
+  LVMLogicalVolumeConfig: { type: 'raid10', provisioning: { volumeGroup: 'vg', maxSize: '10GiB' } },
+  HTTPProbeConfig: { url: 'https://a.example/x' },
+  VethConfig: { peer: { name: 'other' } },
+  BGPInstanceConfig: { localASN: 65_001 },
+  DiscoveryServiceConfig: { endpoint: 'https://a.example/' },
+  EtcFileConfig: { mode: 420, contents: 'x' },
+  CRICustomizationConfig: { content: 'x' },
+  ContainerConfig: { image: 'docker.io/library/nginx:1.27' },
+  KubeStaticPodConfig: { pod: { kind: 'Pod' } },
+  KubeCredentialProviderConfig: { configuration: { kind: 'CredentialProviderConfig' } },
+  KubeAPIServerCAConfig: { acceptedCAs: [secrets.certs.k8s.crt] },
+  KubeAdmissionControlConfig: { configuration: { a: 1 } },
+  KubeAuthorizerConfig: { type: 'RBAC' },
+  KubeExternalManifestConfig: { url: 'https://a.example/x' },
+  KubeInlineManifestConfig: { manifest: 'kind: Namespace\n' },
 }
 
 /**
@@ -91,35 +110,45 @@ const nested = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight((inner, key) => ({ [key]: inner }), value)
 const yaml = (value: unknown) => stringify(value, { lineWidth: 0 })
 
+/** Where a document is patched in: since 1.14, into a configuration of documents. */
+function baseOf({ since, controlPlaneOnly }: DocumentShape): Pick<PatchCase, 'base' | 'since'> {
+  if (since === undefined || !isSince(since, '1.14')) return { base: 'worker' }
+  const role = controlPlaneOnly === true ? 'controlplane' : 'worker'
+  return { base: `${role} of documents`, since: '1.14' }
+}
+
 function modelPatches(): PatchCase[] {
   const found: PatchCase[] = []
+  const ofDocuments = { base: 'controlplane of documents', since: '1.14' } as const
   for (const { path, value } of fieldsOf(mainDocument.shape))
-    found.push({
-      id: `main/${path.join('.')}=${JSON.stringify(value)}`,
-      base: 'controlplane',
-      patches: [yaml(nested(path, value))],
-    })
-  for (const [kind, { named, shape }] of documentShapes) {
+    for (const [where, base] of [
+      ['', { base: 'controlplane' }],
+      [' beside documents', ofDocuments],
+    ] as const)
+      found.push({
+        id: `main/${path.join('.')}=${JSON.stringify(value)}${where}`,
+        ...base,
+        patches: [yaml(nested(path, value))],
+      })
+  for (const document of documentShapes.values()) {
+    const { kind, named, shape } = document
+    const base = baseOf(document)
     const head = {
       apiVersion: 'v1alpha1',
       kind,
       ...(named ? { name: 'thing' } : {}),
       ...required[kind],
     }
+    // Older minors refuse a newer document.
     found.push({ id: `${kind}/alone`, base: 'worker', patches: [yaml(head)] })
+    if (base.since !== undefined)
+      found.push({ id: `${kind}/alone beside documents`, ...base, patches: [yaml(head)] })
     for (const { path, value } of fieldsOf(shape)) {
       if (path[0] === 'apiVersion' || path[0] === 'kind') continue
       const patch = yaml({ ...head, ...(nested(path, value) as object) })
-      found.push({
-        id: `${kind}/${path.join('.')}=${JSON.stringify(value)}`,
-        base: 'worker',
-        patches: [patch],
-      })
-      found.push({
-        id: `${kind}/${path.join('.')}=${JSON.stringify(value)} after itself`,
-        base: 'worker',
-        patches: [yaml(head), patch],
-      })
+      const id = `${kind}/${path.join('.')}=${JSON.stringify(value)}`
+      found.push({ id, ...base, patches: [patch] })
+      found.push({ id: `${id} after itself`, ...base, patches: [yaml(head), patch] })
     }
   }
   return found
@@ -147,6 +176,7 @@ const variants: Partial<GenerateCase>[] = [
   { clusterName: 'a name with "quotes": and #signs' },
   { clusterName: '123' },
   { clusterName: 'true' },
+  { clusterName: 'yes' },
   { kubernetesVersion: '1.35.0' },
   { kubernetesVersion: '1.34.2' },
 ]
@@ -170,9 +200,8 @@ function generations(): GenerateCase[] {
 
 /** All cases. Deterministic. */
 export function allCases(): Cases {
-  const secrets = readFileSync(join(import.meta.dirname, 'secrets.yaml'), 'utf8')
   return {
-    secrets,
+    secrets: secretsYaml,
     generate: generations(),
     bases,
     patches: [...knownPatches(), ...modelPatches()],

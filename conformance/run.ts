@@ -14,7 +14,7 @@ import { answersFile, authoritiesFile, versions } from './answers.ts'
 import { askEtcd } from './ask-etcd.ts'
 import { countLostCalls } from './calls.ts'
 import { certificateCases, now, ourCertificates } from './certificates.ts'
-import { keyOf } from './compare.ts'
+import { type Cases, keyOf, patchesFor } from './compare.ts'
 import { allCases } from './make-cases.ts'
 
 const isCheck = process.argv.includes('--check')
@@ -45,9 +45,11 @@ function build(name: string): string | null {
  * Whether the Go program of this Talos version gives the committed answers; null if the program
  * can't be built.
  */
-function ask(version: string, questions: string): boolean | null {
+function ask(version: string, certificates: Certificates): boolean | null {
   const program = build(version)
   if (program === null) return null
+  const patches = patchesFor(cases, version)
+  const questions = writeQuestions(patches, certificates)
   const out = join(folder, `${version}.json`)
   const hasAuthorities = existsSync(authoritiesFile(version))
   const ran = spawnSync(
@@ -58,7 +60,7 @@ function ask(version: string, questions: string): boolean | null {
   if (ran.status !== 0) throw new Error(`${version}: ${ran.stderr}`)
   const answers = readFileSync(out, 'utf8')
   const isSame = answers === readFileSync(answersFile(version), { encoding: 'utf8', flag: 'a+' })
-  const asked = `${cases.generate.length} configurations, ${number(cases.patches.length)} patches and ${certificateCases.length} certificates`
+  const asked = `${cases.generate.length} configurations, ${number(patches.length)} patches and ${certificateCases.length} certificates`
   say(
     `${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
   )
@@ -66,21 +68,23 @@ function ask(version: string, questions: string): boolean | null {
   return isSame
 }
 
-async function writeQuestions(): Promise<string> {
+interface Certificates {
+  readonly now: Date
+  readonly issued: typeof certificateCases
+  readonly ours: Awaited<ReturnType<typeof ourCertificates>>
+}
+
+/** Writes the cases for one Talos version and returns the path of the file. */
+function writeQuestions(patches: Cases['patches'], certificates: Certificates): string {
   const path = join(folder, 'cases.json')
   const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) =>
     list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
-  const certificates = {
-    now,
-    issued: certificateCases,
-    ours: await ourCertificates(readSecrets(cases.secrets)),
-  }
   writeFileSync(
     path,
     JSON.stringify({
       ...cases,
       generate: keyed(cases.generate),
-      patches: keyed(cases.patches),
+      patches: keyed(patches),
       certificates,
     }),
   )
@@ -107,9 +111,13 @@ function readSnapshots(): boolean | null {
 }
 
 async function main(): Promise<void> {
-  const questions = await writeQuestions()
+  const certificates = {
+    now,
+    issued: certificateCases,
+    ours: await ourCertificates(readSecrets(cases.secrets)),
+  }
   for (const version of versions) {
-    const isSame = ask(version, questions)
+    const isSame = ask(version, certificates)
     if (isSame === null) {
       say('The committed answers stand, and npm test compares with them.')
       return

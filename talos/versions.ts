@@ -39,7 +39,7 @@ export interface TalosMinor {
   upgradesFrom: Minor
 }
 
-/** Minors that configurations are generated for, oldest first. */
+/** Minors that users are offered, oldest first. */
 export const minors: readonly TalosMinor[] = [
   {
     minor: '1.12',
@@ -61,10 +61,24 @@ export const minors: readonly TalosMinor[] = [
   },
 ]
 
-/** Released minors that configurations aren't generated for yet. */
-const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [
-  { minor: '1.14', released: '2026-09-03' },
+/**
+ * Released minors whose configurations are generated and checked, but that users aren't offered
+ * yet.
+ */
+const laterMinors: readonly TalosMinor[] = [
+  {
+    minor: '1.14',
+    released: '2026-09-03',
+    version: 'v1.14.1',
+    kubernetes: '1.37.0',
+    etcd: '3.7',
+    kubernetesMinors: [32, 37],
+    upgradesFrom: '1.13',
+  },
 ]
+
+/** Minors that configurations are generated and checked for, oldest first. */
+export const modelledMinors: readonly TalosMinor[] = [...minors, ...laterMinors]
 
 /**
  * Kubernetes minors: the newest known patch release, and the day that support ends
@@ -80,6 +94,7 @@ const kubernetesReleases: Readonly<
   34: { version: '1.34.9', supportEnds: '2026-10-27' },
   35: { version: '1.35.4', supportEnds: '2027-02-28' },
   36: { version: '1.36.3', supportEnds: '2027-06-28' },
+  37: { version: '1.37.0', supportEnds: '2027-10-28' },
 }
 
 /**
@@ -114,6 +129,24 @@ export const since = {
   procMemOverride: '1.13',
   /** The cluster id is standard base64 instead of URL-safe base64. */
   plainClusterId: '1.14',
+  /**
+   * A new configuration has Kubernetes, discovery, the installation and hostDNS in documents of
+   * their own (`config/contract.go`, `MultidocKubernetesConfigSupported` and the switches beside
+   * it).
+   */
+  kubernetesDocuments: '1.14',
+  /** A configuration needs no install section (`v1alpha1_validation.go`). */
+  optionalInstall: '1.14',
+  /** `cluster.controlPlane` may be missing (`v1alpha1_types.go`). */
+  optionalEndpoint: '1.14',
+  /** System volumes besides STATE, EPHEMERAL and IMAGECACHE (`block/volume_config.go`). */
+  moreSystemVolumes: '1.14',
+  /** A null entry in a list or map of sections is refused on loading (`decoder.go`). */
+  noNullEntries: '1.14',
+  /** Words that only YAML 1.1 reads as bools are written in single quotes (go-yaml v4 rc.6). */
+  singleQuotedWords: '1.14',
+  /** `mount.secure` of a directory volume can be set (`block/user_volume_config.go`). */
+  secureDirectories: '1.14',
 } as const satisfies Record<string, Minor>
 
 /**
@@ -137,11 +170,18 @@ export function contractOf(version?: Contract | string): Contract {
   return { major: Number(match[1]), minor: Number(match[2]) }
 }
 
-/** The supported minor of a version, or undefined. */
-export function supportedMinor(version: Contract | string): TalosMinor | undefined {
+const rowOf = (rows: readonly TalosMinor[], version: Contract | string) => {
   const { major, minor } = contractOf(version)
-  return minors.find((m) => m.minor === `${major}.${minor}`)
+  return rows.find((m) => m.minor === `${major}.${minor}`)
 }
+
+/** The offered minor of a version, or undefined. */
+export const supportedMinor = (version: Contract | string): TalosMinor | undefined =>
+  rowOf(minors, version)
+
+/** The minor of a version that configurations are generated and checked for, or undefined. */
+export const modelledMinor = (version: Contract | string): TalosMinor | undefined =>
+  rowOf(modelledMinors, version)
 
 const numberOf = (minor: string): number => Number(minor.split('.')[1])
 
@@ -160,8 +200,7 @@ export const has = (version: Contract | string | undefined, feature: keyof typeo
  * (Talos's support matrix). Null if support hasn't ended.
  */
 export const talosSupportEnds = (minor: string): string | null =>
-  [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ??
-  null
+  modelledMinors.find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ?? null
 
 /** The day that support of a Kubernetes minor (`36` for 1.36) ends. Null if unknown. */
 export const kubernetesSupportEnds = (minor: number): string | null =>
@@ -184,18 +223,21 @@ export function kubernetesVersions({
 }
 
 /** The newest known released minor, supported here or not. */
-export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> =>
-  laterMinors.at(-1) ?? minors.at(-1)!
+export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> => modelledMinors.at(-1)!
 
-/** Why Talos refuses this Kubernetes version, or undefined if it accepts it. */
+/**
+ * Why Talos refuses this Kubernetes version, or undefined if it accepts it.
+ * @param rows the minors that may be named: the offered ones, or all that are modelled
+ */
 export function kubernetesProblem(
   talosVersion: string,
   kubernetesVersion: string,
+  rows: readonly TalosMinor[] = minors,
 ): string | undefined {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.\d{1,4}(-[0-9A-Za-z.-]+)?$/.exec(kubernetesVersion)
   if (match === null)
     return `${kubernetesVersion} is not a Kubernetes version, for example ${minors.at(-1)!.kubernetes}`
-  const talos = supportedMinor(talosVersion)
+  const talos = rowOf(rows, talosVersion)
   if (talos === undefined)
     return `Talos ${talosVersion} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
   const [first, last] = talos.kubernetesMinors

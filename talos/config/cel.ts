@@ -6,7 +6,7 @@
  */
 import { Environment, evaluate } from '@marcbachmann/cel-js'
 
-export type CelScope = 'disk' | 'volume' | 'link' | 'oom trigger' | 'oom ranking'
+export type CelScope = 'disk' | 'volume' | 'member volume' | 'link' | 'oom trigger' | 'oom ranking'
 
 const disk = {
   ...fields('uint', 'size io_size sector_size'),
@@ -103,6 +103,13 @@ const makers: Readonly<Record<CelScope, () => Environment>> = {
     withUnits(base())
       .registerVariable({ name: 'volume', schema: volume })
       .registerVariable({ name: 'disk', schema: disk }),
+  'member volume': () =>
+    withUnits(base())
+      .registerVariable({ name: 'volume', schema: volume })
+      .registerVariable({ name: 'disk', schema: disk })
+      .registerVariable('volume_id', 'string')
+      .registerVariable('system_disk', 'bool')
+      .registerFunction('glob(string, string): bool', globMatches),
   link: () =>
     base()
       .registerVariable('link', 'map')
@@ -115,6 +122,7 @@ const environments = new Map<CelScope, Environment>()
 const wanted: Readonly<Record<CelScope, string>> = {
   disk: 'bool',
   volume: 'bool',
+  'member volume': 'bool',
   link: 'bool',
   'oom trigger': 'bool',
   'oom ranking': 'double',

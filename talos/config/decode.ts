@@ -3,7 +3,7 @@
  * Talos does on loading, before validation (Talos `pkg/machinery/config/configloader`). Keys that
  * Talos doesn't know and values of a wrong type are errors.
  */
-import { type Contract, has, isSince, since } from '../versions.ts'
+import { type Contract, has, isSince, modelledMinors, since } from '../versions.ts'
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
 import { isBase64, isDuration } from './formats.ts'
 import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
@@ -29,10 +29,12 @@ export interface ConfigDocument {
 export interface DecodeOptions {
   /**
    * Talos version of the machine that will read the configuration. Default: the newest minor that
-   * we know.
+   * is modelled, offered or not.
    */
   talosVersion?: Contract | string | undefined
 }
+
+const newest = modelledMinors.at(-1)!.minor
 
 /**
  * Identity of a document. Two documents with the same identity are versions of the same document.
@@ -67,10 +69,15 @@ export function decodeDocuments(
 ): { documents: ConfigDocument[]; problems: ConfigProblem[] } {
   const documents: ConfigDocument[] = []
   const problems: ConfigProblem[] = []
+  const context = {
+    talosVersion: options.talosVersion ?? newest,
+    refusesNull: options.talosVersion !== undefined && has(options.talosVersion, 'noNullEntries'),
+    problems,
+  }
   for (const root of roots) {
     const shape = recognise(root, options, problems)
     if (shape === undefined) continue
-    const normal = normalise(shape.shape, root, '', { ...options, problems })
+    const normal = normalise(shape.shape, root, '', context)
     documents.push({
       shape,
       name: shape.named ? (textAt(normal, 'name') ?? '') : '',
@@ -98,7 +105,7 @@ export function recognise(
   const shape = documentShapes.get(kind)
   if (shape === undefined || version !== 'v1alpha1')
     return fail(`Talos has no document ${kind} of version ${version}`)
-  if (shape.since !== undefined && !isSince(options.talosVersion, shape.since))
+  if (shape.since !== undefined && !isSince(options.talosVersion ?? newest, shape.since))
     return fail(`${kind} exists only since Talos ${shape.since}`)
   return shape
 }
@@ -139,7 +146,24 @@ export function duplicates(documents: readonly ConfigDocument[]): ConfigProblem[
       problems.push(problemAt(document.root, `${id} and ${documentId(rival)} can't be together`))
     seen.set(id, document)
   }
-  return problems
+  return [...problems, ...linksTwice(documents)]
+}
+
+/** The far end of a VethConfig is a link of its own, whose name no other document may have. */
+function linksTwice(documents: readonly ConfigDocument[]): ConfigProblem[] {
+  const claims = documents
+    .filter(({ shape }) => families[0]!.includes(shape.kind))
+    .flatMap((document) => {
+      const peer = document.shape.kind === 'VethConfig' && textAt(document.root, 'peer', 'name')
+      return [document.name, ...(peer ? [peer] : [])].map((link) => ({ link, document }))
+    })
+  return claims.flatMap(({ link, document }, i) => {
+    const other = claims.slice(0, i).find((one) => one.link === link && one.document !== document)
+    const isVeth = [document, other?.document].some((one) => one?.shape.kind === 'VethConfig')
+    return other !== undefined && isVeth && link !== ''
+      ? [problemAt(document.root, `${documentId(other.document)} is the link ${link} already`)]
+      : []
+  })
 }
 
 /** Kinds that can't share a name (Talos `ConflictsWithKinds`). */
@@ -152,13 +176,17 @@ const families: readonly (readonly string[])[] = [
     'DummyLinkConfig',
     'WireguardConfig',
     'VRFConfig',
+    'VethConfig',
   ],
   ['Layer2VIPConfig', 'HCloudVIPConfig'],
   ['UserVolumeConfig', 'ExistingVolumeConfig'],
 ]
 
-interface Context extends DecodeOptions {
-  problems: ConfigProblem[]
+interface Context {
+  readonly talosVersion: Contract | string
+  /** Whether a null section in a list or map is an error. */
+  readonly refusesNull: boolean
+  readonly problems: ConfigProblem[]
 }
 
 /** Converts a value to its shape's type. Nulls and wrong values become null. */
@@ -166,6 +194,11 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
   const wrong = (what: string): TreeNode => {
     context.problems.push(problemAt(node, `${path || 'The document'} must be ${what}`, path))
     return { ...place(node), is: 'scalar', value: null, plain: '' }
+  }
+  const element = (of: Shape, item: TreeNode, where: string): TreeNode => {
+    if (context.refusesNull && of.is === 'object' && item.is === 'scalar' && item.value === null)
+      context.problems.push(problemAt(item, `${where} must not be null`, where))
+    return normalise(of, item, where, context)
   }
   if (shape.is === 'free') return node
   if (node.is === 'scalar' && node.value === null) return node
@@ -194,9 +227,7 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
       return node.is === 'list'
         ? {
             ...node,
-            items: node.items.map((item, i) =>
-              normalise(shape.of, item, join(path, String(i)), context),
-            ),
+            items: node.items.map((item, i) => element(shape.of, item, join(path, String(i)))),
           }
         : wrong('a list')
     case 'map':
@@ -206,7 +237,7 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
         entries: new Map(
           [...node.entries].map(([key, entry]) => [
             key,
-            { ...entry, value: normalise(shape.of, entry.value, join(path, key), context) },
+            { ...entry, value: element(shape.of, entry.value, join(path, key)) },
           ]),
         ),
       }
@@ -240,8 +271,12 @@ function textOf(shape: TextShape, node: ScalarNode, path: string, context: Conte
   // text ("does not belong to … values").
   const isUnset =
     value === (shape.zero ?? '') && (shape.optional !== true || shape.zero !== undefined)
-  if (shape.values !== undefined && !isUnset && !shape.values.includes(value)) {
-    const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
+  const values = shape.values?.filter((word) => {
+    const first = shape.valuesSince?.[word]
+    return first === undefined || isSince(context.talosVersion, first)
+  })
+  if (values !== undefined && !isUnset && !values.includes(value)) {
+    const words = values.length === 1 ? values[0] : `one of ${values.join(', ')}`
     context.problems.push(problemAt(node, `${path} must be ${words}`, path))
   }
   if (shape.bytes === true && !isBase64(value))

@@ -3,14 +3,21 @@
  * output can be compared byte by byte with Talos's, and users see the same text in Steelyard and in
  * Talos's tools.
  */
+import { type Contract, has } from '../versions.ts'
 import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
 const step = 4
 
 /**
  * Writes documents, separated by `---`. `sources` has the name of the layer of each line, in order.
+ * @param talosVersion whose form is written. Default: the newest offered minor
  */
-export function emit(documents: readonly MapNode[]) {
+export function emit(documents: readonly MapNode[], talosVersion?: Contract | string) {
+  const hasSingleQuotes = has(talosVersion, 'singleQuotedWords')
+  const scalarText = (value: ScalarNode['value']): string =>
+    hasSingleQuotes && typeof value === 'string' && isOldWord(value)
+      ? `'${value}'`
+      : plainOrQuoted(value)
   const lines: string[] = []
   const sources: string[] = []
   const put = (text: string, source: string) => {
@@ -35,7 +42,7 @@ export function emit(documents: readonly MapNode[]) {
    * lines, one level deeper.
    */
   const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
-    if (node.is === 'scalar') return writeScalar(`${head} `, node, indent)
+    if (node.is === 'scalar') return writeScalar(`${head} `, node, deeper(indent))
     if (node.is === 'list') {
       if (node.items.length === 0) return put(`${head} []`, node.source)
       put(head, source)
@@ -51,7 +58,7 @@ export function emit(documents: readonly MapNode[]) {
     for (const item of items) {
       const dash = `${lead}- `
       // Inside a list item the next level is indented to the column after the dash.
-      if (item.is === 'scalar') writeScalar(dash, item, indent)
+      if (item.is === 'scalar') writeScalar(dash, item, indent + 2)
       else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item.source)
       else if (item.is === 'map') writeMap(item, indent + 2, dash)
       else if (item.items.length === 0) put(`${dash}[]`, item.source)
@@ -60,16 +67,17 @@ export function emit(documents: readonly MapNode[]) {
     }
   }
 
-  const writeScalar = (head: string, { value, source, octal }: ScalarNode, indent: number) => {
+  /** `inner`: the indentation of the lines of a text that has several. */
+  const writeScalar = (head: string, { value, source, octal }: ScalarNode, inner: number) => {
     if (octal === true && typeof value === 'bigint')
       return put(`${head}0o${value.toString(8)}`, source)
     if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value))
       return put(`${head}${scalarText(value)}`, source)
     const chomp = !value.endsWith('\n') ? '-' : value.endsWith('\n\n') ? '+' : ''
     put(`${head}|${chomp}`, source)
-    const inner = ' '.repeat(deeper(indent))
+    const lead = ' '.repeat(inner)
     for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n'))
-      put(line === '' ? '' : `${inner}${line}`, source)
+      put(line === '' ? '' : `${lead}${line}`, source)
   }
 
   documents.forEach((document, i) => {
@@ -98,7 +106,7 @@ function literalAllowed(text: string): boolean {
 }
 
 /** A scalar on one line: plain if it reads back as the same string, else quoted. */
-function scalarText(value: string | number | bigint | boolean | null): string {
+function plainOrQuoted(value: string | number | bigint | boolean | null): string {
   if (value === null) return 'null'
   if (typeof value !== 'string') return String(value)
   if (value.includes('\n') || hasSpecial(value) || value.includes('\t')) return doubleQuoted(value)
@@ -112,12 +120,15 @@ function scalarText(value: string | number | bigint | boolean | null): string {
  * bool of YAML 1.1.
  */
 function readsAsOther(text: string): boolean {
-  if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<)$/.test(text)) return true
-  if (/^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)) return true
+  if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE)$/.test(text)) return true
   if (/^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/.test(text)) return true
+  return isNumber(text) || isTimestamp(text) || isOldWord(text)
+}
+
+/** Text that only YAML 1.1 reads as another type: a bool, a number to base 60, a merge key. */
+function isOldWord(text: string): boolean {
   return (
-    isNumber(text) ||
-    isTimestamp(text) ||
+    /^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF|<<)$/.test(text) ||
     /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
   )
 }

@@ -5,32 +5,39 @@
 import { compareKeys } from './emit.ts'
 import type { ConfigDocument } from './decode.ts'
 import { goDuration } from './formats.ts'
-import type { ObjectShape, Shape } from './model/shape.ts'
+import { type Contract, isSince } from '../versions.ts'
+import type { ListShape, ObjectShape, Shape } from './model/shape.ts'
 import type { Entry, MapNode, ScalarValue, TreeNode } from './tree.ts'
 
-export function encodeDocument(document: ConfigDocument): MapNode {
-  return encodeObject(document.shape.shape, document.root)
+type Version = Contract | string | undefined
+
+/** @param talosVersion whose form is written. Default: the newest offered minor */
+export function encodeDocument(document: ConfigDocument, talosVersion?: Version): MapNode {
+  return encodeObject(document.shape.shape, document.root, talosVersion)
 }
 
-function encodeObject(shape: ObjectShape, node: MapNode): MapNode {
+const keepsEmpty = ({ keepEmpty }: ListShape, version: Version): boolean =>
+  typeof keepEmpty === 'string' ? isSince(version, keepEmpty) : keepEmpty === true
+
+function encodeObject(shape: ObjectShape, node: MapNode, version: Version): MapNode {
   const entries = new Map<string, Entry>()
   for (const [key, field] of Object.entries(shape.fields)) {
     const entry = node.entries.get(key)
-    const value = entry === undefined ? undefined : encode(field, entry.value)
+    const value = entry === undefined ? undefined : encode(field, entry.value, version)
     if (value !== undefined) entries.set(key, { ...entry!, value })
     else if (field.always === true)
       entries.set(key, {
         line: 0,
         column: 0,
         source: node.source,
-        value: zeroOf(field, node.source),
+        value: zeroOf(field, node.source, version),
       })
   }
   return { ...node, entries }
 }
 
 /** The encoded value, or undefined if it is omitted. */
-function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
+function encode(shape: Shape, node: TreeNode, version: Version): TreeNode | undefined {
   if (shape.is === 'free') return sorted(node)
   if (node.is === 'scalar' && node.value === null) return undefined
   switch (shape.is) {
@@ -56,12 +63,14 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
       return node.is === 'list' && node.items.length === 0 ? undefined : node
     case 'list': {
       if (node.is !== 'list') return undefined
-      if (node.items.length === 0 && shape.always !== true && shape.keepEmpty !== true)
+      if (node.items.length === 0 && shape.always !== true && !keepsEmpty(shape, version))
         return undefined
       return {
         ...node,
         items: node.items.map(
-          (item) => encode({ ...shape.of, always: true }, item) ?? zeroOf(shape.of, item.source),
+          (item) =>
+            encode({ ...shape.of, always: true }, item, version) ??
+            zeroOf(shape.of, item.source, version),
         ),
       }
     }
@@ -70,26 +79,30 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
       const keys = [...node.entries.keys()].toSorted(compareKeys)
       return {
         ...node,
-        entries: new Map(keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!)])),
+        entries: new Map(
+          keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!, version)]),
+        ),
       }
     }
   }
   if (node.is !== 'map') return undefined
-  const object = encodeObject(shape, node)
+  const object = encodeObject(shape, node, version)
   return object.entries.size === 0 && shape.inPlace === true && shape.always !== true
     ? undefined
     : object
 }
 
-function encodeEntry(shape: Shape, entry: Entry): Entry {
+function encodeEntry(shape: Shape, entry: Entry, version: Version): Entry {
   return {
     ...entry,
-    value: encode({ ...shape, always: true }, entry.value) ?? zeroOf(shape, entry.source),
+    value:
+      encode({ ...shape, always: true }, entry.value, version) ??
+      zeroOf(shape, entry.source, version),
   }
 }
 
 /** Go's zero value. */
-function zeroOf(shape: Shape, source: string): TreeNode {
+function zeroOf(shape: Shape, source: string, version: Version): TreeNode {
   const place = { line: 0, column: 0, source }
   const scalar = (value: ScalarValue): TreeNode => ({
     is: 'scalar',
@@ -104,7 +117,9 @@ function zeroOf(shape: Shape, source: string): TreeNode {
   if (shape.is === 'integer') return { ...scalar(0n), ...(shape.octal === true && { octal: true }) }
   if (shape.is === 'list') return { is: 'list', items: [], ...place }
   if (shape.is === 'map' || shape.is === 'free') return map
-  return shape.is === 'object' && shape.inPlace === true ? encodeObject(shape, map) : scalar(null)
+  return shape.is === 'object' && shape.inPlace === true
+    ? encodeObject(shape, map, version)
+    : scalar(null)
 }
 
 /** Sorts the keys of free-form values: they are Go maps, which go-yaml writes in sorted order. */

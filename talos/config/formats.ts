@@ -57,6 +57,42 @@ export function isCidrOrAddress(text: string): boolean {
   return isAddress(text) || isCidr(text)
 }
 
+/** Bits of a network's address: `11000000…` for 192.0.0.0/8 and any longer network. */
+export function addressBits(text: string): string {
+  const [address = ''] = text.split('/')
+  if (isIP(address) === 4)
+    return address
+      .split('.')
+      .map((part) => Number(part).toString(2).padStart(8, '0'))
+      .join('')
+  const [head = '', tail] = ipv6Groups(address).split('::')
+  const groups = (part: string) => (part === '' ? [] : part.split(':'))
+  const [first, last] = [groups(head), groups(tail ?? '')]
+  const all = [
+    ...first,
+    ...Array.from({ length: 8 - first.length - last.length }, () => '0'),
+    ...last,
+  ]
+  return all.map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0')).join('')
+}
+
+/** The address with its last 32 bits in hexadecimal, if they are written as an IPv4 address. */
+const ipv6Groups = (address: string): string =>
+  address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...parts: string[]) => {
+    const [a, b, c, d] = parts.slice(0, 4).map(Number)
+    return `${(a! * 256 + b!).toString(16)}:${(c! * 256 + d!).toString(16)}`
+  })
+
+/**
+ * Length of a network's prefix; null if the text is no network or its address has bits after the
+ * prefix.
+ */
+export function prefixLength(text: string): number | null {
+  if (!isCidr(text)) return null
+  const length = Number(text.split('/')[1])
+  return addressBits(text).slice(length).includes('1') ? null : length
+}
+
 /** The unspecified addresses 0.0.0.0 and ::. */
 export function isUnspecified(text: string): boolean {
   const [address = ''] = text.split('/')
@@ -135,6 +171,11 @@ export function isQualifiedName(text: string): boolean {
       /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(prefix))
   )
 }
+
+/** Kubernetes' name of an object: a DNS name in lower case (RFC 1123). */
+export const isDnsSubdomain = (text: string): boolean =>
+  text.length <= 253 &&
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text)
 
 export function isLabelValue(text: string): boolean {
   return text.length <= 63 && /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(text)

@@ -5,8 +5,9 @@
  */
 import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
-import { has, images, supportedMinor } from '../versions.ts'
+import { has, images, modelledMinor } from '../versions.ts'
 import { emit } from './emit.ts'
+import { auditPolicy, documentsBesideMain, podSecurity } from './generate-documents.ts'
 import { type MapNode, treeOf } from './tree.ts'
 
 export interface GenerateInput {
@@ -32,37 +33,54 @@ export interface GenerateInput {
 /** Name of the generated layer in a merge's sources. */
 export const generatedLayer = 'generated'
 
-/**
- * The whole configuration, as YAML of two documents. Throws an Error for a Talos version that isn't
- * supported.
- */
+/** The whole configuration, as YAML. Throws an Error for a Talos version that isn't modelled. */
 export function generateConfig(input: GenerateInput): string {
-  return emit(documentsOf(input)).yaml
+  return emit(documentsOf(input), input.talosVersion).yaml
 }
 
 function documentsOf(input: GenerateInput): MapNode[] {
-  if (supportedMinor(input.talosVersion) === undefined)
+  if (modelledMinor(input.talosVersion) === undefined)
     throw new Error(`No configuration is generated for Talos ${input.talosVersion}`)
+  const isApart = has(input.talosVersion, 'kubernetesDocuments')
   const config = {
     version: 'v1alpha1',
     debug: false,
     persist: true,
-    machine: machineSection(input),
-    cluster: clusterSection(input),
+    machine: isApart ? machineAlone(input) : machineSection(input),
+    cluster: isApart ? clusterAlone(input) : clusterSection(input),
   }
-  return [config, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }].map(
-    (d) => treeOf(d, generatedLayer) as MapNode,
-  )
+  const besides = isApart
+    ? documentsBesideMain(input)
+    : [{ apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }]
+  return [config, ...besides].map((d) => treeOf(d, generatedLayer) as MapNode)
+}
+
+/** Role, token, authority and names of the machine's own API. */
+function identityOf({ role, secrets, additionalSans }: GenerateInput) {
+  const isControlPlane = role === 'control_plane'
+  return {
+    type: isControlPlane ? 'controlplane' : 'worker',
+    token: secrets.trustdInfo.token,
+    ca: isControlPlane ? encodePair(secrets.certs.os) : publicPart(secrets.certs.os),
+    certSANs: [...(additionalSans ?? [])],
+  }
+}
+
+/** What is left of `machine` when Kubernetes has documents of its own. */
+function machineAlone(input: GenerateInput) {
+  return { ...identityOf(input), features: { diskQuotaSupport: true } }
+}
+
+/** What is left of `cluster` when Kubernetes has documents of its own. */
+function clusterAlone({ role, secrets }: GenerateInput) {
+  const token = secrets.secrets.bootstrapToken
+  return role === 'worker' ? { token } : { token, etcd: { ca: encodePair(secrets.certs.etcd) } }
 }
 
 function machineSection(input: GenerateInput) {
-  const { secrets } = input
   const controlPlane = input.role === 'control_plane'
   return {
-    type: controlPlane ? 'controlplane' : 'worker',
-    token: secrets.trustdInfo.token,
-    ca: controlPlane ? encodePair(secrets.certs.os) : publicPart(secrets.certs.os),
-    certSANs: [...(input.additionalSans ?? [])],
+    ...identityOf(input),
     kubelet: {
       image: images.kubelet(input.kubernetesVersion),
       defaultRuntimeSeccompProfileEnabled: true,
@@ -120,12 +138,8 @@ function clusterSection(input: GenerateInput) {
         input.additionalSans === undefined || input.additionalSans.length === 0
           ? undefined
           : [...input.additionalSans],
-      admissionControl: [{ name: 'PodSecurity', configuration: podSecurity }],
-      auditPolicy: {
-        apiVersion: 'audit.k8s.io/v1',
-        kind: 'Policy',
-        rules: [{ level: 'Metadata' }],
-      },
+      admissionControl: [podSecurity],
+      auditPolicy,
     },
     controllerManager: { image: images.controllerManager(kubernetesVersion) },
     proxy: { image: images.proxy(kubernetesVersion) },
@@ -135,20 +149,6 @@ function clusterSection(input: GenerateInput) {
     allowSchedulingOnControlPlanes:
       input.allowSchedulingOnControlPlanes === true ? true : undefined,
   }
-}
-
-const podSecurity = {
-  apiVersion: 'pod-security.admission.config.k8s.io/v1alpha1',
-  defaults: {
-    audit: 'restricted',
-    'audit-version': 'latest',
-    enforce: 'baseline',
-    'enforce-version': 'latest',
-    warn: 'restricted',
-    'warn-version': 'latest',
-  },
-  exemptions: { namespaces: ['kube-system'], runtimeClasses: [], usernames: [] },
-  kind: 'PodSecurityConfiguration',
 }
 
 function publicPart({ crt }: KeyPair) {

@@ -95,17 +95,30 @@ function collect(shape: Shape | undefined, node: TreeNode, reading: Reading): vo
   }
   if (node.is === 'list') {
     for (const item of node.items)
-      collect(shape?.is === 'list' ? shape.of : undefined, item, { ...reading, inside })
+      collect(shape?.is === 'list' ? shape.of : within(shape), item, { ...reading, inside })
     return
   }
   for (const [key, entry] of node.entries) {
     const field =
-      shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
+      shape?.is === 'object'
+        ? shape.fields[key]
+        : shape?.is === 'map'
+          ? shape.of
+          : within(shape, key)
     // The key's name is checked only if users choose it: names of arguments, labels and
     // annotations, and keys in settings of other programs.
     const named = audience === 'everybody' && shape?.is !== 'object' && namesSecret(key)
     collect(field, entry.value, { ...reading, inside: named ? 'values' : inside })
   }
+}
+
+/**
+ * The shape inside a free-form value: the same one if it names secret keys, so that they are found
+ * at any depth.
+ */
+function within(shape: Shape | undefined, key?: string): Shape | undefined {
+  if (shape?.is !== 'free' || shape.secretKeys === undefined) return undefined
+  return key !== undefined && shape.secretKeys.includes(key) ? { is: 'text', secret: true } : shape
 }
 
 function holdsKey(text: string): boolean {

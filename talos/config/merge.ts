@@ -2,6 +2,7 @@
  * Applies patches to a configuration, as `talosctl machineconfig patch` does, and reports for each
  * line of the result which layer it came from.
  */
+import { type Contract, isSince } from '../versions.ts'
 import {
   type ConfigDocument,
   decodeDocuments,
@@ -36,28 +37,42 @@ export interface Layer {
 
 export type Merged = ReturnType<typeof mergePatches>
 
+type Version = Contract | string | undefined
+
 /**
  * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its
  * name and the positions of its problems. The rules are Talos's, each with its test in
  * `merge.test.ts` and `merge-lists.test.ts`.
+ * @param options `talosVersion`: whose rules apply where minors differ. Default: the newest offered
  */
-export function mergePatches(base: string, layers: readonly Layer[]) {
+export function mergePatches(
+  base: string,
+  layers: readonly Layer[],
+  { talosVersion }: { readonly talosVersion?: Version } = {},
+) {
   const documents = loadDocuments(base, generatedLayer)
   for (const { name, body } of layers) {
     try {
-      applyLayer(documents, readDocuments(body, name))
+      applyLayer(documents, readDocuments(body, name), talosVersion)
     } catch (error) {
       throw error instanceof ConfigError ? new ConfigError(error.problems, name) : error
     }
   }
-  const { yaml, sources } = emit(documents.map(encodeDocument))
+  const { yaml, sources } = emit(
+    documents.map((one) => encodeDocument(one, talosVersion)),
+    talosVersion,
+  )
   // Every line, from 1, with the name of its layer; the base's own lines are `generated`.
   // Each value of `documents` has the place in the text of its own layer.
   return { yaml, sources: sources.map((layer, i) => ({ line: i + 1, layer })), documents }
 }
 
 /** Applies one patch. Changes `documents`. */
-function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): void {
+function applyLayer(
+  documents: ConfigDocument[],
+  roots: readonly MapNode[],
+  version: Version,
+): void {
   const parts = roots.map((root) => takeDeletions(root, {}))
   const { documents: patches, problems } = decodeDocuments(
     parts.flatMap(({ rest }) => (rest === undefined ? [] : [rest])),
@@ -71,7 +86,7 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
     documents,
     parts.flatMap(({ deletions }) => deletions),
   )
-  mergeDocuments(documents, patches)
+  mergeDocuments(documents, patches, version)
   const conflicts = duplicates(documents)
   if (conflicts.length > 0) throw new ConfigError(conflicts)
 }
@@ -82,15 +97,36 @@ function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): voi
  * same identity are merged field by field, by the rule for the field. A document that `left` lacks
  * is appended. Changes `left`.
  */
-function mergeDocuments(left: ConfigDocument[], right: readonly ConfigDocument[]): void {
+function mergeDocuments(
+  left: ConfigDocument[],
+  right: readonly ConfigDocument[],
+  version: Version,
+): void {
   for (const patch of right) {
     const existing = left.find((document) => documentId(document) === documentId(patch))
     if (existing === undefined) left.push({ ...patch, root: clone(patch.root) })
-    else existing.root = merge(existing.shape.shape, existing.root, patch.root, '') as MapNode
+    else {
+      const context = { path: '', version }
+      existing.root = merge(existing.shape.shape, existing.root, patch.root, context) as MapNode
+    }
   }
 }
 
-function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: string): TreeNode {
+interface Context {
+  readonly path: string
+  readonly version: Version
+}
+const below = ({ path, version }: Context, key: string): Context => ({
+  path: join(path, key),
+  version,
+})
+
+function merge(
+  shape: Shape,
+  left: TreeNode | undefined,
+  right: TreeNode,
+  context: Context,
+): TreeNode {
   // Null changes nothing: a patch can't unset a value with null.
   if (isNull(right)) return left ?? right
   if (left === undefined || isNull(left)) return clone(right)
@@ -106,16 +142,16 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
       // An empty value is Go's zero value, which replaces nothing.
       if (shape.replace === true)
         return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
-      return mergeFree(left, right, path)
+      return mergeFree(left, right, context.path)
     case 'list':
-      return mergeList(shape, left as ListNode, right as ListNode, path)
+      return mergeList(shape, left as ListNode, right as ListNode, context)
     case 'map':
       return mergeMap(left as MapNode, right as MapNode, (l, r, key) =>
-        shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, join(path, key)),
+        shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, below(context, key)),
       )
   }
   return mergeMap(left as MapNode, right as MapNode, (l, r, key) =>
-    merge(shape.fields[key]!, l, r, join(path, key)),
+    merge(shape.fields[key]!, l, r, below(context, key)),
   )
 }
 
@@ -133,8 +169,13 @@ function mergeMap(
   return { ...left, entries }
 }
 
-function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: string): ListNode {
-  if (shape.merge === 'replace') return clone(right) as ListNode
+function mergeList(shape: ListShape, left: ListNode, right: ListNode, context: Context): ListNode {
+  const { replacedSince } = shape
+  if (
+    shape.merge === 'replace' ||
+    (replacedSince !== undefined && isSince(context.version, replacedSince))
+  )
+    return clone(right) as ListNode
   if (shape.merge === undefined)
     return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   const { by, whole } = shape.merge
@@ -153,7 +194,9 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: stri
     if (found < 0) items.push(clone(item))
     else
       items[found] =
-        whole === true ? clone(item) : merge(shape.of, items[found], item, join(path, String(i)))
+        whole === true
+          ? clone(item)
+          : merge(shape.of, items[found], item, below(context, String(i)))
   })
   return { ...left, items }
 }

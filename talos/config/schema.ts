@@ -98,7 +98,14 @@ function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: bool
       return {
         ...told,
         type: 'string',
-        ...(shape.values === undefined ? {} : { enum: [...shape.values] }),
+        ...(shape.values === undefined
+          ? {}
+          : {
+              enum: shape.values.filter((value) => {
+                const first = shape.valuesSince?.[value]
+                return first === undefined || isSince(talosVersion, first)
+              }),
+            }),
       }
     case 'integer':
       return {

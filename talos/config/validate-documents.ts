@@ -2,8 +2,8 @@
  * Rules for all documents except the main one (Talos `pkg/machinery/config/types/*`, each
  * document's `Validate`), and addresses that Talos refuses already when it loads a document.
  */
-import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'
+import { has } from '../versions.ts'
 import {
   durationMs,
   isAddress,
@@ -11,20 +11,38 @@ import {
   isCidr,
   isCidrOrAddress,
   isHostPort,
-  isMac,
   isRoutingTable,
-  isUnspecified,
-  sizeBytes,
 } from './formats.ts'
-import { checkKeySlots, Report } from './report.ts'
+import { Report } from './report.ts'
 import type { MapNode } from './tree.ts'
+import {
+  address,
+  addressName,
+  type Check,
+  encryption,
+  expression,
+  form,
+  isPem,
+  link,
+  network,
+  notNegative,
+  provisioning,
+  required,
+  routingTable,
+  upkeep,
+  volumeName,
+  xfs,
+} from './validate/forms.ts'
+import { kubernetesChecks } from './validate/kubernetes.ts'
+import { placesInMain } from './validate/places-in-main.ts'
+import { systemChecks } from './validate/system.ts'
 import { isWireguardKey } from './validate-devices.ts'
 
-export function validateDocument(document: ConfigDocument): Report {
+export function validateDocument(document: ConfigDocument, talosVersion: string): Report {
   const report = new Report(document.root)
   if (document.shape.named && document.name === '')
     report.error([], `${document.shape.kind} needs a name`)
-  checks[document.shape.kind]?.(report)
+  checks[document.shape.kind]?.(report, talosVersion)
   return report
 }
 
@@ -38,71 +56,21 @@ export function validateAgainstMain(document: ConfigDocument, main: MapNode, rep
     if (inMain.has(...path))
       report.error([], `${document.shape.kind}: ${path.join('.')} says it already`)
   }
-  const network = ['machine', 'network']
-  switch (document.shape.kind) {
-    case 'HostnameConfig':
-      taken([...network, 'hostname'])
-      if (inMain.flag('machine', 'features', 'stableHostname'))
-        taken(['machine', 'features', 'stableHostname'])
-      break
-    case 'ResolverConfig':
-      taken([...network, 'nameservers'])
-      taken([...network, 'searchDomains'])
-      if (inMain.flag(...network, 'disableSearchDomain')) taken([...network, 'disableSearchDomain'])
-      break
-    case 'TimeSyncConfig':
-      if (inMain.flag('machine', 'time', 'disabled')) taken(['machine', 'time', 'disabled'])
-      taken(['machine', 'time', 'servers'])
-      taken(['machine', 'time', 'bootTimeout'])
-      break
-    case 'KubeSpanConfig':
-      taken([...network, 'kubespan'])
-      break
-    case 'VolumeConfig':
-      if (report.has('encryption'))
-        taken(['machine', 'systemDiskEncryption', document.name.toLowerCase()])
-      break
-  }
+  for (const path of placesInMain(document, inMain)) taken(path)
 }
 
-type Check = (report: Report) => void
+/** Volumes that lie in EPHEMERAL unless they are given a partition (`PromotableSystemVolumeNames`). */
+const ownPartition = ['ETCD', 'CRI', 'KUBELET', 'LOG']
 
-/** Checks the form of a value, if present. */
-function form(report: Report, path: string[], is: (text: string) => boolean, what: string): void {
-  const text = report.text(...path)
-  if (text !== '' && !is(text)) report.error(path, `${text} is not ${what}`)
-}
-
-const cidr = 'an address with prefix length, such as 10.0.0.7/24'
-const network = 'a network in CIDR notation'
-const address = 'an address'
-const routingTable = 'a routing table: a number from 1 to 252, default, main or local'
-
-/** Checks a CEL expression, if present. */
-function expression(report: Report, path: string[], scope: CelScope): void {
-  const text = report.text(...path)
-  const problem = text === '' ? undefined : celProblem(text, scope)
-  if (problem !== undefined) report.error(path, `The expression can’t be compiled: ${problem}`)
-}
-
-const link: Check = (report) => {
-  form(report, ['hardwareAddr'], isMac, 'a MAC address')
-  for (const { path } of report.items('addresses')) {
-    const text = report.text(...path, 'address')
-    if (!isCidr(text) || isUnspecified(text))
-      report.error(path, text === '' ? 'The address is missing' : `${text} is not ${cidr}`)
-  }
-  for (const { path } of report.items('routes')) {
-    form(
-      report,
-      [...path, 'destination'],
-      (t) => isCidr(t) && !isUnspecified(t),
-      `${network}; leave it out for the default route`,
-    )
-    form(report, [...path, 'gateway'], (t) => isAddress(t) && !isUnspecified(t), address)
-    form(report, [...path, 'source'], (t) => isAddress(t) && !isUnspecified(t), address)
-    form(report, [...path, 'table'], isRoutingTable, routingTable)
-  }
+/** What a volume of Talos can't have (`validateVolumeConstraints`). */
+function systemVolume(report: Report, name: string): void {
+  const isMounted = report.entries('mount').length > 0
+  if (isMounted && (name === 'STATE' || name === 'IMAGECACHE'))
+    report.error(['mount'], `The mount of ${name} can’t be set`)
+  if (name === 'IMAGECACHE' && report.has('filesystem', 'xfs'))
+    report.error(['filesystem'], 'The file system of IMAGECACHE can’t be set')
+  if (isMounted && ownPartition.includes(name) && report.entries('provisioning').length === 0)
+    report.error(['mount'], `The mount of ${name} can be set only if it has provisioning`)
 }
 
 const dhcp: Check = (report) => {
@@ -113,62 +81,9 @@ const dhcp: Check = (report) => {
     report.error(['clientIdentifier'], 'clientIdentifier: duid needs duidRaw')
 }
 
-const provisioning = (report: Report, required: boolean, sized: boolean) => {
-  if (required && !report.has('provisioning', 'diskSelector', 'match'))
-    report.error(['provisioning'], 'Say which disk: provisioning.diskSelector.match')
-  expression(report, ['provisioning', 'diskSelector', 'match'], 'disk')
-  const min = report.text('provisioning', 'minSize')
-  const max = report.text('provisioning', 'maxSize')
-  if (!sized) {
-    if (min !== '' || max !== '' || report.flag('provisioning', 'grow'))
-      report.error(['provisioning'], 'A whole disk has no size')
-    return
-  }
-  form(
-    report,
-    ['provisioning', 'minSize'],
-    (t) => sizeBytes(t) !== undefined,
-    'a size such as 10GiB',
-  )
-  form(
-    report,
-    ['provisioning', 'maxSize'],
-    (t) => sizeBytes(t.replace(/^-/, '')) !== undefined || isPercentage(t),
-    'a size such as 100GiB, or a percentage',
-  )
-  if ((sizeBytes(min) ?? 0) > (sizeBytes(max) ?? Infinity))
-    report.error(['provisioning', 'minSize'], 'minSize is more than maxSize')
-  if (required && min === '' && max === '')
-    report.error(['provisioning'], 'Say how big: provisioning.minSize or provisioning.maxSize')
-}
-
-const encryption: Check = (report) => {
-  if (!report.has('encryption')) return
-  if (report.text('encryption', 'provider') !== 'luks2')
-    report.error(['encryption'], 'The encryption provider must be luks2')
-  const keys = report.items('encryption', 'keys')
-  if (keys.length === 0) report.error(['encryption'], 'Encryption needs keys')
-  checkKeySlots(report, keys)
-  for (const { path } of keys)
-    for (const pcr of report.texts(...path, 'tpm', 'options', 'pcrs'))
-      if (Number(pcr.text) > 23) report.error(pcr.path, 'A PCR is a number from 0 to 23')
-}
-
-const volumeName = (report: Report) => {
-  const name = report.text('name')
-  if (name.length > 34) report.error(['name'], 'The name can have 34 characters at most')
-  if (name !== '' && !/^[a-zA-Z0-9-]+$/.test(name))
-    report.error(['name'], 'The name can only have letters, digits and hyphens')
-}
-
-const addressName = (report: Report) =>
-  form(report, ['name'], isAddress, 'an address, which the name must be')
-
-const required = (report: Report, ...fields: string[]) => {
-  for (const field of fields) if (!report.has(field)) report.error([field], `${field} is missing`)
-}
-
 const checks: Record<string, Check> = {
+  ...systemChecks,
+  ...kubernetesChecks,
   HostnameConfig: (report) => {
     const auto = report.text('auto')
     const hostname = report.text('hostname')
@@ -180,9 +95,9 @@ const checks: Record<string, Check> = {
     if (hostname.length > 253 || first.length > 63 || (hostname !== '' && first === ''))
       report.error(['hostname'], 'The host name can have 63 characters, with its domain 253')
   },
-  LinkConfig: link,
-  DummyLinkConfig: link,
-  BridgeConfig: link,
+  LinkConfig: (report) => link(report),
+  DummyLinkConfig: (report) => link(report),
+  BridgeConfig: (report) => link(report),
   VRFConfig: (report) => {
     link(report)
     if (['', 'unspec', 'local', 'main', 'default'].includes(report.text('table')))
@@ -239,13 +154,26 @@ const checks: Record<string, Check> = {
     for (const { path } of report.items('nameservers')) {
       const text = report.text(...path, 'address')
       if (!isAddress(text)) report.error(path, `${text || 'Nothing'} is not ${address}`)
+      const isEncrypted = ['DoT', 'DoH'].includes(report.text(...path, 'protocol'))
+      if (isEncrypted !== report.has(...path, 'tlsServerName'))
+        report.error(
+          path,
+          isEncrypted
+            ? 'DoT and DoH need tlsServerName'
+            : 'tlsServerName needs the protocol DoT or DoH',
+        )
     }
+    for (const field of ['forwardKubeDNSToHost', 'resolveMemberNames'])
+      if (report.flag('hostDNS', field) && !report.flag('hostDNS', 'enabled'))
+        report.error(['hostDNS', field], `${field} needs hostDNS.enabled`)
   },
   StaticHostConfig: (report) => (addressName(report), required(report, 'hostnames')),
   TimeSyncConfig: (report) => {
     if ((durationMs(report.text('bootTimeout')) ?? 0) < 0)
       report.error(['bootTimeout'], 'bootTimeout can’t be negative')
     if (report.has('ntp') && report.has('ptp')) report.error(['ptp'], 'Use either ntp or ptp')
+    for (const { path, text } of report.flag('ntp', 'useNTS') ? report.texts('ntp', 'servers') : [])
+      if (isAddress(text)) report.error(path, 'A server of NTS is a name, not an address')
   },
   KubeSpanConfig: (report) => {
     if ((report.number('mtu') ?? 1420) < 1280)
@@ -295,16 +223,17 @@ const checks: Record<string, Check> = {
   TCPProbeConfig: (report) => {
     form(report, ['endpoint'], isHostPort, 'host:port')
     required(report, 'endpoint')
-    for (const field of ['interval', 'timeout'])
-      if ((durationMs(report.text(field)) ?? 0) < 0)
-        report.error([field], `${field} can’t be negative`)
+    for (const field of ['interval', 'timeout']) notNegative(report, field)
   },
-  VolumeConfig: (report) => {
+  VolumeConfig: (report, talosVersion) => {
     const name = report.text('name')
-    if (!['STATE', 'EPHEMERAL', 'IMAGECACHE'].includes(name))
+    const names = has(talosVersion, 'moreSystemVolumes')
+      ? ['STATE', 'EPHEMERAL', 'IMAGECACHE', ...ownPartition]
+      : ['STATE', 'EPHEMERAL', 'IMAGECACHE']
+    if (!names.includes(name))
       return report.error(
         ['name'],
-        'VolumeConfig is for STATE, EPHEMERAL and IMAGECACHE; for others use UserVolumeConfig',
+        `VolumeConfig is for ${names.slice(0, -1).join(', ')} and ${names.at(-1)}; for others use UserVolumeConfig`,
       )
     if (name === 'STATE') {
       if (report.has('provisioning'))
@@ -313,14 +242,21 @@ const checks: Record<string, Check> = {
         if (report.flag(...path, 'lockToState'))
           report.error(path, 'A key of STATE can’t be locked to STATE')
     } else provisioning(report, false, true)
+    if (has(talosVersion, 'moreSystemVolumes')) systemVolume(report, name)
     encryption(report)
+    xfs(report)
+    upkeep(report)
   },
-  UserVolumeConfig: (report) => {
+  UserVolumeConfig: (report, talosVersion) => {
     volumeName(report)
     const type = report.text('volumeType') || 'partition'
     if (type === 'directory') {
-      for (const field of ['provisioning', 'encryption', 'filesystem', 'mount'])
-        if (report.has(field)) report.error([field], `A directory has no ${field}`)
+      const mount = has(talosVersion, 'secureDirectories')
+        ? (['mount', 'disableAccessTime'] as const)
+        : (['mount'] as const)
+      for (const path of [['provisioning'], ['encryption'], ['filesystem'], [...mount]])
+        if (report.has(...path)) report.error(path, `A directory has no ${path.join('.')}`)
+      upkeep(report)
       return
     }
     provisioning(report, true, type === 'partition')
@@ -330,6 +266,10 @@ const checks: Record<string, Check> = {
       !['', 'xfs'].includes(report.text('filesystem', 'type'))
     )
       report.error(['filesystem'], 'Project quotas are possible with xfs only')
+    if (report.has('filesystem', 'xfs') && !['', 'xfs'].includes(report.text('filesystem', 'type')))
+      report.error(['filesystem', 'xfs'], 'These options are possible with xfs only')
+    xfs(report)
+    upkeep(report)
   },
   RawVolumeConfig: (report) => (
     volumeName(report),
@@ -346,6 +286,7 @@ const checks: Record<string, Check> = {
     if (!report.has('discovery', 'volumeSelector', 'match'))
       report.error(['discovery'], 'Say which volume: discovery.volumeSelector.match')
     expression(report, ['discovery', 'volumeSelector', 'match'], 'volume')
+    upkeep(report)
   },
   ZswapConfig: (report) => {
     if ((report.number('maxPoolPercent') ?? 20) > 100)
@@ -446,14 +387,4 @@ const checks: Record<string, Check> = {
       'a URL of https or grpc without a path',
     )
   ),
-}
-
-function isPercentage(text: string): boolean {
-  return /^\d{1,3}(\.\d+)?%$/.test(text) && Number(text.slice(0, -1)) <= 100
-}
-
-function isPem(text: string): boolean {
-  const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
-  const at = text.indexOf(begin)
-  return at !== -1 && text.includes(end, at + begin.length + 1)
 }

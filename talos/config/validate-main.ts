@@ -3,21 +3,25 @@
  * `pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go`), and the rule for Kubernetes
  * versions, which Talos itself checks only on a running machine.
  */
-import { kubernetesProblem } from '../versions.ts'
+import { has } from '../versions.ts'
 import {
   endpointProblem,
   isAddress,
   isCidr,
   isCidrOrAddress,
   isDnsName,
-  isLabelValue,
-  isQualifiedName,
-  kubernetesVersionOf,
   sizeBytes,
 } from './formats.ts'
 import { checkKeySlots, Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { checkDevices } from './validate-devices.ts'
+import {
+  imageProblem,
+  kubeletFields,
+  nodeMetadata,
+  podResources,
+  talosRoles,
+} from './validate/kubernetes.ts'
 
 export interface MainOptions {
   talosVersion: string
@@ -34,7 +38,7 @@ export function validateMain(root: MapNode, options: MainOptions): Report {
   const controlPlane = type === 'controlplane' || type === 'init'
   checkMachine(report, type, controlPlane, options)
   checkAuthorities(report, type, controlPlane)
-  checkCluster(report, controlPlane)
+  checkCluster(report, controlPlane, options.talosVersion)
   checkDevices(report, type === 'worker')
   checkNode(report)
   checkEncryption(report)
@@ -52,12 +56,22 @@ function checkMachine(
     report.error(['machine', 'type'], `Unknown machine type ${type === '' ? '(none)' : type}`)
   if (type === 'init') report.warn('Use "controlplane" instead of "init" as the machine type')
   const hostDns = ['machine', 'features', 'hostDNS']
-  if (options.inContainer) {
+  const isApart = has(options.talosVersion, 'kubernetesDocuments')
+  if (options.inContainer && !isApart) {
     if (!report.flag(...hostDns, 'enabled'))
       report.error(hostDns, 'hostDNS must be enabled in a container')
     if (!report.flag(...hostDns, 'forwardKubeDNSToHost'))
       report.error(hostDns, 'hostDNS must forward the cluster’s DNS in a container')
-  } else checkInstall(report)
+  } else if (!options.inContainer) {
+    const isOptional = has(options.talosVersion, 'optionalInstall')
+    if (!isOptional || report.has('machine', 'install')) checkInstall(report)
+  }
+  if (isApart) {
+    if (report.has('machine', 'files'))
+      report.warn('machine.files is deprecated: use documents such as EtcFileConfig')
+    if (report.entries('machine', 'baseRuntimeSpecOverrides').length > 0)
+      report.warn('machine.baseRuntimeSpecOverrides is deprecated: use CRIBaseRuntimeSpecConfig')
+  }
   if (report.flag(...hostDns, 'forwardKubeDNSToHost') && !report.flag(...hostDns, 'enabled'))
     report.error([...hostDns, 'forwardKubeDNSToHost'], 'forwardKubeDNSToHost needs hostDNS.enabled')
   if (report.has('persist') && !report.flag('persist'))
@@ -99,16 +113,6 @@ function checkMachine(
       if (node.is !== 'map') report.error(path, `A registry’s ${section} must not be null`)
   }
 }
-
-const talosRoles = new Set([
-  'os:admin',
-  'os:operator',
-  'os:reader',
-  'os:etcd:backup',
-  'os:impersonator',
-  'os:meta:writer',
-  'os:image:verifier',
-])
 
 function checkInstall(report: Report): void {
   const install = ['machine', 'install']
@@ -153,14 +157,17 @@ function checkAuthorities(report: Report, type: string, controlPlane: boolean): 
     report.error(['cluster', 'ca', 'key'], 'A worker must not have the key of cluster.ca')
 }
 
-function checkCluster(report: Report, controlPlane: boolean): void {
+function checkCluster(report: Report, controlPlane: boolean, talosVersion: string): void {
   const endpoint = report.text('cluster', 'controlPlane', 'endpoint')
   if (!report.has('cluster')) return report.error(['cluster'], 'The cluster section is missing')
-  if (endpoint === '')
+  const isOptional = has(talosVersion, 'optionalEndpoint')
+  if (endpoint === '' && (!isOptional || report.has('cluster', 'controlPlane')))
     return report.error(['cluster', 'controlPlane'], 'cluster.controlPlane.endpoint is missing')
-  const problem = endpointProblem(endpoint)
+  const problem = endpoint === '' ? undefined : endpointProblem(endpoint)
   if (problem !== undefined)
     report.error(['cluster', 'controlPlane', 'endpoint'], `The endpoint ${problem}`)
+  if (isOptional && endpoint === '' && report.has('cluster', 'serviceAccount'))
+    report.error(['cluster', 'serviceAccount'], 'serviceAccount needs controlPlane.endpoint')
   const domain = report.text('cluster', 'network', 'dnsDomain')
   if (domain !== '' && !isDnsName(domain))
     report.error(['cluster', 'network', 'dnsDomain'], `${domain} is not a DNS name`)
@@ -174,9 +181,9 @@ function checkCluster(report: Report, controlPlane: boolean): void {
   }
   if (controlPlane) checkCni(report)
   for (const component of ['apiServer', 'controllerManager', 'scheduler'])
-    checkResources(report, component)
+    podResources(report, 'cluster', component)
   checkAuthorizers(report)
-  checkDiscovery(report)
+  checkDiscovery(report, talosVersion)
   checkManifests(report)
 }
 
@@ -185,6 +192,9 @@ function checkEtcd(report: Report): void {
   if (!report.has(...etcd, 'ca')) report.error(etcd, 'etcd needs its authority')
   if (report.has(...etcd, 'subnet') && report.has(...etcd, 'advertisedSubnets'))
     report.error([...etcd, 'subnet'], 'subnet can’t be used with advertisedSubnets')
+  const subnet = report.text(...etcd, 'subnet')
+  if (subnet !== '' && !isCidrOrAddress(subnet.replace(/^!/, '')))
+    report.error([...etcd, 'subnet'], `${subnet} is not a network or an address`)
   for (const list of ['advertisedSubnets', 'listenSubnets']) checkSubnets(report, [...etcd, list])
 }
 
@@ -193,14 +203,6 @@ function checkSubnets(report: Report, where: readonly string[]): void {
   for (const { path, text } of report.texts(...where))
     if (!isCidrOrAddress(text.replace(/^!/, '')))
       report.error(path, `${text} is not a network or an address`)
-}
-
-/** Requests and limits of a control plane's pod (Talos `ResourcesConfig.Validate`). */
-function checkResources(report: Report, component: string): void {
-  for (const part of ['requests', 'limits'])
-    for (const { path, key } of report.entries('cluster', component, 'resources', part))
-      if (key !== 'cpu' && key !== 'memory')
-        report.error(path, `${key} is not a resource that can be set; cpu and memory are`)
 }
 
 /** Authorizers of the API server (Talos `AuthorizationConfigAuthorizerConfig.Validate`). */
@@ -240,7 +242,7 @@ function checkCni(report: Report): void {
   }
 }
 
-function checkDiscovery(report: Report): void {
+function checkDiscovery(report: Report, talosVersion: string): void {
   const discovery = ['cluster', 'discovery']
   const service = [...discovery, 'registries', 'service']
   const needs = (what: string) => {
@@ -259,10 +261,13 @@ function checkDiscovery(report: Report): void {
   }
   const kubespan = ['machine', 'network', 'kubespan']
   if (!report.flag(...kubespan, 'enabled')) return
-  if (!enabled) report.error([...kubespan, 'enabled'], 'KubeSpan needs cluster.discovery')
+  // Since 1.14 discovery may have documents of its own (`validateWhole`).
+  const isApart = has(talosVersion, 'kubernetesDocuments')
+  if (!enabled && !isApart)
+    report.error([...kubespan, 'enabled'], 'KubeSpan needs cluster.discovery')
   if ((report.number(...kubespan, 'mtu') ?? 1420) < 1280)
     report.error([...kubespan, 'mtu'], 'KubeSpan’s MTU must be at least 1280')
-  needs('KubeSpan')
+  if (!isApart) needs('KubeSpan')
   checkSubnets(report, [...kubespan, 'filters', 'endpoints'])
   for (const { path, text } of report.texts(...kubespan, 'filters', 'excludeAdvertisedNetworks'))
     if (!isCidr(text)) report.error(path, `${text} is not a network`)
@@ -292,35 +297,14 @@ function checkNode(report: Report): void {
   checkSubnets(report, [...kubelet, 'nodeIP', 'validSubnets'])
   for (const { path, text } of report.texts(...kubelet, 'clusterDNS'))
     if (!isAddress(text)) report.error(path, `${text} is not an address`)
-  for (const { path, key } of report.entries(...kubelet, 'extraConfig'))
-    if (ownedByTalos.has(key)) report.error(path, `The kubelet’s field ${key} is Talos’s own`)
-  for (const { path, key, node } of report.entries('machine', 'nodeLabels')) {
-    if (!isQualifiedName(key)) report.error(path, `${key} is not a label’s name`)
-    if (!isLabelValue(textOf(node))) report.error(path, `${textOf(node)} is not a label’s value`)
-  }
-  for (const { path, key } of report.entries('machine', 'nodeAnnotations')) {
-    if (!isQualifiedName(key)) report.error(path, `${key} is not an annotation’s name`)
-    if (/^talos\.dev\/owned-(annotations|labels|taints)$/.test(key))
-      report.error(path, `The annotation ${key} is Talos’s own`)
-  }
-  for (const { path, key, node } of report.entries('machine', 'nodeTaints')) {
-    const [value, effect] = textOf(node).includes(':')
-      ? textOf(node).split(/:(.*)/s)
-      : ['', textOf(node)]
-    if (!isQualifiedName(key)) report.error(path, `${key} is not a taint’s name`)
-    else if (!['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect ?? ''))
-      report.error(path, 'A taint’s effect is NoSchedule, PreferNoSchedule or NoExecute')
-    else if (!isLabelValue(value ?? '')) report.error(path, `${value} is not a taint’s value`)
-  }
+  kubeletFields(report, ...kubelet, 'extraConfig')
+  nodeMetadata(
+    report,
+    ['machine', 'nodeLabels'],
+    ['machine', 'nodeAnnotations'],
+    ['machine', 'nodeTaints'],
+  )
 }
-
-/** Fields of the kubelet's configuration that Talos sets itself (`pkg/machinery/kubelet`). */
-const ownedByTalos = new Set(
-  (
-    'apiVersion authentication authorization cgroupRoot kind kubeletCgroups port protectKernelDefaults resolvConf rotateCertificates ' +
-    'systemCgroups staticPodPath seccompDefault'
-  ).split(' '),
-)
 
 function checkEncryption(report: Report): void {
   for (const partition of ['state', 'ephemeral']) {
@@ -343,11 +327,7 @@ function checkKubernetesVersions(
   for (const section of [['machine', 'kubelet'], ...ofControlPlane]) {
     const image = report.text(...section, 'image')
     if (image === '') continue
-    const version = kubernetesVersionOf(image)
-    const problem =
-      version === undefined
-        ? `${image} has no tag such as :v1.36.3`
-        : kubernetesProblem(talosVersion, version)
+    const problem = imageProblem(image, talosVersion)
     if (problem !== undefined) report.error([...section, 'image'], problem)
   }
 }

@@ -1,9 +1,10 @@
 /** Validates a whole configuration as Talos does on a server, before it is sent to a server. */
-import { supportedMinor } from '../versions.ts'
+import { has, modelledMinor } from '../versions.ts'
 import { type ConfigDocument, decodeDocuments, duplicates } from './decode.ts'
 import { ConfigError, type ConfigProblem, readDocuments } from './tree.ts'
 import { validateAgainstMain, validateDocument } from './validate-documents.ts'
 import { validateMain } from './validate-main.ts'
+import { validateWhole } from './validate/whole.ts'
 
 export interface Validation {
   /** Problems for which Talos refuses the configuration, with their lines in the text. */
@@ -17,7 +18,7 @@ export function validateConfig(
   yaml: string,
   options: { talosVersion: string; inContainer?: boolean },
 ): Validation {
-  if (supportedMinor(options.talosVersion) === undefined)
+  if (modelledMinor(options.talosVersion) === undefined)
     return { errors: [{ message: `Talos ${options.talosVersion} is not supported` }], warnings: [] }
   let documents: ConfigDocument[]
   const errors: ConfigProblem[] = []
@@ -45,12 +46,16 @@ export function validateConfig(
     )
   for (const document of documents) {
     if (document === main) continue
-    const report = validateDocument(document)
+    const report = validateDocument(document, options.talosVersion)
     if (main !== undefined) validateAgainstMain(document, main.root, report)
     reports.push(report)
   }
+  const whole =
+    main !== undefined && has(options.talosVersion, 'kubernetesDocuments')
+      ? [validateWhole(documents, main.root, options.inContainer ?? false)]
+      : []
   return {
-    errors: [...errors, ...reports.flatMap((r) => r.errors)],
-    warnings: reports.flatMap((r) => r.warnings),
+    errors: [...errors, ...[...reports, ...whole].flatMap((r) => r.errors)],
+    warnings: [...reports, ...whole].flatMap((r) => r.warnings),
   }
 }

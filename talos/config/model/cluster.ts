@@ -9,7 +9,7 @@ const volumes = t.list(
   t.object({ hostPath: t.always(t.text()), mountPath: t.always(t.text()), readonly: t.flag() }),
   'Paths of the server that it sees',
 )
-const resources = t.object({ requests: t.free(), limits: t.free() }, 'CPU and memory')
+export const resources = t.object({ requests: t.free(), limits: t.free() }, 'CPU and memory')
 
 const apiServer = t.object(
   {
@@ -86,14 +86,12 @@ export const cluster = t.object(
   {
     id: t.text('Names the cluster to the discovery service; never changes'),
     secret: t.secret('Seals what the discovery service is told'),
-    controlPlane: t.always(
-      t.object(
-        {
-          endpoint: t.always(t.text('URL of the Kubernetes API')),
-          localAPIServerPort: t.integer(),
-        },
-        'Where the Kubernetes API is',
-      ),
+    controlPlane: t.object(
+      {
+        endpoint: t.always(t.text('URL of the Kubernetes API')),
+        localAPIServerPort: t.integer(),
+      },
+      'Where the Kubernetes API is',
     ),
     clusterName: t.text(),
     network,

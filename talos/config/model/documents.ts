@@ -1,9 +1,11 @@
 /** All documents that a configuration may contain, by kind. */
 import type { Minor } from '../../versions.ts'
 import { cluster } from './cluster.ts'
+import { kubernetesDocuments } from './kubernetes.ts'
 import { machine } from './machine.ts'
 import { networkDocuments } from './network.ts'
 import * as t from './shape.ts'
+import { systemDocuments } from './system.ts'
 
 export interface DocumentShape {
   kind: string
@@ -14,11 +16,18 @@ export interface DocumentShape {
    * at most one.
    */
   named: boolean
+  /** Only control planes may have it. */
+  controlPlaneOnly?: boolean
   /** The whole document, including its apiVersion and kind. */
   shape: t.ObjectShape
 }
 
 type Fields = Record<string, t.Shape>
+/** Documents of one topic, by kind. */
+export type Documents = Record<
+  string,
+  { about: string; since?: Minor; controlPlaneOnly?: boolean; fields: Fields }
+>
 
 const expression = (about: string) => t.text(about)
 const provisioning = t.inPlace(
@@ -63,20 +72,42 @@ const encryption = t.inPlace(
       keySize: t.integer(),
       blockSize: t.integer(),
       options: t.texts(),
+      allowDiscards: t.addedIn('1.14', t.flag('Tell the disk which blocks are free')),
     },
     'Encryption of the volume',
   ),
 )
 const name = t.always(t.text('Name'))
+const xfs = t.addedIn(
+  '1.14',
+  t.object({ minAllocationGroupSize: t.text('Such as 64GiB') }, 'Options of xfs'),
+)
+const upkeep: Fields = {
+  trim: t.addedIn(
+    '1.14',
+    t.object({ enabled: t.flag(), interval: t.duration() }, 'Trimming of this file system'),
+  ),
+  scrub: t.addedIn(
+    '1.14',
+    t.object({ enabled: t.flag(), interval: t.duration() }, 'Checks of this file system'),
+  ),
+}
+const selector = (about: string) => t.inPlace(t.object({ match: expression(about) }))
+const memberSelector = selector('CEL expression over volume, disk and volume_id')
 
-const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
+const blockDocuments: Documents = {
   VolumeConfig: {
     about: 'A volume of Talos’s own: STATE, EPHEMERAL or IMAGECACHE',
     fields: {
       name,
       provisioning,
+      filesystem: t.addedIn('1.14', t.inPlace(t.object({ xfs }))),
       encryption,
-      mount: t.addedIn('1.13', t.inPlace(t.object({ secure: t.flag() }))),
+      mount: t.addedIn(
+        '1.13',
+        t.inPlace(t.object({ secure: t.flag(), disableAccessTime: t.addedIn('1.14', t.flag()) })),
+      ),
+      ...upkeep,
     },
   },
   UserVolumeConfig: {
@@ -87,8 +118,12 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
       provisioning,
       filesystem: t.inPlace(
         t.object({
-          type: t.plainChoice(['xfs', 'ext4'], undefined, 'none'),
+          type: {
+            ...t.plainChoice(['xfs', 'ext4', 'btrfs'], undefined, 'none'),
+            valuesSince: { btrfs: '1.14' },
+          },
           projectQuotaSupport: t.flag(),
+          xfs,
         }),
       ),
       encryption,
@@ -96,6 +131,7 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
         '1.13',
         t.inPlace(t.object({ disableAccessTime: t.flag(), secure: t.flag() })),
       ),
+      ...upkeep,
     },
   },
   RawVolumeConfig: {
@@ -118,6 +154,7 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
           secure: t.addedIn('1.13', t.flag()),
         }),
       ),
+      ...upkeep,
     },
   },
   ExternalVolumeConfig: {
@@ -141,9 +178,60 @@ const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fie
     about: 'Compressed swap in memory',
     fields: { maxPoolPercent: t.optionalInteger(), shrinkerEnabled: t.flag() },
   },
+  FilesystemTrimConfig: {
+    about: 'Trimming of all file systems',
+    since: '1.14',
+    fields: { interval: t.duration('Such as 168h; 0 for never') },
+  },
+  FilesystemScrubConfig: {
+    about: 'Checks of all file systems',
+    since: '1.14',
+    fields: { interval: t.duration('At least 10s; 0 for never') },
+  },
+  RAIDArrayConfig: {
+    about: 'A software RAID of several disks or volumes',
+    since: '1.14',
+    fields: {
+      name,
+      level: t.always(t.plainChoice(['raid1'], undefined, 'raid1')),
+      metadata: t.plainChoice(['1.0', '1.2'], undefined, '1.0'),
+      provisioning: t.always(
+        t.inPlace(t.object({ volumeSelector: t.always(memberSelector) }, 'Its members')),
+      ),
+    },
+  },
+  LVMVolumeGroupConfig: {
+    about: 'A volume group of LVM',
+    since: '1.14',
+    fields: {
+      name,
+      provisioning: t.always(
+        t.inPlace(t.object({ volumeSelector: memberSelector }, 'Its physical volumes')),
+      ),
+    },
+  },
+  LVMLogicalVolumeConfig: {
+    about: 'A logical volume of LVM',
+    since: '1.14',
+    fields: {
+      name,
+      type: t.always(t.plainChoice(['linear', 'raid1', 'raid0', 'raid10'], undefined, 'linear')),
+      mirrors: t.optionalInteger('Copies besides the first; of raid1 and raid10'),
+      stripes: t.optionalInteger('At least 2; of raid0 and raid10'),
+      provisioning: t.always(
+        t.inPlace(
+          t.object({
+            volumeGroup: t.always(t.text('Name of its volume group')),
+            minSize: t.text('Such as 10GiB'),
+            maxSize: t.text('Such as 100GiB, or a percentage'),
+          }),
+        ),
+      ),
+    },
+  },
 }
 
-const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
+const otherDocuments: Documents = {
   RegistryMirrorConfig: {
     about: 'Where images of a registry are taken from instead',
     fields: {
@@ -257,16 +345,19 @@ export const mainDocument: DocumentShape = {
 }
 
 export const documentShapes: ReadonlyMap<string, DocumentShape> = new Map(
-  Object.entries({ ...networkDocuments, ...blockDocuments, ...otherDocuments }).map(
-    ([kind, { about, since, fields }]) => [
+  Object.entries({
+    ...networkDocuments,
+    ...blockDocuments,
+    ...otherDocuments,
+    ...systemDocuments,
+    ...kubernetesDocuments,
+  }).map(([kind, { fields, ...told }]) => [
+    kind,
+    {
       kind,
-      {
-        kind,
-        about,
-        ...(since === undefined ? {} : { since }),
-        named: 'name' in fields,
-        shape: t.object({ apiVersion: t.text('v1alpha1'), kind: t.always(t.text()), ...fields }),
-      },
-    ],
-  ),
+      ...told,
+      named: 'name' in fields,
+      shape: t.object({ apiVersion: t.text('v1alpha1'), kind: t.always(t.text()), ...fields }),
+    },
+  ]),
 )

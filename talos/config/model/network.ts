@@ -1,5 +1,5 @@
 /** Network documents (Talos `pkg/machinery/config/types/network`). */
-import type { Minor } from '../../versions.ts'
+import type { Documents } from './documents.ts'
 import * as t from './shape.ts'
 
 type Fields = Record<string, t.Shape>
@@ -30,8 +30,9 @@ const link: Fields = {
 }
 const hardwareAddr = t.text('MAC address to use instead of its own')
 const count = t.optionalInteger
+const asn = { ...t.integer('Number of an autonomous system'), max: 4_294_967_295 }
 
-export const networkDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
+export const networkDocuments: Documents = {
   HostnameConfig: {
     about: 'Host name of the server',
     fields: {
@@ -156,6 +157,7 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       name: t.always(t.text('Name of the link')),
       routeMetric: t.integer(),
       ignoreHostname: t.flag('Don’t take the host name from the DHCP server'),
+      ignoreRoutes: t.addedIn('1.14', t.flag('Don’t take routes from the DHCP server')),
       clientIdentifier: t.choice(['none', 'mac', 'duid']),
       duidRaw: t.text(),
     },
@@ -219,10 +221,28 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
     about: 'Name servers',
     fields: {
       nameservers: t.list(
-        t.object({ address: t.always(t.text()) }),
+        t.object({
+          address: t.always(t.text()),
+          protocol: t.addedIn('1.14', t.plainChoice(['Do53', 'DoT', 'DoH'], undefined, 'Do53')),
+          tlsServerName: t.addedIn('1.14', t.text('Name in the certificate; of DoT and DoH')),
+        }),
         'Name servers, in the order they are asked',
       ),
-      searchDomains: t.inPlace(t.object({ domains: t.texts(), disableDefault: t.flag() })),
+      searchDomains: t.inPlace(
+        t.object({
+          domains: { ...t.texts(), replacedSince: '1.14', keepEmpty: '1.14' },
+          disableDefault: t.flag(),
+        }),
+      ),
+      hostDNS: t.addedIn(
+        '1.14',
+        t.inPlace(
+          t.object(
+            { enabled: t.flag(), forwardKubeDNSToHost: t.flag(), resolveMemberNames: t.flag() },
+            'Talos’s own caching name server',
+          ),
+        ),
+      ),
     },
   },
   StaticHostConfig: {
@@ -234,7 +254,10 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
     fields: {
       enabled: t.flag(),
       bootTimeout: t.duration(),
-      ntp: t.object({ servers: t.texts() }),
+      ntp: t.object({
+        servers: t.texts(),
+        useNTS: t.addedIn('1.14', t.flag('Only by NTS; servers are names then')),
+      }),
       ptp: t.object({ devices: t.texts() }),
     },
   },
@@ -318,6 +341,61 @@ export const networkDocuments: Record<string, { about: string; since?: Minor; fi
       failureThreshold: t.integer(),
       endpoint: t.always(t.text('host:port')),
       timeout: t.duration(),
+    },
+  },
+  HTTPProbeConfig: {
+    about: 'A check of a way out by HTTP',
+    since: '1.14',
+    fields: {
+      name: t.always(t.text()),
+      interval: t.duration(),
+      failureThreshold: t.integer(),
+      url: t.always(t.text('URL of http or https')),
+      timeout: t.duration(),
+    },
+  },
+  VethConfig: {
+    about: 'A pair of connected virtual links',
+    since: '1.14',
+    fields: {
+      name: t.always(t.text()),
+      peer: t.always(t.inPlace(t.object({ name: t.always(t.text()), ...link }, 'The other end'))),
+      ...link,
+    },
+  },
+  BGPInstanceConfig: {
+    about: 'Routing by BGP',
+    since: '1.14',
+    fields: {
+      name: t.always(t.text()),
+      vrf: t.text('Routing domain that it lies in'),
+      localASN: t.always(asn),
+      routerID: t.text('IPv4 address'),
+      routeSource: t.text('Source address of the routes'),
+      advertise: t.replaced(t.text(), 'Links whose networks are advertised; a patch replaces them'),
+      multipath: t.flag(),
+      maxPaths: { ...t.integer(), max: 255 },
+      installRoutes: t.flag('Take the routes into the routing table'),
+      importRoutes: t.replaced(
+        t.object({ bgpInstance: t.always(t.text()), prefixes: t.always(t.texts()) }),
+        'Routes of other instances; a patch replaces them',
+      ),
+      neighbors: t.replaced(
+        t.object({
+          address: t.text(),
+          link: t.text(),
+          peerASN: asn,
+          localASN: asn,
+          passive: t.flag(),
+          holdTime: t.duration(),
+          bfd: t.object({
+            transmitInterval: t.duration(),
+            receiveInterval: t.duration(),
+            detectMultiplier: { ...t.integer(), max: 255 },
+          }),
+        }),
+        'A patch replaces them',
+      ),
     },
   },
 }

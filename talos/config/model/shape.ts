@@ -27,6 +27,8 @@ export interface TextShape extends Common {
   is: 'text'
   /** Allowed values. */
   values?: readonly string[]
+  /** The first minor of those of `values` that older minors refuse. */
+  valuesSince?: Readonly<Record<string, Minor>>
   /** The value that means "not set" to Talos: it can't replace another value. */
   zero?: string
   /** An empty text is a value that can replace another. */
@@ -55,6 +57,8 @@ export interface FlagShape extends Common {
 export interface FreeShape extends Common {
   is: 'free'
   replace?: boolean
+  /** Keys, at any depth, whose values are masked for every reader. */
+  secretKeys?: readonly string[]
 }
 
 export interface ListShape extends Common {
@@ -62,8 +66,10 @@ export interface ListShape extends Common {
   of: Shape
   /** How lists merge: appended (default), replaced, or element by element by the values of keys. */
   merge?: 'replace' | { by: readonly string[]; whole?: boolean }
-  /** Written even when empty, but not when absent. */
-  keepEmpty?: boolean
+  /** A patch replaces the list since this minor; older minors append. */
+  replacedSince?: Minor
+  /** Written even when empty, but not when absent; a minor: since this one. */
+  keepEmpty?: boolean | Minor
 }
 
 export interface MapShape extends Common {
@@ -155,6 +161,11 @@ export const flag = (about?: About): FlagShape => ({ is: 'flag', ...told(about) 
 export const free = (about?: About): FreeShape => ({ is: 'free', ...told(about) })
 export const list = (of: Shape, about?: About): ListShape => ({ is: 'list', of, ...told(about) })
 export const texts = (about?: About): ListShape => list(text(), about)
+/** A list that a patch replaces. */
+export const replaced = (of: Shape, sentence?: About): ListShape => ({
+  ...list(of, sentence),
+  merge: 'replace',
+})
 export const map = (of: Shape, about?: About): MapShape => ({ is: 'map', of, ...told(about) })
 export const argumentsOf = (about?: About): MapShape => ({
   is: 'map',
