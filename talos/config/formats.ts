@@ -78,7 +78,7 @@ export function addressBits(text: string): string {
 
 /** The address with its last 32 bits in hexadecimal, if they are written as an IPv4 address. */
 const ipv6Groups = (address: string): string =>
-  address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...parts: string[]) => {
+  address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_, ...parts: string[]) => {
     const [a, b, c, d] = parts.slice(0, 4).map(Number)
     return `${(a! * 256 + b!).toString(16)}:${(c! * 256 + d!).toString(16)}`
   })
