@@ -28,7 +28,8 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'An empty value counts as left out',
-    cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/(mount|filesystem)=\{\}|hostDNS=\{\}/,
+    cases:
+      /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/(mount|filesystem)=\{\}|hostDNS=\{\}/,
   },
   {
     title: 'URLs are replaced whole',
