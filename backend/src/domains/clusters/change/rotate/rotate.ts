@@ -25,7 +25,7 @@ import {
 } from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
-import { gateStep } from '../shared/gate.ts'
+import { gateStep, whenDead } from '../shared/gate.ts'
 import { give } from './give.ts'
 import { concerned, groupsBack, isRotatable, planRotation, serversOf } from './plan.ts'
 import type { ServerStep } from '../../rotation-stages.ts'
@@ -106,10 +106,14 @@ const waiting =
 
 /** Sends one server the secrets of the step, and waits until the server is seen to use them. */
 const onServer = (step: ServerStep) =>
-  waiting(async (turn, { nodeId }) => {
-    const member = turn.state.members.find((m) => m.node_id === nodeId)
+  waiting(async (turn, at) => {
+    const member = turn.state.members.find((m) => m.node_id === at.nodeId)
     if (!member || !store.isWanted(member)) return { skipped: 'The server has left the cluster' }
-    return bring(turn, await demandRotation(turn), member, step)
+    const result = await bring(turn, await demandRotation(turn), member, step)
+    const isWaiting = result !== 'done' && 'waiting' in result
+    return isWaiting && member.role === 'control_plane'
+      ? ((await whenDead(turn, at)) ?? result)
+      : result
   })
 
 async function bring(

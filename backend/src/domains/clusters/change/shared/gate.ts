@@ -211,6 +211,22 @@ async function waitWell(
   return outcomeOf(illnesses, { kind: turn.change.kind, waited, words, isSafe })
 }
 
+/**
+ * What another wait for this control plane comes to while a component of it is dead; null while none
+ * is, and at first, because a component that has just been changed may come back by itself.
+ */
+export async function whenDead(
+  turn: ChangeTurn<ClusterChange>,
+  at: StepAt,
+): Promise<StepResult | null> {
+  if (waitedMs(turn.job, at.step) <= quietMs) return null
+  const isOwn = (id: string): boolean => id === at.nodeId
+  const dead = (await controlPlanesNow(viewOf(turn), isOwn)).filter(
+    ({ node_id, illnesses }) => isOwn(node_id) && isAnyDead(illnesses),
+  )
+  return dead.length === 0 ? null : waitWell(turn, at, dead, false)
+}
+
 /** Step `control-plane/<node id>/…`: waits until the server that was changed is well. */
 export async function controlPlaneWell(
   turn: ChangeTurn<ClusterChange>,
