@@ -365,33 +365,18 @@ const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
-  const ids = async (
-    table:
-      | 'server'
-      | 'cluster'
-      | 'operation'
-      | 'datacenter'
-      | 'subnet'
-      | 'image'
-      | 'join_token'
-      | 'offer'
-      | 'capacity_commitment'
-      | 'store',
-  ) => (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
   const files = await db.selectFrom('snapshot').select(['id', 'cluster_id']).execute()
-  const byNoun: Record<string, string[]> = {
-    nodes: await ids('server'),
-    clusters: await ids('cluster'),
-    operations: await ids('operation'),
-    datacenters: await ids('datacenter'),
-    subnets: await ids('subnet'),
-    images: await ids('image'),
-    'join-tokens': await ids('join_token'),
-    offers: await ids('offer'),
-    ccs: await ids('capacity_commitment'),
-    stores: await ids('store'),
+  const kept: Readonly<Record<string, string[]>> = {
     snapshots: files.filter((s) => s.cluster_id !== null).map((s) => s.id),
     backups: files.filter((s) => s.cluster_id === null).map((s) => s.id),
+  }
+  /** Ids of the objects of a path: `join_token` is the table of `joinTokenGet`. */
+  const idsOf = async (noun: string): Promise<string[]> => {
+    if (kept[noun]) return kept[noun]
+    const get = allOperations.find((o) => o.method === 'GET' && o.path === `/v1/${noun}/{id}`)!
+    const table = get.name.replace(/Get$/, '').replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+    const rows = db.selectFrom((table === 'cc' ? 'capacity_commitment' : table) as 'server')
+    return (await rows.select('id').execute()).map((r) => r.id)
   }
   const members = await db.selectFrom('cluster_server').select(['cluster_id', 'node_id']).execute()
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
@@ -401,7 +386,7 @@ async function reads(token: string): Promise<Record<string, string>> {
   )) {
     const noun = operation.path.split('/')[2]!
     const urls = operation.path.includes('{id}')
-      ? byNoun[noun]!.flatMap((id) => {
+      ? (await idsOf(noun)).flatMap((id) => {
           const url = operation.path.replace('{id}', id)
           return url.includes('{node_id}')
             ? members

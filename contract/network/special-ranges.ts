@@ -1,4 +1,4 @@
-/** Ranges of addresses that no machine can be reached at, and their names. */
+/** Ranges of addresses at which no machine can be reached, and their names. */
 import { type Address, type Cidr, contains, parseAddress, parseCidr } from './addresses.ts'
 
 const range = (text: string): Cidr => parseCidr(text)!

@@ -7,7 +7,7 @@ const hiddenButBreaks = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const breaks = /\r\n?|[\t\n\v\f]/g
 
 /**
- * Text in which nothing has to be replaced. Most text is, and one look at it replaces two for
+ * Text in which nothing has to be replaced, as in most texts: one test instead of two searches for
  * hidden characters.
  */
 const harmless = /^[ -~]*$/

@@ -22,15 +22,15 @@ export interface Route {
   readonly gateway: string
   readonly metric: number
   readonly table: string
-  /** Address that packets get; empty for any. */
+  /** Source address of the packets; empty for any. */
   readonly source: string
 }
 
 export interface Dhcp {
   readonly family: 4 | 6
-  /** What the client calls itself, if that isn't the MAC address: its lease depends on it. */
+  /** Identifier of the DHCP client, if it isn't the MAC address. The lease depends on it. */
   readonly duid: string
-  /** The routes of the DHCP server are taken. */
+  /** The routes that the DHCP server sends are used. */
   readonly withRoutes: boolean
 }
 

@@ -111,6 +111,8 @@ export interface Match {
 
 const ids = Object.keys(routes) as RouteId[]
 
+const firstPart = (pathname: string): string => (pathname.split('/')[1] ?? '').toLowerCase()
+
 /**
  * Null for text that can't be decoded. The value is used, because the minifier removes a call of
  * `decodeURIComponent` whose value isn't.
@@ -164,6 +166,8 @@ export const crumbsOf = ({ id, params }: Match): { href: string; crumb: Crumb }[
       return crumb === undefined ? [] : [{ href: pathOf(above, params), crumb }]
     })
 
+/** The first parts of the paths of pages, except the overview and the pages for visitors. */
+const guarded = new Set(ids.map(firstPart).filter((part) => part !== '' && part !== 'auth'))
+
 /** Whether a path is for signed-in users only. */
-export const isGuarded = (pathname: string): boolean =>
-  /^\/(?:infra|marketplace|operations|audit|admin|profile)(?:\/|$)/i.test(pathname)
+export const isGuarded = (pathname: string): boolean => guarded.has(firstPart(pathname))

@@ -88,7 +88,7 @@ export function identities({
       throw refuse(
         `The user ${email} belongs to another account of ${name}. Ask an administrator of Steelyard.`,
       )
-    // The account is somebody's already: who only claims its email must not get it.
+    // A used user isn't given to an account that only claims its email.
     const isUsed = row.password_hash !== null || row.last_sign_in_at !== null
     if (isUsed && verified !== true)
       throw refuse(

@@ -35,7 +35,7 @@ export function CcPage({ id }: { id: string }) {
   return cc === undefined ? <Pending of={answer} rows={8} /> : <Shown cc={cc} />
 }
 
-/** What trouble of the server means for the promise. */
+/** What a problem of the server means for the commitment. */
 const meanings: Readonly<Record<CapacityCommitment['status'], string | null>> = {
   not_committed: null,
   waiting_delegation: 'Nothing is delegated yet.',

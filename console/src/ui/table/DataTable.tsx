@@ -38,8 +38,8 @@ export interface Column<Row> {
   sortable?: boolean
   numeric?: boolean
   /**
-   * What the cell shows fits, or clips itself. Each cell that clips is one more part for the
-   * browser to put together when anything opens above the table.
+   * The content fits or clips itself, so that the cell needn't clip. Each clipping cell is one
+   * more layer that the browser puts together when something opens above the table.
    */
   fits?: boolean
   /**

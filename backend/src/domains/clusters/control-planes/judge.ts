@@ -22,7 +22,7 @@ export interface Illness {
   readonly why: string
   /** The component has ended or can't start, so that only a change brings it back. */
   readonly isDead: boolean
-  /** A change takes effect at this moment, which is no problem of its own. */
+  /** A change is taking effect now; that alone is no problem. */
   readonly isSettling?: true
 }
 
@@ -268,7 +268,7 @@ export interface ControlPlaneState {
   readonly illnesses: readonly Illness[]
 }
 
-/** The control planes without what only takes effect at this moment. */
+/** The control planes without the problems that are settling. */
 export const settled = (all: readonly ControlPlaneState[]): ControlPlaneState[] =>
   all.map((one) => ({
     ...one,

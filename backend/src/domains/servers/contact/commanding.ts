@@ -32,20 +32,16 @@ const surelyBackMs = 60_000
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
-const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<unknown>>> = {
-  serverReboot: (client) => client.reboot(),
-  serverShutdown: (client) => client.shutdown(),
-  serverRestartKubelet: (client) => client.restartService('kubelet'),
-}
-
 /**
- * Whether a command waits while another control plane of the cluster is not well. A shutdown
- * doesn't: a person switches the whole cluster off, server after server.
+ * How each command is sent, and whether it waits while another control plane of the cluster is not
+ * well. A shutdown doesn't: a person switches the whole cluster off, server after server.
  */
-const isWaiting: Readonly<Record<MachineCommand, boolean>> = {
-  serverReboot: true,
-  serverShutdown: false,
-  serverRestartKubelet: true,
+const orders: Readonly<
+  Record<MachineCommand, { send: (client: TalosClient) => Promise<unknown>; isWaiting: boolean }>
+> = {
+  serverReboot: { send: (client) => client.reboot(), isWaiting: true },
+  serverShutdown: { send: (client) => client.shutdown(), isWaiting: false },
+  serverRestartKubelet: { send: (client) => client.restartService('kubelet'), isWaiting: true },
 }
 
 /**
@@ -168,7 +164,7 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
           // received it.
           if (unknown) throw new MaybeSent()
           if (done) return
-          await secure(server, connection, sends[kind], {
+          await secure(server, connection, orders[kind].send, {
             signal: job.signal,
           })
         })
@@ -178,7 +174,7 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
         })
     }
     const change = { title: operationTitle(operation), operation_id: operation.id, take_back: null }
-    if (isWaiting[kind]) {
+    if (orders[kind].isWaiting) {
       const touched = await clusters.machines.touching(server.cluster_id!, server.id, send, {
         signal: job.signal,
         mayMend: true,

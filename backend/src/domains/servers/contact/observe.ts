@@ -32,7 +32,7 @@ function known<T extends { id: string }>(part: T): T {
   return kept as T
 }
 
-/** Of a port, what is known. */
+/** The known fields of a port. */
 function portOf(port: ReturnType<Inventory['ports']['get']>) {
   if (port === undefined) return {}
   const { driver, bus_path, pci_id, alt_names } = port

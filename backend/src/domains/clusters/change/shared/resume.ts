@@ -87,8 +87,8 @@ async function resume(
         ? await whyStopped(turn, drain.node_id!)
         : null
     if (why !== null) return why
-    // A retry moves the workload again, and so does a run that follows a crash: this is written
-    // first.
+    // Written before the node is uncordoned, so that a retry, or a run after a crash, drains it
+    // again.
     if (drain.status === 'done')
       await write(turn, (tx) =>
         parts.operations.step(tx, operation.id, drain.key, { status: 'todo' }),
