@@ -5,6 +5,7 @@
  */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from '../rule.ts'
+import { isSharedSerial } from './identity.ts'
 
 const text = z.optional(z.string())
 
@@ -42,16 +43,21 @@ type DiskIdentity = Pick<DiskFacts, 'size' | 'wwid' | 'serial' | 'model'>
 export function isSameDisk(a: DiskIdentity, b: DiskIdentity): boolean {
   if ((a.size ?? null) !== (b.size ?? null)) return false
   const isUnequal = (x?: string | null, y?: string | null) => !!x && !!y && x !== y
-  if (a.wwid && b.wwid) return a.wwid === b.wwid && !isUnequal(a.serial, b.serial)
-  return !a.wwid && !b.wwid && !!a.serial && a.serial === b.serial && !isUnequal(a.model, b.model)
+  const [one, other] = [wwidOf(a), wwidOf(b)]
+  if (one && other) return one === other && !isUnequal(a.serial, b.serial)
+  const isNamed = !!a.serial && (/^[a-z]$/i.test(a.serial) || !isSharedSerial(a.serial))
+  return !one && !other && isNamed && a.serial === b.serial && !isUnequal(a.model, b.model)
 }
+/** The WWID without case; null for one of zeros, which names no disk (NVM Express Base, EUI64). */
+const wwidOf = ({ wwid }: DiskIdentity): string | null =>
+  wwid && !/^(?:[a-z\d]+\.)?0+$/i.test(wwid) ? wwid.toLowerCase() : null
 
 /** The disks without further paths to the same disk. The first path stays. */
 export const withoutPaths = <T extends DiskIdentity>(disks: readonly T[]): T[] => {
   const kept = new Map<string, T[]>()
   return disks.filter((disk) => {
     // Only entries of one size can be one disk.
-    const key = `${disk.size} ${disk.wwid ?? ''}`
+    const key = `${disk.size} ${wwidOf(disk) ?? ''}`
     const alike = kept.get(key) ?? []
     if (alike.some((other) => isSameDisk(other, disk))) return false
     kept.set(key, [...alike, disk])

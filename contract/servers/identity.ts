@@ -5,8 +5,8 @@
 
 /**
  * UUIDs of whole series of boards: the default of AMI's firmware, in both byte orders in which it
- * is read (SMBIOS 3.7, 7.2.1), and what inventory programs keep from their databases (the default
- * blacklist of FusionInventory and GLPI).
+ * is read (SMBIOS 3.7, 7.2.1), what inventory programs keep from their databases (the default
+ * blacklist of FusionInventory and GLPI), and what FreeBSD takes for no host id (`rc.d/hostid`).
  */
 const sharedUuids: ReadonlySet<string> = new Set([
   '03000200-0400-0500-0006-000700080009',
@@ -17,6 +17,14 @@ const sharedUuids: ReadonlySet<string> = new Set([
   '12345678-1234-1234-1234-123456789abc',
   '6ab5b300-538d-1014-9fb5-b0684d007b53',
   'deadbeef-dead-beef-dead-beefdeadbeef',
+  // Dell writes the service tag into it, and spaces as long as a board has none.
+  '4c4c4544-0000-2010-8020-80c04f202020',
+  '4c4c4544-0020-2010-8020-80c04f202020',
+  '07090201-0103-0301-0807-060504030201',
+  '11111111-2222-3333-4444-555555555555',
+  '890e2d14-cacd-45d1-ae66-bc80e8bfeb0f',
+  '8e275844-178f-44a8-aceb-a7d7e5178c63',
+  'dc698397-fa54-4cf2-82c8-b1b5307a6a7f',
 ])
 /**
  * One byte sixteen times. Zeros mean "not present", ones "not present, but may be set" (SMBIOS 3.7,
@@ -27,7 +35,12 @@ const oneByte = /^(?<byte>[0-9a-f]{2})\k<byte>{15}$/
 /** Whether boards share this UUID, so that it identifies none of them. In any case. */
 export function isSharedUuid(uuid: string): boolean {
   const lower = uuid.toLowerCase()
-  return sharedUuids.has(lower) || oneByte.test(lower.replaceAll('-', ''))
+  return (
+    sharedUuids.has(lower) ||
+    oneByte.test(lower.replaceAll('-', '')) ||
+    // Half of it was never written.
+    lower.endsWith('-ffff-ffff-ffff-ffffffffffff')
+  )
 }
 
 /** Makers' defaults, in lower case and without anything but letters and digits. */
@@ -40,6 +53,8 @@ const sharedSerials: ReadonlySet<string> = new Set([
   'baseboardserialnumber',
   'chassisserialnumber',
   'default',
+  'eval',
+  'iatpass',
   'defaultstring',
   'empty',
   'invalid',
@@ -55,18 +70,41 @@ const sharedSerials: ReadonlySet<string> = new Set([
   'serialnumber',
   'systemserialnumber',
   'tobefilledbyoem',
+  'tobefilledbyoembymorestring',
+  'unknow',
   'unknown',
   'unspecified',
 ])
+/** Digits in their order, as makers' examples have them: 12345, SYS-1234567890, 0123456789ABCDEF. */
+function isInOrder(plain: string): boolean {
+  const digits = plain.replace(/^(?:sys|sn|mb|bb)(?=\d)/, '')
+  return (
+    digits === '9876543210' ||
+    (digits.length >= 5 &&
+      ['0123456789abcdef', '1234567890'.repeat(3)].some((order) => order.startsWith(digits)))
+  )
+}
+
 /** One character over and over: "0000000", "xxxx". */
 const oneCharacter = /^(?<one>.)\k<one>*$/
 
 /** Whether boards share this serial number, so that it identifies none of them. */
 export function isSharedSerial(serial: string): boolean {
   const plain = serial.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
-  return sharedSerials.has(plain) || oneCharacter.test(plain)
+  return sharedSerials.has(plain) || oneCharacter.test(plain) || isInOrder(plain)
 }
 
 /** Whether neither the UUID nor the serial number identifies the machine. */
 export const needsMac = ({ uuid, serial }: { uuid: string; serial: string }): boolean =>
   isSharedUuid(uuid) && isSharedSerial(serial)
+
+/**
+ * The MAC addresses that tell a machine apart. Boards share zeros and ones, and the ports that lead
+ * to the management controller over USB, whose addresses are made up (locally administered, IEEE
+ * 802-2014, 8.2.2). Those stay if there are no others.
+ */
+export function ownMacs(macs: readonly string[]): string[] {
+  const real = macs.filter((mac) => !/^(?:00[:-]?){6}$|^(?:ff[:-]?){6}$/i.test(mac))
+  const universal = real.filter((mac) => !/^[0-9a-f][2367abef]/i.test(mac))
+  return universal.length > 0 ? universal : real
+}

@@ -6,6 +6,7 @@
 import { type Contract, has, isSince, modelledMinors, since } from '../versions.ts'
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
 import { isBase64, isDuration } from './formats.ts'
+import { nearestOf } from './nearest.ts'
 import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
 import {
   ConfigError,
@@ -100,11 +101,21 @@ export function recognise(
   const isMain = ['machine', 'cluster', 'debug', 'persist'].some((key) => root.entries.has(key))
   const version = isMain ? 'v1alpha1' : (textAt(root, 'apiVersion') ?? '')
   const fail = (message: string) => void problems.push(problemAt(root, message))
-  if (kind === '') return version === 'v1alpha1' ? mainDocument : fail('The document has no kind')
+  if (kind === '' && version === 'v1alpha1') return mainDocument
+  if (kind === '') {
+    // A section that is mistyped, or the file of another program around it.
+    const [first] = root.entries.keys()
+    const near = first === undefined ? null : nearestOf(first, ['machine', 'cluster'])
+    return fail(`The document has no kind${near === null ? '' : `; did you mean ${near}?`}`)
+  }
   if (version === '') return fail('The document has no apiVersion')
   const shape = documentShapes.get(kind)
-  if (shape === undefined || version !== 'v1alpha1')
-    return fail(`Talos has no document ${kind} of version ${version}`)
+  if (shape === undefined || version !== 'v1alpha1') {
+    const near = shape === undefined ? nearestOf(kind, documentShapes.keys()) : null
+    return fail(
+      `Talos has no document ${kind} of version ${version}${near === null ? '' : `; did you mean ${near}?`}`,
+    )
+  }
   if (shape.since !== undefined && !isSince(options.talosVersion ?? newest, shape.since))
     return fail(`${kind} exists only since Talos ${shape.since}`)
   return shape
@@ -248,7 +259,11 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
     const field = Object.hasOwn(shape.fields, key) ? shape.fields[key]! : undefined
     if (field === undefined)
       context.problems.push(
-        problemAt(entry, `Talos has no field ${join(path, key)}`, join(path, key)),
+        problemAt(
+          entry,
+          `Talos has no field ${join(path, key)}${hintOf(key, shape.fields)}`,
+          join(path, key),
+        ),
       )
     else if (field.since !== undefined && !isSince(context.talosVersion, field.since)) {
       context.problems.push(
@@ -262,6 +277,12 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
       entries.set(key, { ...entry, value: normalise(field, entry.value, join(path, key), context) })
   }
   return { ...node, entries }
+}
+
+/** The field that a mistyped one probably means, as the end of a sentence. */
+function hintOf(key: string, fields: object): string {
+  const near = nearestOf(key, Object.keys(fields))
+  return near === null ? '' : `; did you mean ${near}?`
 }
 
 function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {

@@ -55,7 +55,7 @@ describe('documents', () => {
       problems(() => merged(main('{}'), 'machine:\n  kubelet:\n    imgae: x\n')).problems,
     ).toEqual([
       {
-        message: 'Talos has no field machine.kubelet.imgae',
+        message: 'Talos has no field machine.kubelet.imgae; did you mean image?',
         path: 'machine.kubelet.imgae',
         line: 3,
         column: 5,

@@ -268,7 +268,7 @@ describe('contents', () => {
   test('unknown fields, kinds and types are reported with their line', () => {
     expect(errors('machine:\n  kubelet:\n    imgae: x\n')).toEqual([
       {
-        message: 'Talos has no field machine.kubelet.imgae',
+        message: 'Talos has no field machine.kubelet.imgae; did you mean image?',
         path: 'machine.kubelet.imgae',
         line: 3,
         column: 5,

@@ -65,3 +65,46 @@ export function placeIn(
     if (kind === undefined || kindOf(root) === kind) best = reachOf(root, path, '', best)
   return best && { ...best.place, isWhole: best.length === path.length }
 }
+
+/** A document of a text by its kind and name. */
+export interface DocumentName {
+  readonly kind: string
+  /** Empty for kinds that a configuration has once. */
+  readonly name: string
+}
+
+/** The document that a line of an encoded configuration belongs to; null for the main one. */
+export function documentAt(yaml: string, line: number): DocumentName | null {
+  const lines = yaml.split('\n')
+  const from = lines.lastIndexOf('---', line - 1) + 1
+  const to = lines.indexOf('---', Math.max(from, line))
+  const own = lines.slice(from, to === -1 ? undefined : to)
+  const fieldOf = (key: string): string =>
+    own.find((one) => one.startsWith(`${key}: `))?.slice(key.length + 2) ?? ''
+  const kind = fieldOf('kind')
+  return kind === '' ? null : { kind, name: fieldOf('name').replaceAll(/^["']|["']$/g, '') }
+}
+
+/** Where a document of a text begins; null if the text doesn't have it. */
+export function placeOfDocument(
+  body: string,
+  { kind, name }: DocumentName,
+): Pick<Place, 'line' | 'column'> | null {
+  let roots: MapNode[]
+  try {
+    roots = readDocuments(body, 'patch')
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
+  const own = roots.find((root) => {
+    const named = root.entries.get('name')?.value
+    return (
+      kindOf(root) === kind &&
+      (name === '' ||
+        named === undefined ||
+        (named.is === 'scalar' && String(named.value) === name))
+    )
+  })
+  return own ? { line: own.line, column: own.column } : null
+}

@@ -54,6 +54,46 @@ test.each([
     '2:2 The mark --- between documents must stand at the beginning of its line',
   ],
   [
+    'a quotation mark that is not closed',
+    'machine:\n  sysctls:\n    vm.nr_hugepages: "1\n',
+    '3:22 The value begins with " and has no " at its end',
+  ],
+  [
+    'a bracket that is not closed',
+    'machine:\n  certSANs: [a.example.org, b.example.org\n  sysctls: {vm.nr_hugepages: "1"}\n',
+    '2:13 The value begins with [ and has no ] at its end',
+  ],
+  [
+    'a web page in the place of the file',
+    '<!DOCTYPE html>\n<html><body>machine: {}</body></html>',
+    '1:1 This is a web page and not a YAML file: save the file itself, for example its raw form',
+  ],
+  [
+    'a difference of two files',
+    '+machine:\n+  sysctls: {vm.nr_hugepages: "1"}',
+    '1:1 The lines are a difference of two files, with + and - before them: send the file itself',
+  ],
+  [
+    'a line end of a mainframe',
+    'machine:\u0085  sysctls: {}',
+    '1:9 There is a line end of another kind (U+0085, U+2028 or U+2029), which is none in YAML: type the line end anew',
+  ],
+  [
+    'a section with a capital letter',
+    'Machine:\n  sysctls: {vm.nr_hugepages: "1"}',
+    '1:1 The document has no kind; did you mean machine?',
+  ],
+  [
+    'a field with a letter less',
+    'machine:\n  sysctl: {vm.nr_hugepages: "1"}',
+    '2:3 Talos has no field machine.sysctl; did you mean sysctls?',
+  ],
+  [
+    'a kind in lower case',
+    'apiVersion: v1alpha1\nkind: linkconfig\nname: eno1',
+    '1:1 Talos has no document linkconfig of version v1alpha1; did you mean LinkConfig?',
+  ],
+  [
     'carriage returns alone',
     'machine:\r  sysctls:\r    vm.nr_hugepages: "1"\r',
     '1:9 The lines end with carriage returns alone: save the file with the line ends of Unix or Windows',

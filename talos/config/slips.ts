@@ -177,6 +177,21 @@ const marks: readonly { readonly pattern: RegExp; readonly sentence: string }[] 
     sentence: 'The mark --- between documents must stand at the beginning of its line',
   },
   {
+    pattern: /^\s*<(?:!doctype|html|head|\?xml)\b/i,
+    sentence:
+      'This is a web page and not a YAML file: save the file itself, for example its raw form',
+  },
+  {
+    pattern: /^(?:@@ -\d|diff --git |\+\+\+ |[+-](?:machine|cluster|apiVersion):)/,
+    sentence:
+      'The lines are a difference of two files, with + and - before them: send the file itself',
+  },
+  {
+    pattern: /[\u0085\u2028\u2029]/u,
+    sentence:
+      'There is a line end of another kind (U+0085, U+2028 or U+2029), which is none in YAML: type the line end anew',
+  },
+  {
     pattern: /^\s*cat <</,
     sentence: 'This line is a command of a shell: only the lines below belong to the file',
   },
@@ -192,6 +207,30 @@ function markIn(lines: readonly string[]): ConfigProblem | undefined {
           column: at + 1 + (/^ *---/.test(line) ? indentOf(line) : 0),
         }
     }
+  return undefined
+}
+
+/**
+ * Where a quotation mark or a bracket begins a value that doesn't end on its line, if the parser
+ * misses its end.
+ */
+function unclosedIn(
+  lines: readonly string[],
+  problems: readonly ConfigProblem[],
+): ConfigProblem | undefined {
+  if (!problems.some(({ message }) => /^Missing closing|^Flow (sequence|map)/.test(message)))
+    return undefined
+  const last = Math.min(problems[0]?.line ?? lines.length, lines.length)
+  for (let i = last - 1; i >= 0; i--) {
+    const value = valueOf(lines[i]!)?.split(' #', 1)[0]!.trimEnd()
+    const end = value === undefined ? undefined : closing[value[0] ?? '']
+    if (end === undefined || (value!.length > 1 && value!.endsWith(end))) continue
+    return {
+      message: `The value begins with ${value![0]} and has no ${end} at its end`,
+      line: i + 1,
+      column: lines[i]!.indexOf(value!) + 1,
+    }
+  }
   return undefined
 }
 
@@ -245,7 +284,12 @@ export function explained(
   const strange = otherSpaces(lines)
   if (isUnreadable) {
     if (strange.length > 0) return strange
-    const slip = fenceOf(lines) ?? loneReturn(text) ?? markIn(lines) ?? indentationOf(lines)
+    const slip =
+      fenceOf(lines) ??
+      loneReturn(text) ??
+      markIn(lines) ??
+      indentationOf(lines) ??
+      unclosedIn(lines, problems)
     return slip ? [slip] : problems
   }
   const marked = fenceOf(lines)

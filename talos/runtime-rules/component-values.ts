@@ -1,7 +1,7 @@
 /** Values of Kubernetes's and etcd's components that they refuse when they start. */
 import { textOf } from '../config/report.ts'
 import { prefixOf } from '../network-effect/addresses.ts'
-import { nearestOf } from './nearest.ts'
+import { nearestOf } from '../config/nearest.ts'
 import { quoted, type Configuration, type RuntimeRule } from './rule.ts'
 
 const cluster = (section: string): readonly string[] => ['cluster', section]

@@ -18,7 +18,7 @@ const machine: Inventory = {
       name: 'enp1s0f0',
       physical: true,
       up: true,
-      addresses: [],
+      addresses: ['10.0.0.7/24', 'fd00::7/64'],
       hardware_addr: 'b8:ce:f6:b2:db:c5',
       driver: 'mlx5_core',
     },
@@ -38,6 +38,7 @@ const machine: Inventory = {
   ],
   systemDisk: '/dev/nvme0n1',
   addresses: ['10.0.0.7', 'fd00::7'],
+  gateways: ['10.0.0.1'],
   taken: [
     { address: '10.0.0.45', by: 'server fox' },
     { address: 'fd00:0:0::45', by: 'the cluster blue' },
@@ -115,6 +116,41 @@ const cases: Readonly<Record<string, { bad: readonly string[]; good: readonly st
     ],
     good: ['machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.46}}]}}'],
   },
+  'address-of-gateway': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, addresses: [10.0.0.1/24]}]}}',
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.1/16}]',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.1}}]}}',
+    ],
+    good: ['machine: {network: {interfaces: [{interface: enp1s0f0, addresses: [10.0.0.2/24]}]}}'],
+  },
+  'virtual-address-that-is-taken': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, dhcp: true, vip: {ip: 10.0.0.7}}]}}',
+      'apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: 10.0.0.7\nlink: enp1s0f0',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: "fd00:0::7"}}]}}',
+    ],
+    good: ['machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.46}}]}}'],
+  },
+  'virtual-address-network': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, dhcp: true, vip: {ip: 192.168.99.9}}]}}',
+      'apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: 10.0.1.9\nlink: enp1s0f0',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, dhcp: true, vip: {ip: 10.0.0.255}}]}}',
+    ],
+    good: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, vlans: [{vlanId: 9, addresses: [192.168.99.2/24], vip: {ip: 192.168.99.9}}]}]}}',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, vip: {ip: 10.0.0.200}}]}}',
+    ],
+  },
+  'link-that-exists': {
+    bad: [
+      'apiVersion: v1alpha1\nkind: BondConfig\nname: enp1s0f1\nlinks: [enp1s0f0]\nbondMode: active-backup',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, bridge: {interfaces: [enp1s0f1]}}]}}',
+      'apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: enp1s0f1',
+    ],
+    good: ['apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: dummy0'],
+  },
   'no-address-in-network': {
     bad: [
       'machine: {kubelet: {nodeIP: {validSubnets: [10.1.0.0/16]}}}',
@@ -144,7 +180,14 @@ describe('values that are not possible on a machine', () => {
   })
 
   it('finds nothing while the machine is unknown', () => {
-    const unknown = { ...machine, links: null, disks: null, addresses: null, taken: [] }
+    const unknown = {
+      ...machine,
+      links: null,
+      disks: null,
+      addresses: null,
+      gateways: [],
+      taken: [],
+    }
     const bodies = Object.values(cases).flatMap(({ bad }) => bad)
     expect(bodies.flatMap((body) => find(body, unknown))).toEqual([])
   })

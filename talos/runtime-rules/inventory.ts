@@ -34,6 +34,8 @@ export interface Inventory {
   readonly systemDisk: string | null
   /** Its own addresses without prefix; null if unknown. */
   readonly addresses: readonly string[] | null
+  /** Its gateways; left out if unknown. */
+  readonly gateways?: readonly string[]
   /** Addresses that others have, in one spelling, and who. */
   readonly taken: readonly { readonly address: string; readonly by: string }[]
 }
@@ -160,6 +162,13 @@ function bits(address: string): string | null {
     .join('')
 }
 
+/** Whether an IPv4 address is the first or last one of a network of more than two. */
+function isEdge(network: string, address: string): boolean {
+  const [, length = '32'] = network.split('/')
+  const host = bits(address)?.slice(Number(length)) ?? ''
+  return address.includes('.') && host.length > 1 && /^(0+|1+)$/.test(host)
+}
+
 /** Whether two texts are the same address. */
 const isSame = (a: string, b: string): boolean =>
   a === b || (bits(a) !== null && bits(a) === bits(b))
@@ -268,6 +277,74 @@ export const inventoryRules: readonly InventoryRule[] = [
         if (other !== undefined)
           yield { ...place, sentence: `${address} is the address of ${other.by} already` }
       }
+    },
+  },
+  {
+    id: 'address-of-gateway',
+    source: 'RFC 5227: an address that two machines have; the server would lose its gateway',
+    level: 'refuse',
+    *find(config, { server, gateways = [] }) {
+      for (const { text, ...place } of [...config.virtualAddresses(), ...config.addresses()]) {
+        const [address] = text.split('/', 1)
+        if (gateways.some((one) => isSame(one, address!)))
+          yield { ...place, sentence: `${address} is the gateway of ${server}` }
+      }
+    },
+  },
+  {
+    id: 'virtual-address-that-is-taken',
+    source:
+      'Talos internal/app/machined/pkg/controllers/network/operator/vip.go: the address moves from one control plane to another, so none may have it for itself',
+    level: 'refuse',
+    *find(config, { server, addresses }) {
+      for (const { text, ...place } of config.virtualAddresses())
+        if (addresses?.some((one) => isSame(one, text)))
+          yield {
+            ...place,
+            sentence: `${text} can’t be a virtual address: ${server} has it already, perhaps by DHCP`,
+          }
+    },
+  },
+  {
+    id: 'virtual-address-network',
+    source:
+      'Talos internal/app/machined/pkg/controllers/network/operator/vip.go announces it by ARP, which only machines of its network hear; RFC 1122, 3.2.1.3',
+    level: 'warn',
+    *find(config, { server, links, addresses }) {
+      if (links === null || addresses === null) return
+      const networks = [
+        ...links.flatMap((link) => link.addresses),
+        ...config.addresses().map(({ text }) => text),
+      ].filter((text) => !/\/(32|128)$|^fe80|^127\.|^::1/i.test(text) && text.includes('/'))
+      if (networks.length === 0) return
+      for (const { text, ...place } of config.virtualAddresses()) {
+        if (bits(text) === null) continue
+        const own = networks.find((network) => holds(network, text))
+        if (own === undefined)
+          yield {
+            ...place,
+            sentence: `${text} is in no network of ${server} (${some(networks)}), so other machines may not reach it`,
+          }
+        else if (isEdge(own, text))
+          yield {
+            ...place,
+            sentence: `${text} is the network or broadcast address of ${own}, so nobody reaches it`,
+          }
+      }
+    },
+  },
+  {
+    id: 'link-that-exists',
+    source:
+      'Talos internal/app/machined/pkg/controllers/network/link_spec.go, syncLink: a link of another kind with this name is removed first, which Linux refuses for a port',
+    level: 'warn',
+    *find(config, { server, links }) {
+      for (const { name, ...place } of config.madeLinks())
+        if (links?.some((link) => link.physical && link.name === name))
+          yield {
+            ...place,
+            sentence: `${server} has a port ${name} already, so no other link can have this name`,
+          }
     },
   },
   {

@@ -2,7 +2,7 @@
 import { durationMs } from '../config/formats.ts'
 import { textOf } from '../config/report.ts'
 import type { TreeNode } from '../config/tree.ts'
-import { nearestOf } from './nearest.ts'
+import { nearestOf } from '../config/nearest.ts'
 import { quoted, type RuntimeRule } from './rule.ts'
 
 const words = (text: string): readonly string[] => text.split(/\s+/)
@@ -201,11 +201,7 @@ export const kubeletRules: readonly RuntimeRule[] = [
           yield {
             document: main,
             path,
-            sentence:
-              `The kubelet’s configuration has no field ${key}${near === null ? '' : `; did you mean ${near}?`} With it ${isDown}`.replace(
-                /([a-zA-Z]) With/,
-                '$1. With',
-              ),
+            sentence: `The kubelet’s configuration has no field ${key}, and with an unknown one it does not start${near === null ? '' : `. Did you mean ${near}?`}`,
           }
         } else if (!kind.takes(node))
           yield {

@@ -193,7 +193,8 @@ export const casesOfValues: Cases = {
       // talos#9550, talos#11132
       '[plugins]\n  [plugins."io.containerd.nri.v1.nri"]\n    disable = false\n',
       '# comment\n[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]\n  discard_unpacked_layers = false # x\n  a.b = "c"\n  list = [\n    "x",\n  ]\n',
-      '[[a]]\n[a.b]\n[[a]]\n[a.b]\n',
+      '[[a]]\n[a.b] # x]\n[[a]]\n[a.b]\n',
+      '[a."b]c"]\nd = 1\n',
       '',
     ].map(customization),
   },

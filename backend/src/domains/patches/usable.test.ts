@@ -146,3 +146,14 @@ test.each([
     reasons.map((reason) => expect.stringMatching(reason) as string),
   )
 })
+
+test.each([
+  ['a VLAN without its parent', 'kind: VLANConfig\nname: enp1s0f0.100\nvlanID: 100'],
+  ['a host entry without names', 'kind: StaticHostConfig\nname: 10.0.0.3'],
+  ['a VRF without a table', 'kind: VRFConfig\nname: vrf0\nlinks: [eno1]'],
+])('20 problem-without-a-line, its kin: %s has the line of its document', async (_name, text) => {
+  const body = `machine:\n  sysctls: {vm.max_map_count: "1"}\n---\napiVersion: v1alpha1\n${text}\n`
+  const { errors } = await preview(await build(), body)
+  expect(errors.length).toBeGreaterThan(0)
+  for (const error of errors) expect([4, 5, 6, 7]).toContain(error.line)
+})

@@ -56,6 +56,9 @@ const inventoryOf = (
       readonly: disk.readonly ?? null,
     })),
   systemDisk: server.system_disk ?? devicePath(installDisk),
+  gateways: (server.hardware?.routes ?? [])
+    .map((route) => route.gateway)
+    .filter((one) => one !== ''),
   addresses: server.hardware && server.addresses.map((address) => address.split('/', 1)[0]!),
   taken,
 })

@@ -14,7 +14,7 @@ import { generatedLayer } from '#talos/config/generate.ts'
 import type { Audience } from '#talos/config/mask.ts'
 import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { checkPatch } from '#talos/config/patch-check.ts'
-import { placeIn } from '#talos/config/places.ts'
+import { documentAt, placeIn, placeOfDocument } from '#talos/config/places.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { type Inventory, inventoryFindings } from '#talos/runtime-rules/inventory.ts'
@@ -123,6 +123,24 @@ function whereSet(
   return best ? { layer: best.name, line: best.line, column: best.column } : nowhere
 }
 
+/**
+ * The layer with the document that an error is about, and where the document begins there: a field
+ * that is missing has no place.
+ */
+function whereBegun(
+  { line }: ConfigProblem,
+  merged: string,
+  layers: readonly Layer[],
+): { layer: string | null; line: number | null; column: number | null } {
+  const document = line === undefined ? null : documentAt(merged, line)
+  const own = layers.filter((l) => !Object.hasOwn(systemLayers, l.id)).toReversed()
+  for (const { name, body } of document === null ? [] : own) {
+    const place = placeOfDocument(body, document!)
+    if (place) return { layer: name, ...place }
+  }
+  return { layer: null, line: null, column: null }
+}
+
 type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase'>
 
 /**
@@ -180,10 +198,11 @@ function composeOn(
               ...(inventory === null ? [] : inventoryFindings(documents, inventory)),
             ],
       onlyOnControlPlanes: [],
-      errors: errors.map((e) => ({
-        ...problemOf(e),
-        ...whereSet(e, sources.find((s) => s.line === e.line)?.layer ?? null, filled),
-      })),
+      errors: errors.map((e) => {
+        const source = sources.find((s) => s.line === e.line)?.layer ?? null
+        const where = whereSet(e, source, filled)
+        return { ...problemOf(e), ...(where.line === null ? whereBegun(e, judged, filled) : where) }
+      }),
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -2,7 +2,7 @@
  * Recognises the machine at an address by UUID, serial number and, if boards share both, MAC
  * addresses. An address proves nothing, because addresses are reassigned and anybody can use one.
  */
-import { isSharedUuid, needsMac } from '#contract/servers/identity.ts'
+import { isSharedUuid, needsMac, ownMacs } from '#contract/servers/identity.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from '../store.ts'
 
@@ -53,7 +53,7 @@ const called = ({ uuid, serial, product }: Identity): string =>
 const firstOf = (macs: readonly string[]): string | null => macs.toSorted()[0] ?? null
 
 export const macsOf = (ports: readonly { readonly hardware_addr?: string | undefined }[]) =>
-  ports.flatMap(({ hardware_addr }) => hardware_addr || [])
+  ownMacs(ports.flatMap(({ hardware_addr }) => hardware_addr || []))
 
 /**
  * Whether a machine is the known server, as far as it says. Ports are compared as well, because

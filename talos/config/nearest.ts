@@ -14,13 +14,17 @@ function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
-const mostChanges = 2
 const longestName = 100
+const mostChangesOf = (name: string): number => (name.length < 5 ? 1 : 2)
 
-/** The known name that differs by two characters at most, whatever its case; null if none does. */
+/**
+ * The known name that differs by two characters at most, in short names by one, whatever its case;
+ * null if none does.
+ */
 export function nearestOf(name: string, known: Iterable<string>): string | null {
   if (name.length > longestName) return null
   const plain = name.toLowerCase()
+  const mostChanges = mostChangesOf(name)
   let best: { readonly name: string; readonly changes: number } | null = null
   for (const one of known) {
     if (Math.abs(one.length - name.length) > mostChanges) continue
