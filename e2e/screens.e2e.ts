@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { offerCreate } from '#contract/marketplace/offers.ts'
+import { invitationCreate, waitlistJoin } from '#contract/people/invitations.ts'
 import { patchCreate } from '#contract/patches.ts'
 import {
   type Server,
@@ -180,6 +181,11 @@ async function furnish(): Promise<World> {
       role: 'viewer',
       password: 'nobody signs in with it',
     },
+  })
+  const invited = { email: 'ivan-with-a-long-address@customers.example.org', name: 'Ivan' }
+  await call(invitationCreate, { body: { ...invited, role: 'viewer' } })
+  await call(waitlistJoin, {
+    body: { email: 'walter@example.org', name: 'Walter', company: 'A company with a long name' },
   })
   const link = new URL((await call(userResetPassword, { params: { id: grace.id } })).url)
   await simulator(`/servers/${machineOf(worker)}/configuration`, {

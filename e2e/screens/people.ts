@@ -97,12 +97,12 @@ export const peopleScreens: readonly Screen[] = [
   {
     name: 'admin-invitations',
     path: '/admin/invitations',
-    ready: (page) => page.getByText('No open invitations').waitFor(),
+    ready: (page) => table(page, 'Invitations'),
   },
   {
     name: 'admin-waitlist',
     path: '/admin/waitlist',
-    ready: (page) => page.getByText('Nobody is waiting').waitFor(),
+    ready: (page) => table(page, 'Entries'),
   },
   { name: 'admin-sessions', path: '/admin/sessions', ready: (page) => table(page, 'Sessions') },
   {
