@@ -21,7 +21,7 @@ const sessionColumns = listColumns(sessionList.list, {
   id: { from: 'xl', width: 290, cell: (s) => <span className="mono">{s.id}</span> },
   user: {
     from: 'sm',
-    width: (from) => (from.md ? 220 : 170),
+    width: (from) => (from.md ? 220 : 178),
     cell: (s) => <span className="clip">{s.user.email}</span>,
   },
   program: {
@@ -37,7 +37,7 @@ const sessionColumns = listColumns(sessionList.list, {
   },
   ip: {
     card: 'state',
-    width: (from) => (from.md ? 150 : from.sm ? 120 : undefined),
+    width: (from) => (from.md ? 150 : from.sm ? 106 : undefined),
     cell: (s, from) => (
       <>
         {!from.sm && <span className="clip">{s.user.email}</span>}
@@ -45,7 +45,11 @@ const sessionColumns = listColumns(sessionList.list, {
       </>
     ),
   },
-  last_used_at: { card: 'fact', width: 120, cell: (s) => <Time at={s.last_used_at} /> },
+  last_used_at: {
+    card: 'fact',
+    width: (from) => (from.md ? 120 : 92),
+    cell: (s) => <Time at={s.last_used_at} />,
+  },
   expires_at: { from: 'md', width: 110 },
 })
 

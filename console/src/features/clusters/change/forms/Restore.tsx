@@ -112,7 +112,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 { value: 'own', text: 'The control planes of the cluster' },
                 {
                   value: 'other',
-                  text: 'Other servers: all of the cluster are lost',
+                  text: 'Other servers, if all are lost',
                 },
               ]}
             />
