@@ -88,7 +88,14 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
                 </a>
               ),
             ],
-            ['Datacenter', cc.datacenter && <Site key="d" code={cc.datacenter.code} />],
+            [
+              'Datacenter',
+              cc.datacenter && (
+                <a key="d" href={paths.datacenters({ q: cc.datacenter.code })}>
+                  <Site code={cc.datacenter.code} />
+                </a>
+              ),
+            ],
             [
               'Cluster',
               cc.cluster && (

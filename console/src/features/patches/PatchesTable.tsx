@@ -115,7 +115,7 @@ const patchColumns = (server: PatchedServer) => [
   ...listColumns(patchList.list, {
     name: {
       card: 'name',
-      width: (from) => (from.md ? nameWidth + 6 : 164),
+      width: (from) => (from.md ? { least: 130, most: nameWidth + 6 } : 164),
       cell: (p) => <PatchLink patch={p} />,
     },
     weight: {
@@ -130,7 +130,7 @@ const patchColumns = (server: PatchedServer) => [
       ),
     },
     id: {
-      width: 166,
+      width: 232,
       from: 'md',
       cell: (p) => <Copyable value={p.patch_id} what="patch id" shown={truncate(p.patch_id)} />,
     },

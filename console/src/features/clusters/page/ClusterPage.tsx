@@ -126,11 +126,9 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, above }: Show
           rows={[
             [
               'Location',
-              <Site
-                key="l"
-                code={cluster.datacenter.code}
-                country={cluster.datacenter.country_code}
-              />,
+              <a key="l" href={paths.datacenters({ q: cluster.datacenter.code })}>
+                <Site code={cluster.datacenter.code} country={cluster.datacenter.country_code} />
+              </a>,
             ],
             [
               'Servers',

@@ -73,18 +73,9 @@ const sizesOf = (h: ListedServer['hardware']): string[] =>
     h.disk_bytes === null ? null : disk(h.disk_bytes),
   ].filter((part) => part !== null)
 
-/**
- * "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. `modelLast`: where
- * the end of the line may be cut, so that the size of the server stays.
- */
-export function hardwareLine(
-  { hardware: h }: Pick<ListedServer, 'hardware'>,
-  modelLast = false,
-): string | null {
-  const sizes = sizesOf(h)
-  const known = (modelLast ? [...sizes, h.model] : [h.model, ...sizes]).filter(
-    (part) => part !== null,
-  )
+/** "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. */
+function hardwareLine({ hardware }: Pick<ListedServer, 'hardware'>): string | null {
+  const known = [hardware.model, ...sizesOf(hardware)].filter((part) => part !== null)
   return known.length === 0 ? null : known.join(' · ')
 }
 
@@ -167,12 +158,16 @@ const columns = listColumns(serverList.list, {
       ),
     }),
     from: 'md',
-    cell: (s, from) => {
-      const line = hardwareLine(s, !from.xl)
+    cell: (s) => {
+      const line = hardwareLine(s)
       if (line === null) return <span className="t3">Unknown</span>
+      const { model } = s.hardware
+      const sizes = sizesOf(s.hardware).join(' · ')
+      // The model and its dot take a line of their own, which is not seen, if both have no room.
       return (
-        <span className={css['hardware']} title={hardwareLine(s)!}>
-          {wrappedBetweenParts(line)}
+        <span className={css['hardware']} title={line}>
+          {model !== null && <span>{sizes === '' ? model : `${model} ·\u00A0`}</span>}
+          {sizes !== '' && <span>{wrappedBetweenParts(sizes)}</span>}
         </span>
       )
     },
