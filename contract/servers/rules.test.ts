@@ -166,8 +166,7 @@ describe('leaving a cluster', () => {
     const failed = { ...server, status: 'maintenance' as const }
     const takenOut = {
       ok: false,
-      reason:
-        'The server does not run the configuration of prod yet: take it out with a change of the cluster, Remove servers',
+      reason: 'The server has not joined prod: take it out with Remove servers of the cluster',
     }
     expect(canResetServer(failed, cluster)).toEqual(takenOut)
     expect(canRemoveServer(failed)).toEqual(takenOut)

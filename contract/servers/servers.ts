@@ -203,7 +203,7 @@ export function canMoveServer(s: Known): Verdict {
 
 /** A server that has not joined, for instance because it failed, can't be reset by itself. */
 const takeOut = (cluster: string): string =>
-  `The server does not run the configuration of ${cluster} yet: take it out with a change of the cluster, Remove servers`
+  `The server has not joined ${cluster}: take it out with Remove servers of the cluster`
 
 export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
   if (s.status === 'deleted') return no('The server was removed already')

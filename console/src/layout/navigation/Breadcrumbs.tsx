@@ -40,12 +40,7 @@ export function Breadcrumbs() {
   const list = useRef<HTMLOListElement>(null)
   // On a narrow screen the list scrolls sideways: shows its end, the page itself, also after the
   // screen was turned.
-  const showEnd = useCallback(() => {
-    const crumbs = list.current
-    if (crumbs === null) return
-    crumbs.scrollTo({ left: crumbs.scrollWidth })
-    crumbs.toggleAttribute('data-cut', crumbs.scrollWidth > crumbs.clientWidth + 1)
-  }, [])
+  const showEnd = useCallback(() => list.current?.scrollTo({ left: list.current.scrollWidth }), [])
   useEffect(() => {
     window.addEventListener('resize', showEnd)
     return () => window.removeEventListener('resize', showEnd)

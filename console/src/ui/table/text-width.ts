@@ -18,24 +18,15 @@ export function textWidth(text: string): number {
   return Math.ceil(px)
 }
 
-/** How much wider the letters of a name are, whose weight is medium. */
-const strongly = 1.06
+/** How much wider a usual name is in the weight of names, which is medium, in px. */
+export const strongPx = 9
 
-/**
- * Width in px of the widest of the texts, between two limits. `more`: padding, and a shape.
- * `isStrong`: the texts have the weight of names.
- */
+/** Width in px of the widest of the texts, between two limits. `more`: padding, and a shape. */
 export function widest(
   texts: Iterable<string>,
-  {
-    least,
-    most,
-    more,
-    isStrong = false,
-  }: { least: number; most: number; more: number; isStrong?: boolean },
+  { least, most, more }: { least: number; most: number; more: number },
 ): number {
   let px = least
-  for (const text of new Set(texts))
-    px = Math.max(px, Math.ceil(textWidth(text) * (isStrong ? strongly : 1)) + more)
+  for (const text of new Set(texts)) px = Math.max(px, textWidth(text) + more)
   return Math.min(px, most)
 }

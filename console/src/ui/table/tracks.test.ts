@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { widest } from './text-width.ts'
+import { strongPx, widest } from './text-width.ts'
 import { tracksOf } from './tracks.ts'
 
 test('what is left of a table goes to its ranges in the order of the columns', () => {
@@ -27,7 +27,7 @@ test('a column gets the width of its widest text, within its limits', () => {
   expect(widest(['Waiting delegation'], limits)).toBeGreaterThanOrEqual(115 + 16)
   expect(widest(['Waiting delegation'], limits)).toBeLessThan(115 + 16 + 10)
   // The same in the weight of names: 130 and 129 px.
-  const names = { ...limits, isStrong: true }
+  const names = { ...limits, more: 16 + strongPx }
   expect(widest(['modest-pelican-446'], names)).toBeGreaterThanOrEqual(130 + 16)
   expect(widest(['crimson-granite-274'], names)).toBeGreaterThanOrEqual(129 + 16)
 })

@@ -11,7 +11,7 @@ const nameOf = (servers: readonly ListedServer[]): string =>
  * Notice above the list: servers whose hardware must be confirmed before Steelyard sends them
  * anything.
  */
-export function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
+export default function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
   const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
   const claimed = servers.filter((s) => s.status !== 'deleted' && claimedBy(s) !== null)
   const waiting = servers.filter(
@@ -27,7 +27,6 @@ export function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
       run={() => confirmHardware({ ids: list.map((s) => s.id) })}
     />
   )
-  if (changed.length + claimed.length + waiting.length === 0) return null
   return (
     <div className="stack stack2">
       {changed.length > 0 && (

@@ -6,7 +6,7 @@ import { useStore } from '../../../lib/store.ts'
 import { sentence } from '../../../lib/text.ts'
 import { disk, memory } from '../../../lib/units.ts'
 import { nameWidth, type WidthFrom } from '../../../ui/table/DataTable.tsx'
-import { widest } from '../../../ui/table/text-width.ts'
+import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { Badge, StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
@@ -106,12 +106,12 @@ const columns = listColumns(serverList.list, {
             least: 110,
             most: widest(
               rows.map((s) => s.name),
-              { least: 110, most: nameWidth, more: paddingOf(from), isStrong: true },
+              { least: 110, most: nameWidth, more: strongPx + paddingOf(from) },
             ),
           }
         : widest(
             rows.map((s) => s.name),
-            { least: 110, most: 156, more: 20, isStrong: true },
+            { least: 110, most: 156, more: strongPx + 20 },
           ),
     card: 'name',
     cell: (s) => <Name server={s} />,
