@@ -157,20 +157,19 @@ describe('leaving a cluster', () => {
     expect(canForceRemoveServer(free)).toEqual(canRemoveServer(free))
     expect(canRemoveServer(server)).toEqual({
       ok: false,
-      reason: 'Reset the server first: it is in the cluster prod',
+      reason: 'Take the server out of the cluster prod first',
     })
     expect(canResetServer({ ...server, status: 'deleted' }).ok).toBe(false)
   })
 
-  test('a server that has not joined is taken out by a change of its cluster', () => {
+  test("a server that has not joined can't be reset by itself", () => {
     const failed = { ...server, status: 'maintenance' as const }
-    const takenOut = {
+    expect(canResetServer(failed, cluster)).toEqual({
       ok: false,
-      reason: 'The server has not joined prod: take it out with Remove servers of the cluster',
-    }
-    expect(canResetServer(failed, cluster)).toEqual(takenOut)
-    expect(canRemoveServer(failed)).toEqual(takenOut)
-    expect(canForceRemoveServer(failed, cluster)).toEqual(takenOut)
+      reason: 'The server does not run the configuration of prod yet',
+    })
+    expect(canRemoveServer(failed).ok).toBe(false)
+    expect(canForceRemoveServer(failed, cluster).ok).toBe(false)
     expect(canForceRemoveServer({ ...failed, talos: { reachable: false } }, cluster).ok).toBe(true)
   })
 })

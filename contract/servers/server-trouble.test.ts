@@ -76,7 +76,7 @@ test('servers are ordered by what is said of them first, the worst first', () =>
   ]
   const ranks = worstFirst.map((server) => standingRank(server, minutesLater(1)))
   expect(ranks).toEqual(ranks.map((_, i) => i))
-  expect(standingOf({ ...sound, talos: silent, operation_id: 'o' }, minutesLater(1))).toBe('ready')
+  expect(standingOf({ ...sound, talos: silent, operation_id: 'o' }, minutesLater(1))).toBe('Ready')
 })
 
 test('a server that answers but is NotReady in Kubernetes has a problem', () => {

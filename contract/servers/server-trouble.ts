@@ -6,7 +6,7 @@ import type { Server } from './servers.ts'
 
 export interface Trouble {
   kind: 'failed' | 'unreachable' | 'not_ready'
-  word: string
+  word: 'Failed' | 'Unreachable' | 'Node NotReady'
   /** Null if unknown. */
   since: string | null
   reason: string | null
@@ -71,18 +71,18 @@ export function troubleOf(server: Watched, now: number): Trouble | null {
 
 /** What is said first of a server. The worst come first, then what waits for a user. */
 const standings = [
-  'failed',
-  'unreachable',
-  'not_ready',
-  'in_doubt',
-  'change_undone',
-  'patches_wait',
-  'changed_outside',
-  'on_trial',
-  'unconfirmed',
-  'maintenance',
-  'ready',
-  'deleted',
+  'Failed',
+  'Unreachable',
+  'Node NotReady',
+  'In doubt',
+  'Change undone',
+  'Patches wait',
+  'Changed outside',
+  'Change on trial',
+  'To confirm',
+  'Maintenance',
+  'Ready',
+  'Deleted',
 ] as const
 export type Standing = (typeof standings)[number]
 
@@ -95,17 +95,14 @@ type Stood = Watched & {
 
 export function standingOf(server: Stood, now: number): Standing {
   const { status, identity, trial, pending, drift } = server
-  if (status === 'deleted') return 'deleted'
+  if (status === 'deleted') return 'Deleted'
   const trouble = troubleOf(server, now)
-  if (trouble) return trouble.kind
-  if (identity.state === 'changed') return 'in_doubt'
-  if (status === 'ready') {
-    if (trial?.state === 'undone') return 'change_undone'
-    if (trial) return 'on_trial'
-    if (pending) return 'patches_wait'
-    return drift ? 'changed_outside' : 'ready'
-  }
-  return identity.state === 'confirmed' ? 'maintenance' : 'unconfirmed'
+  if (trouble) return trouble.word
+  if (identity.state === 'changed') return 'In doubt'
+  if (status !== 'ready') return identity.state === 'confirmed' ? 'Maintenance' : 'To confirm'
+  if (trial) return trial.state === 'undone' ? 'Change undone' : 'Change on trial'
+  if (pending) return 'Patches wait'
+  return drift ? 'Changed outside' : 'Ready'
 }
 
 /** Its place among all servers, the worst first. */

@@ -201,16 +201,9 @@ export function canMoveServer(s: Known): Verdict {
   return s.cluster ? no('A server stays in its datacenter while it is in a cluster') : yes
 }
 
-/** A server that has not joined, for instance because it failed, can't be reset by itself. */
-const takeOut = (cluster: string): string =>
-  `The server has not joined ${cluster}: take it out with Remove servers of the cluster`
-
 export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
   if (s.status === 'deleted') return no('The server was removed already')
-  if (s.cluster)
-    return s.status === 'ready'
-      ? no(`Reset the server first: it is in the cluster ${s.cluster.name}`)
-      : no(takeOut(s.cluster.name))
+  if (s.cluster) return no(`Take the server out of the cluster ${s.cluster.name} first`)
   return s.operation_id ? no('An operation on the server has not ended') : yes
 }
 
@@ -267,7 +260,7 @@ export function canResetServer(
         `${cluster.endpoint}, the API endpoint of the cluster ${cluster.name}, is the address of ${s.name}: if this server leaves, nobody can reach that endpoint`,
       )
   }
-  if (s.status !== 'ready') return no(takeOut(s.cluster.name))
+  if (s.status !== 'ready') return canControlServer(s)
   return s.talos.reachable === false
     ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`)
     : yes
@@ -283,10 +276,7 @@ export function canForceRemoveServer(
   cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
 ): Verdict {
   if (!s.cluster || s.status === 'deleted') return canRemoveServer(s)
-  if (s.talos.reachable !== false)
-    return no(
-      s.status === 'ready' ? `${s.name} answers: reset it instead` : takeOut(s.cluster.name),
-    )
+  if (s.talos.reachable !== false) return no(`${s.name} answers: reset it instead`)
   return cluster ? canLeave(s, cluster) : yes
 }
 

@@ -52,30 +52,17 @@ type Stateful = Pick<
 export function statusOf(s: Stateful, now = Date.now()): Said {
   const status = s.status === 'ready' ? 'Ready' : 'Maintenance'
   const stage = stageWords[s.talos.stage]
-  switch (standingOf(s, now)) {
-    case 'deleted':
-      return { tone: 'off', word: 'Deleted', why: 'kept for history', status: null }
-    case 'failed':
-    case 'unreachable':
-    case 'not_ready': {
-      const trouble = troubleOf(s, now)!
-      return { tone: 'danger', word: trouble.word, why: troubleWhy(trouble, now), status }
-    }
-    case 'in_doubt':
-      return { tone: 'danger', word: 'In doubt', why: 'other hardware answered', status }
-    case 'change_undone':
-      return { tone: 'warn', word: 'Change undone', why: s.trial!.reason, status }
-    case 'on_trial':
-      return { tone: 'idle', word: 'Change on trial', why: s.trial!.reason, status }
-    case 'patches_wait':
-      return { tone: 'warn', word: 'Patches wait', why: s.pending!.reason, status }
-    case 'changed_outside':
-      return { tone: 'warn', word: 'Changed outside', why: stage, status }
-    case 'ready':
-      return { tone: 'ok', word: status, why: stage ?? readyWhy(s), status: null }
-    default:
-      return { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
-  }
+  const word = standingOf(s, now)
+  if (word === 'Deleted') return { tone: 'off', word, why: 'kept for history', status: null }
+  const trouble = troubleOf(s, now)
+  if (trouble) return { tone: 'danger', word, why: troubleWhy(trouble, now), status }
+  if (word === 'Ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), status: null }
+  if (word === status || word === 'To confirm')
+    return { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
+  if (word === 'In doubt') return { tone: 'danger', word, why: 'other hardware answered', status }
+  const of = s.trial ?? (word === 'Patches wait' ? s.pending : null)
+  const tone = word === 'Change on trial' ? 'idle' : 'warn'
+  return { tone, word, why: of?.reason ?? stage, status }
 }
 
 function readyWhy({ talos, kubernetes }: Stateful): string | null {

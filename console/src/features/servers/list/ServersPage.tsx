@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { memo, Suspense, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
-import { isInDoubt, type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
+import { type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
@@ -31,6 +31,7 @@ import { committedColumns, serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
 import { part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
+import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
 
 const loadDetails = () => import('../page/ServerDetails.tsx')
@@ -44,7 +45,6 @@ const nameOf = (s: ListedServer) => s.name
 const hrefOf = (s: ListedServer) => paths.server(s.id)
 const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
-const ToConfirm = part(() => import('./ToConfirm.tsx'))
 const FirstServer = part(() => import('./FirstServer.tsx'))
 
 export function ServersPage({
@@ -145,11 +145,7 @@ export function ServersPage({
             </Alert>
           )}
         </div>
-        {rendered?.items.some((s) => s.status !== 'deleted' && isInDoubt(s)) && (
-          <Suspense fallback={<div className={css['notice']}>&nbsp;</div>}>
-            <ToConfirm servers={rendered.items} />
-          </Suspense>
-        )}
+        <ToConfirm servers={rendered?.items ?? []} />
       </div>
       <DataTable
         {...state.table}

@@ -1,4 +1,4 @@
-import { claimedBy, type ListedServer } from '#contract/servers/servers.ts'
+import { claimedBy, isInDoubt, type ListedServer } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
@@ -11,15 +11,12 @@ const nameOf = (servers: readonly ListedServer[]): string =>
  * Notice above the list: servers whose hardware must be confirmed before Steelyard sends them
  * anything.
  */
-export default function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
-  const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
-  const claimed = servers.filter((s) => s.status !== 'deleted' && claimedBy(s) !== null)
-  const waiting = servers.filter(
-    (s) =>
-      s.status !== 'deleted' &&
-      claimedBy(s) === null &&
-      (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'),
-  )
+export function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
+  const inDoubt = servers.filter((s) => s.status !== 'deleted' && isInDoubt(s))
+  if (inDoubt.length === 0) return null
+  const changed = inDoubt.filter((s) => s.identity.state === 'changed')
+  const claimed = inDoubt.filter(claimedBy)
+  const waiting = inDoubt.filter((s) => !changed.includes(s) && !claimed.includes(s))
   const review = (list: readonly ListedServer[]) => (
     <ActionButton
       label="Review"

@@ -73,12 +73,6 @@ const sizesOf = (h: ListedServer['hardware']): string[] =>
     h.disk_bytes === null ? null : disk(h.disk_bytes),
   ].filter((part) => part !== null)
 
-/** "PowerEdge R650 · 64 cores · 512 GiB · 15.4 TB". Unknown parts are left out. */
-function hardwareLine({ hardware }: Pick<ListedServer, 'hardware'>): string | null {
-  const known = [hardware.model, ...sizesOf(hardware)].filter((part) => part !== null)
-  return known.length === 0 ? null : known.join(' · ')
-}
-
 /** Breaks only between the parts of a line, so that what has no room leaves no half word. */
 const wrappedBetweenParts = (line: string): string =>
   line.replaceAll(' ', '\u00A0').replaceAll('\u00A0·', ' ·')
@@ -158,16 +152,15 @@ const columns = listColumns(serverList.list, {
       ),
     }),
     from: 'md',
-    cell: (s) => {
-      const line = hardwareLine(s)
-      if (line === null) return <span className="t3">Unknown</span>
-      const { model } = s.hardware
-      const sizes = sizesOf(s.hardware).join(' · ')
+    cell: ({ hardware }) => {
+      const sizes = sizesOf(hardware).join(' · ')
+      const { model } = hardware
+      if (!model && !sizes) return <span className="t3">Unknown</span>
       // The model and its dot take a line of their own, which is not seen, if both have no room.
       return (
-        <span className={css['hardware']} title={line}>
-          {model !== null && <span>{sizes === '' ? model : `${model} ·\u00A0`}</span>}
-          {sizes !== '' && <span>{wrappedBetweenParts(sizes)}</span>}
+        <span className={css['hardware']} title={`${model ?? ''} ${sizes}`}>
+          {model && <span>{sizes ? `${model} ·\u00A0` : model}</span>}
+          <span>{wrappedBetweenParts(sizes)}</span>
         </span>
       )
     },
