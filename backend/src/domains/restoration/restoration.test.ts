@@ -19,7 +19,8 @@ import { isQuiet } from '../../testing/engine.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
 import { urlOf } from '../../testing/postgres.ts'
 import { runCommand } from '../../testing/surroundings.ts'
-import { clusterWorld, realTime } from '../clusters/testing/world.ts'
+import { type Driver, realTime } from '../clusters/testing/driver.ts'
+import { clusterWorld } from '../clusters/testing/world.ts'
 
 const world = await clusterWorld({ servers: 6, seed: 'restored' })
 const folder = temporaryFolder('restoration')
@@ -50,7 +51,7 @@ let making: Awaited<ReturnType<typeof world.create>>
 let rebooting: string
 let restored: Backend
 let admin: SignedIn
-let driver: ReturnType<typeof realTime>
+let driver: Driver
 const ends: (() => Promise<unknown>)[] = []
 afterAll(async () => {
   for (const end of ends.toReversed()) await end()
@@ -105,7 +106,7 @@ beforeAll(async () => {
   if (!ran.out.includes('2 clusters and 2 open operations are held')) throw new Error(ran.out)
   restored = await startBackend({ environment, connection, clock: world.backend.clock })
   admin = await restored.signIn()
-  driver = realTime(restored.platform.engine, restored.clock)
+  driver = realTime(restored)
   ends.push(
     () => restored.stop(),
     () => driver.stop(),

@@ -10,7 +10,7 @@ import { clusterChange, type ClusterChangeInput } from '#contract/clusters/chang
 import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
-import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
+import { type Operation, operationGet } from '#contract/operations.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import {
   type Server,
@@ -23,8 +23,7 @@ import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
-import { type TestClock, testClock } from '../../../testing/clock.ts'
-import type { Engine } from '../../../engine/engine.ts'
+import { testClock } from '../../../testing/clock.ts'
 import { type Log, silent } from '../../../log.ts'
 import {
   type Backend,
@@ -36,6 +35,7 @@ import { whenOver } from '../../../testing/ending.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/folder.ts'
+import { type Driver, endings, freshOperations, hangsAfterMs, realTime } from './driver.ts'
 
 export interface Another {
   readonly backend: Backend
@@ -49,8 +49,7 @@ export interface ClusterWorld {
   readonly simulator: Simulator
   /** Stops the backend's reconcilers and its queries of servers. The simulated servers continue. */
   halt(): Promise<void>
-  /** Does `work` while no reconciler runs, except those that the work runs itself. */
-  alone<T>(work: () => Promise<T>): Promise<T>
+  readonly alone: Driver['alone']
   /**
    * Makes a request, and gives the server other hardware before a reconciler works on the request.
    * The request comes first, because it is refused if a contact has noticed the other hardware.
@@ -108,58 +107,6 @@ export interface ClusterWorld {
   etcds(clusterName: string): number
 }
 
-/** Claims and runs due objects concurrently, with the test clock following real time. */
-export function realTime(
-  core: Engine,
-  clock: TestClock,
-): Pick<ClusterWorld, 'alone'> & { stop(): Promise<void> } {
-  const shutdown = new AbortController()
-  const running = new Set<Promise<void>>()
-  let pauses = 0
-  let last = Date.now()
-  const tick = async (): Promise<void> => {
-    // The clock is advanced by the elapsed time instead of being set, so that a test can move it
-    // forward as well.
-    const now = Date.now()
-    clock.advance(Math.max(0, now - last))
-    last = now
-    if (pauses > 0) return
-    for (const taken of await core.claim(
-      [...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })),
-    )) {
-      const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
-      running.add(run)
-    }
-  }
-  let ticked = Promise.resolve()
-  const loop = (async () => {
-    while (!shutdown.signal.aborted) {
-      const began = performance.now()
-      await (ticked = tick())
-      // Looks less often while many runs keep the processor busy.
-      const pauseMs = Math.min(100, Math.max(15, 2 * (performance.now() - began)))
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    }
-  })()
-  return {
-    async alone(work) {
-      pauses++
-      try {
-        await ticked
-        await Promise.all(running)
-        return await work()
-      } finally {
-        pauses--
-      }
-    },
-    async stop() {
-      shutdown.abort(new Error('The test has ended'))
-      await loop
-      await Promise.allSettled(running)
-    },
-  }
-}
-
 export interface WorldOptions {
   readonly servers?: number
   /**
@@ -175,9 +122,6 @@ export interface WorldOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly reading?: BackendOptions['reading']
 }
-
-/** Only ends a test that hangs: how long anything takes depends on the machine. */
-const hangsAfterMs = 300_000
 
 export async function clusterWorld({
   servers = 6,
@@ -207,7 +151,7 @@ export async function clusterWorld({
     IMAGE_FACTORY_URL: simulator.factory.url,
   }
   const backend = await startBackend({ environment: settings, clock, log, reading })
-  const driver = realTime(backend.platform.engine, clock)
+  const driver = realTime(backend)
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
   const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
@@ -215,7 +159,7 @@ export async function clusterWorld({
     const own = testClock(Date.now())
     const other = await startBackend({ ...from, environment: settings, clock: own, log, reading })
     const contacts = other.domains.all.find((d) => d.name === 'servers')!
-    const work = realTime(other.platform.engine, own)
+    const work = realTime(other)
     await contacts.start!()
     const stop = async () => void (await Promise.all([work.stop(), contacts.stop!()]))
     // Before the end of its backend, which begins when the test is over.
@@ -237,20 +181,23 @@ export async function clusterWorld({
 
   const until: ClusterWorld['until'] = async (ask, is) => {
     for (const end = Date.now() + hangsAfterMs; ;) {
+      const began = performance.now()
       const value = await ask()
       if (is(value)) return value
       if (Date.now() > end)
         throw new Error(
           `Not so within ${hangsAfterMs / 1000} s: ${JSON.stringify(value).slice(-6000)}`,
         )
-      await new Promise((resolve) => setTimeout(resolve, 40))
+      // Asks less often while the processor is busy.
+      const pauseMs = Math.min(200, Math.max(40, 2 * (performance.now() - began)))
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
-  const operation = async (id: string) => {
+  const operation = freshOperations(backend, async (id) => {
     const called = await admin.call(operationGet, { params: { id } })
     if (!called.answer) throw new Error(`The operation can't be read: ${called.text}`)
     return called.answer
-  }
+  })
   const toNextRun: ClusterWorld['toNextRun'] = async (queue, key) => {
     const due = await until(
       () => nextRunAt(backend.platform.db, queue, key),
@@ -260,17 +207,9 @@ export async function clusterWorld({
     clock.advance(ms)
     return ms
   }
+  const hasEnded = endings(backend)
   const ended: ClusterWorld['ended'] = async (id) => {
-    // Asks the database first, because a response of the API costs many times as much.
-    await until(
-      () =>
-        backend.platform.db
-          .selectFrom('operation')
-          .select('status')
-          .where('id', '=', id)
-          .executeTakeFirst(),
-      (row) => row === undefined || hasEnded(row),
-    )
+    await hasEnded(id)
     return operation(id)
   }
 
