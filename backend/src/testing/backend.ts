@@ -29,6 +29,7 @@ import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
 import { whenOver } from './ending.ts'
 import { temporaryFolder } from './folder.ts'
+import { sharedReader } from './reader.ts'
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
@@ -195,7 +196,7 @@ export async function startBackend({
     failpoint: failpoint(config.failpoint, never),
     version: '1.2.3',
   })
-  const platform: Platform = { ...built, read: reading(built.read) }
+  const platform: Platform = { ...built, read: reading(sharedReader) }
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
   const engine = manualEngine(platform.engine, clock)

@@ -8,7 +8,7 @@ import { startFactory } from '#simulator/src/factory/serve.ts'
 import { type Schematic, schematicId, schematicText } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
-import { reader } from '../../reading/reader.ts'
+import { sharedReader } from '../../testing/reader.ts'
 import { type CallLimits, FactoryError, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 
@@ -28,7 +28,7 @@ async function simulated(limits: CallLimits = patient) {
   return {
     server,
     clock,
-    client: factory({ url: server.url, clock, log: silent, limits, read: reader() }),
+    client: factory({ url: server.url, clock, log: silent, limits, read: sharedReader }),
   }
 }
 
@@ -48,7 +48,12 @@ async function answering(listener: RequestListener, limits: CallLimits = patient
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const clock = testClock()
-  return { url, calls, clock, client: factory({ url, clock, log: silent, limits, read: reader() }) }
+  return {
+    url,
+    calls,
+    clock,
+    client: factory({ url, clock, log: silent, limits, read: sharedReader }),
+  }
 }
 
 const failing = async (call: Promise<unknown>): Promise<FactoryError> => {

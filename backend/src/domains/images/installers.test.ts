@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startFactory } from '#simulator/src/factory/serve.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { silent } from '../../log.ts'
-import { reader } from '../../reading/reader.ts'
+import { sharedReader } from '../../testing/reader.ts'
 import { testClock } from '../../testing/clock.ts'
 import { factory } from './factory.ts'
 import { chosenIn, withChosen } from './chosen.ts'
@@ -13,8 +13,8 @@ afterAll(() => server.stop())
 afterEach(() => server.fault(null))
 const fresh = () =>
   installers({
-    factory: factory({ url: server.url, clock: testClock(), log: silent, read: reader() }),
-    read: reader(),
+    factory: factory({ url: server.url, clock: testClock(), log: silent, read: sharedReader }),
+    read: sharedReader,
   })
 
 const own = {

@@ -22,7 +22,7 @@ import { schematicId } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../testing/clock.ts'
 import { system } from '../../http/caller.ts'
 import { silent } from '../../log.ts'
-import { reader } from '../../reading/reader.ts'
+import { sharedReader } from '../../testing/reader.ts'
 import { type CallLimits, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 import { images } from './images.ts'
@@ -149,7 +149,7 @@ const imagesOf = (url: string, limits: CallLimits) => {
     ...backend.platform,
     ...backend.domains,
     config,
-    factory: factory({ url, clock: testClock(), log: silent, limits, read: reader() }),
+    factory: factory({ url, clock: testClock(), log: silent, limits, read: sharedReader }),
   })
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })

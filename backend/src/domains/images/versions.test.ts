@@ -5,7 +5,7 @@ import { versionList } from '#contract/versions.ts'
 import { minors } from '#talos/versions.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
-import { reader } from '../../reading/reader.ts'
+import { sharedReader } from '../../testing/reader.ts'
 import { compareVersions, factory } from './factory.ts'
 import { imageWorld } from './testing.ts'
 import { versions } from './versions.ts'
@@ -36,7 +36,7 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
     clock,
     url,
     offered: versions({
-      factory: factory({ url, clock, log: silent, limits, read: reader() }),
+      factory: factory({ url, clock, log: silent, limits, read: sharedReader }),
       clock,
     }),
     become: (next: typeof answer) => (state.answer = next),

@@ -17,7 +17,7 @@ import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { longTests, spread } from '../../../../../../tools/testing/length.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { kubernetes } from '../../../../kubernetes/client.ts'
-import { reader } from '../../../../reading/reader.ts'
+import { sharedReader } from '../../../../testing/reader.ts'
 import { openEscrow } from '../../../../testing/escrow.ts'
 import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -87,7 +87,7 @@ async function kubernetesAnswers(
   const credentials = { ...(await mintKubernetesClient(bundle, who)), ca }
   return kubernetes([{ name: node.name, address: addressOf(node) }], credentials, {
     dial: { check: () => ({ ok: true }) },
-    read: reader(),
+    read: sharedReader,
   })
     .nodes(AbortSignal.timeout(5_000))
     .then(
