@@ -114,7 +114,7 @@ export default defineConfig({
       room('contract', shared),
       room('talos', shared),
       room('conformance', { testTimeout: 120_000 }),
-      room('simulator'),
+      room('simulator', shared),
       room('backend', { ...onDatabase, ...shared, exclude: [...never, ...alone, ...withMachines] }),
       room('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
       room('backend-alone', { ...onDatabase, include: alone }),
