@@ -78,7 +78,10 @@ test(
     for (let round = 0; round < rounds; round++) {
       const answers = await Promise.all(
         Array.from({ length: writers }, (_, i) =>
-          operator.call(patchUpdate, { params, body: { body: bodyOf(`${round}-${i}`) } }),
+          operator.call(patchUpdate, {
+            params,
+            body: { body: bodyOf(`${1 + round * writers + i}`) },
+          }),
         ),
       )
       for (const { status } of answers) expect([200, 409, 412, 429]).toContain(status)
