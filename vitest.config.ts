@@ -37,8 +37,9 @@ const onDatabase = {
 const ofBackend = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter(
   (file) => longTests || !file.endsWith('.long.test.ts'),
 )
-const thatName = (what: RegExp) =>
-  ofBackend.filter((file) => what.test(readFileSync(new URL(file, import.meta.url), 'utf8')))
+const names = (file: string, what: RegExp) =>
+  what.test(readFileSync(new URL(file, import.meta.url), 'utf8'))
+const thatName = (what: RegExp) => ofBackend.filter((file) => names(file, what))
 /**
  * Files of the backend that have a process of their own: those that start programs, that measure
  * turns of the main thread during a flood, which the garbage of other files would lengthen, or whose
@@ -58,6 +59,17 @@ const alone = [
  */
 const withMachines = thatName(/clusterWorld|#simulator\/|fleet/i).filter(
   (file) => !alone.includes(file),
+)
+
+/**
+ * Files of the console that test functions: without a browser's document, and without replacing
+ * anything. They share a process, because starting one for each takes longer than their tests.
+ */
+const functionsOfConsole = globSync('console/src/**/*.test.ts', {
+  cwd: import.meta.dirname,
+}).filter(
+  (file) =>
+    !names(file, /\bvi\b|@vitest-environment|localStorage|window|document\.|globalThis|fetch/),
 )
 
 /** Files that take longest, in this order. */
@@ -154,8 +166,10 @@ export default defineConfig({
         test: {
           ...room('console').test,
           include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'],
+          exclude: [...never, ...functionsOfConsole],
         },
       },
+      room('console-functions', { ...shared, include: functionsOfConsole }),
     ],
   },
 })

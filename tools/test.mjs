@@ -130,9 +130,16 @@ suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
 // One run for all rooms without a database, so that no processor is idle at the end of each. Three
 // workers on two processors, as below.
-const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli'].filter(
-  (room) => isAsked(room),
-)
+const rooms = [
+  'contract',
+  'tools',
+  'talos',
+  'conformance',
+  'simulator',
+  'console',
+  'console-functions',
+  'cli',
+].filter((room) => isAsked(room))
 if (rooms.length > 0)
   suite(
     rooms.join(', '),
