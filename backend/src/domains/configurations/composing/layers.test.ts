@@ -51,6 +51,19 @@ link: eth0
 `)
 })
 
+test('the layer static-system sets names and images in the documents of its base', () => {
+  const homes = ['UnattendedInstallConfig', 'KubeAPIServerConfig', 'KubeletConfig']
+  const images = { kubelet: 'ghcr.io/siderolabs/kubelet:v1.37.1' }
+  const { body } = staticSystem(server, { ...context, homes, images })
+  const [main, install, apiServer, kubelet] = body.split('---\n')
+  expect(main).toBe('machine:\n  certSANs:\n    - 10.0.0.100\n    - 10.0.0.5\n    - 10.0.0.6\n')
+  expect(install).toContain('match: disk.dev_path == "/dev/nvme0n1"\n  wipe: false\n')
+  expect(apiServer).toContain('certExtraSANs:\n  - 10.0.0.100\n')
+  expect(kubelet).toContain(`image: ${images.kubelet}\n`)
+  const adopted = staticSystem(server, { ...context, homes, images, isAdopted: true })
+  expect(adopted.body).toBe(kubelet)
+})
+
 test('the layer static-system of a worker has no settings of a control plane', () => {
   const { body } = staticSystem(server, { ...context, role: 'worker' })
   expect(body).not.toContain('apiServer')
