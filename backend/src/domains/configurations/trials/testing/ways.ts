@@ -1,5 +1,6 @@
 /** Every way on which a server gets a change, with changes that cut it off. */
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -28,7 +29,7 @@ export interface Place {
   /** Another server of the role, which a roll-out must not touch. */
   readonly next: () => Server
   /** Runs the command line. */
-  readonly cli: (line: string, input: string) => Promise<void>
+  readonly cli: (line: string, input?: string) => Promise<void>
 }
 
 /**
@@ -135,7 +136,9 @@ export function waysOf({ world, cluster, server, next, cli }: Place) {
       const check = await watch()
       const { name } = await world.server(server().id)
       const body = JSON.stringify(cut(link()))
-      await cli('apply -f - --yes', `kind: patch\nserver: ${name}\nname: cut\nbody: ${body}\n`)
+      const file = path.join(temporaryFolder('apply'), 'cut.yaml')
+      writeFileSync(file, `kind: patch\nserver: ${name}\nname: cut\nbody: ${body}\n`)
+      await cli(`apply -f ${file} --yes`)
       await staysUndone()
       await check()
       await answers()
@@ -188,7 +191,7 @@ export async function tryCuts(role: Role): Promise<void> {
   let server: Server
   let next: Server
   let env: NodeJS.ProcessEnv
-  const cli = async (line: string, input: string) => {
+  const cli = async (line: string, input = '') => {
     const child = spawn(process.execPath, [program, ...line.split(' ')], { env })
     child.stdin.end(input)
     const ended = new Promise((resolve) => child.once('exit', resolve))
