@@ -9,6 +9,8 @@ import {
   kubernetesSupportEnds,
   kubernetesVersions,
   minors,
+  modelledMinor,
+  modelledMinors,
   newestMinor,
   since,
   supportedMinor,
@@ -123,6 +125,19 @@ describe('versions', () => {
       ]).toEqual([false, true, true, true])
     }
     expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
+  })
+
+  test('configurations of the newest released minor are modelled before it is offered', () => {
+    expect(modelledMinors.map((m) => m.minor)).toEqual(['1.12', '1.13', '1.14'])
+    expect(newestMinor()).toBe(modelledMinors.at(-1))
+    expect([supportedMinor('1.14'), modelledMinor('1.14')?.version]).toEqual([undefined, 'v1.14.1'])
+    expect(kubernetesProblem('1.14', '1.37.0')).toBe(
+      'Talos 1.14 is not supported; choose 1.12 or 1.13',
+    )
+    expect(kubernetesProblem('1.14', '1.37.0', modelledMinors)).toBeUndefined()
+    expect(kubernetesProblem('1.14', '1.31.0', modelledMinors)).toBe(
+      'Talos 1.14 runs Kubernetes 1.32 to 1.37, not 1.31.0',
+    )
   })
 
   test('key kinds and image names depend on the version', () => {

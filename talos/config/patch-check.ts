@@ -22,7 +22,7 @@ import {
  * keys and tokens, roles, the installation, host names. A patch that sets one could remove a server
  * from its cluster or take over the cluster. Everything below these paths is forbidden too.
  */
-export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
+const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['machine.type', 'the server’s role is chosen with the cluster'],
   ['machine.token', 'the machine token belongs to the cluster'],
   ['machine.ca', 'the authority of Talos’s API belongs to the cluster'],
@@ -53,22 +53,56 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['cluster.etcd.ca', 'the authority of etcd belongs to the cluster'],
 ])
 
+/**
+ * The same since Talos 1.14, by kind of document and path in it. A document with such paths can't
+ * be deleted either.
+ */
+const forbiddenInDocuments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  UnattendedInstallConfig: {
+    'installer.image':
+      'the installer image follows from the Talos version and the server’s schematic',
+    'provisioning.diskSelector': 'the disk is chosen with the cluster',
+  },
+  KubeNetworkConfig: {
+    podSubnets: 'the pod network is chosen with the cluster',
+    serviceSubnets: 'the service network is chosen with the cluster',
+  },
+  KubeAPIServerConfig: { apiPort: 'the endpoint is chosen with the cluster' },
+  KubeServiceAccountConfig: {
+    issuer: 'the key belongs to the cluster',
+    // Whoever has the private key of such a key could write tokens of any service account.
+    'accepted.publicKeys': 'the keys belong to the cluster',
+  },
+}
+
+/** Paths that a patch must not set in a document of this kind, '' for the main one. */
+export const forbiddenIn = (kind: string): ReadonlyMap<string, string> =>
+  kind === '' ? forbiddenPaths : new Map(Object.entries(forbiddenInDocuments[kind] ?? {}))
+
 /** Kinds of documents that a patch must not contain. */
 export const forbiddenDocuments: ReadonlyMap<string, string> = new Map([
   ['HostnameConfig', 'the host name is the server’s name'],
+  ['DiscoveryIdentityConfig', 'it identifies the cluster'],
+  ['KubeClusterConfig', 'the name and the endpoint are chosen with the cluster'],
+  ['KubeAPIServerCAConfig', 'the authority of Kubernetes belongs to the cluster'],
+  ['KubeAggregatorCAConfig', 'the authority belongs to the cluster'],
+  ['KubeEtcdEncryptionConfig', 'the keys belong to the cluster'],
 ])
 
 /**
  * Paths where a patch may add values but not delete any: the server and the cluster are reached by
  * these names.
  */
-const kept = ['machine.certSANs', 'cluster.apiServer.certSANs', 'machine.install']
+const kept: Readonly<Record<string, readonly string[]>> = {
+  '': ['machine.certSANs', 'cluster.apiServer.certSANs', 'machine.install'],
+  KubeAPIServerConfig: ['certExtraSANs'],
+}
 
 /** Why a path must not be set, or undefined. */
-function settingProblem(path: string): string | undefined {
-  for (const [forbidden, why] of forbiddenPaths) {
+function settingProblem(kind: string, path: string): string | undefined {
+  for (const [forbidden, why] of forbiddenIn(kind)) {
     if (path === forbidden || path.startsWith(`${forbidden}.`))
-      return `A patch can’t set ${forbidden}: ${why}`
+      return `A patch can’t set ${[kind, forbidden].filter(Boolean).join(' ')}: ${why}`
   }
   return undefined
 }
@@ -77,10 +111,15 @@ function settingProblem(path: string): string | undefined {
  * Why a path must not be deleted, or undefined. A path is also refused if a forbidden path lies
  * below it.
  */
-function deletionProblem(path: string): string | undefined {
-  const setting = settingProblem(path)
+function deletionProblem(kind: string, path: string): string | undefined {
+  const setting = settingProblem(kind, path)
   if (setting !== undefined) return setting.replace('can’t set', 'can’t delete')
-  const under = [...kept, ...forbiddenPaths.keys()].find(
+  const fixed = [...(kept[kind] ?? []), ...forbiddenIn(kind).keys()]
+  if (kind !== '' && path === '')
+    return fixed.length === 0
+      ? undefined
+      : `A patch can’t delete ${kind}: ${fixed.join(' and ')} ${fixed.length === 1 ? 'has' : 'have'} to stay`
+  const under = fixed.find(
     (other) => other === path || other.startsWith(`${path}.`) || path.startsWith(`${other}.`),
   )
   return under === undefined || (path.startsWith('machine.install.') && under === 'machine.install')
@@ -225,10 +264,10 @@ function meanings(roots: readonly MapNode[], talosVersion: string | undefined): 
     try {
       const { deletions, rest } = takeDeletions(root, { talosVersion })
       for (const { document, path, place } of deletions) {
+        const { kind } = document.shape
         const problem =
-          document.shape.kind === ''
-            ? deletionProblem(path.filter((key) => !key.startsWith('[')).reduce(join, ''))
-            : documentProblem(document.shape.kind)
+          documentProblem(kind) ??
+          deletionProblem(kind, path.filter((key) => !key.startsWith('[')).reduce(join, ''))
         const message =
           path.length === 0 && document.shape.kind === ''
             ? 'The machine’s main document can’t be deleted'
@@ -247,7 +286,7 @@ function meanings(roots: readonly MapNode[], talosVersion: string | undefined): 
   for (const { shape, root } of documents) {
     const message = documentProblem(shape.kind)
     if (message !== undefined) problems.push({ message, line: root.line, column: root.column })
-    if (shape.kind === '') problems.push(...settings(root, ''))
+    else problems.push(...settings(shape.kind, root, ''))
   }
   return problems
 }
@@ -257,13 +296,13 @@ function documentProblem(kind: string): string | undefined {
   return why === undefined ? undefined : `A patch can’t have ${kind}: ${why}`
 }
 
-function settings(node: MapNode, path: string): ConfigProblem[] {
+function settings(kind: string, node: MapNode, path: string): ConfigProblem[] {
   return [...node.entries].flatMap(([key, entry]) => {
     const here = join(path, key)
-    const message = settingProblem(here)
+    const message = settingProblem(kind, here)
     if (message !== undefined)
       return [{ message, path: here, line: entry.line, column: entry.column }]
-    return entry.value.is === 'map' ? settings(entry.value, here) : []
+    return entry.value.is === 'map' ? settings(kind, entry.value, here) : []
   })
 }
 

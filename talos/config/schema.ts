@@ -1,7 +1,7 @@
 /** JSON Schema of a patch body, for completion and hover in the editor and for other tools. */
 import type { JSONSchema } from 'zod/v4/core'
 import { contractOf, has, isSince } from '../versions.ts'
-import { forbiddenDocuments, forbiddenPaths } from './patch-check.ts'
+import { forbiddenDocuments, forbiddenIn } from './patch-check.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
 import { join } from './tree.ts'
@@ -36,7 +36,7 @@ export function patchSchema(talosVersion: string): JsonSchema {
       },
       ...Object.fromEntries(
         documents.map(({ kind, about, shape }) => {
-          const schema = objectSchema(shape, '', talosVersion, kind === '')
+          const schema = objectSchema(shape, '', talosVersion, forbiddenIn(kind))
           if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
           else {
             Object.assign(schema.properties!, {
@@ -72,17 +72,14 @@ function objectSchema(
   shape: ObjectShape,
   path: string,
   talosVersion: string,
-  isMain: boolean,
+  forbidden: ReadonlyMap<string, string>,
 ): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   for (const [key, field] of Object.entries(shape.fields)) {
     const here = join(path, key)
-    if (
-      (isMain && forbiddenPaths.has(here)) ||
-      (field.since !== undefined && !isSince(talosVersion, field.since))
-    )
+    if (forbidden.has(here) || (field.since !== undefined && !isSince(talosVersion, field.since)))
       continue
-    properties[key] = deletable(schemaOf(field, here, talosVersion, isMain))
+    properties[key] = deletable(schemaOf(field, here, talosVersion, forbidden))
   }
   return {
     type: 'object',
@@ -91,7 +88,12 @@ function objectSchema(
   }
 }
 
-function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: boolean): JsonSchema {
+function schemaOf(
+  shape: Shape,
+  path: string,
+  talosVersion: string,
+  forbidden: ReadonlyMap<string, string>,
+): JsonSchema {
   const told: JsonSchema = shape.about === undefined ? {} : { description: shape.about }
   switch (shape.is) {
     case 'text':
@@ -131,14 +133,14 @@ function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: bool
         ? { ...told, type: 'string' }
         : { ...told, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }
     case 'list':
-      return { ...told, type: 'array', items: schemaOf(shape.of, path, talosVersion, isMain) }
+      return { ...told, type: 'array', items: schemaOf(shape.of, path, talosVersion, forbidden) }
     case 'map':
       return {
         ...told,
         type: 'object',
         properties: { $patch: deletion },
-        additionalProperties: deletable(schemaOf(shape.of, path, talosVersion, isMain)),
+        additionalProperties: deletable(schemaOf(shape.of, path, talosVersion, forbidden)),
       }
   }
-  return { ...told, ...objectSchema(shape, path, talosVersion, isMain) }
+  return { ...told, ...objectSchema(shape, path, talosVersion, forbidden) }
 }

@@ -22,8 +22,8 @@ export function config(more: Partial<GenerateInput> = {}): string {
 
 /** Error messages for a generated configuration after a patch was applied. */
 export function messages(patch: string, more: Partial<GenerateInput> = {}): string[] {
-  const yaml = mergePatches(config(more), [{ name: 'patch', body: patch }]).yaml
-  return validateConfig(yaml, { talosVersion: more.talosVersion ?? '1.13' }).errors.map(
-    (e) => e.message,
-  )
+  const talosVersion = more.talosVersion ?? '1.13'
+  const layers = [{ name: 'patch', body: patch }]
+  const { yaml } = mergePatches(config(more), layers, { talosVersion })
+  return validateConfig(yaml, { talosVersion }).errors.map((e) => e.message)
 }
