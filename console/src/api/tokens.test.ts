@@ -56,7 +56,7 @@ test('a new refresh token expires no later than the first one of its session', (
   expect(box.refresh()?.value).toBe('two')
 })
 
-test('a token is stored with value, type, expiry, user and session; a session and the list of tokens as specified', () => {
+test('tokens, the list of tokens and the session are stored with the specified fields', () => {
   box.signIn(user, access(600), 'r', 0)
   const read = (key: string) => JSON.parse(stored.get(key)!) as unknown
   const [short, long] = ['steelyard.token.s1.access', 'steelyard.token.s1.refresh'] as const

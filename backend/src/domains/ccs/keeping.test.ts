@@ -61,7 +61,7 @@ test('a commitment starts and is completed at its times, to the millisecond', as
   })
 })
 
-test('what happened while Steelyard was down is made up for, with the times at which it should have happened', async () => {
+test('changes that were due while Steelyard was down are made at its start, with the times at which they were due', async () => {
   const cc = await delegated({ starts: 1, ends: 3 })
   backend.clock.advance(9 * dayMs)
   await backend.engine.settle()
