@@ -95,7 +95,7 @@ export const componentRules: readonly RuntimeRule[] = [
   {
     id: 'oidc-issuer',
     source:
-      'Kubernetes staging/src/k8s.io/apiserver/pkg/apis/apiserver/validation/validation.go, validateIssuerURL: "URL scheme must be https"',
+      'Kubernetes staging/src/k8s.io/apiserver/pkg/apis/apiserver/validation/validation.go, validateURL: "URL scheme must be https"',
     level: 'refuse',
     *find({ main }) {
       const path = ['cluster', 'apiServer', 'extraArgs', 'oidc-issuer-url']

@@ -157,3 +157,34 @@ test.each([
   expect(errors.length).toBeGreaterThan(0)
   for (const error of errors) expect([4, 5, 6, 7]).toContain(error.line)
 })
+
+test.each([
+  [
+    'talos#7977: an argument of the kubelet with a letter less',
+    'machine: {kubelet: {extraArgs: {rotate-server-certificate: "true"}}}',
+    /has no argument rotate-server-certificate.*Did you mean rotate-server-certificates/,
+  ],
+  [
+    'a kernel argument that wipes at each boot',
+    'machine: {install: {grubUseUKICmdline: false, extraKernelArgs: [talos.experimental.wipe=system]}}',
+    /wipes its disk at each boot/,
+  ],
+  [
+    'talos#9550: containerd’s part with a table twice',
+    'machine: {files: [{path: /etc/cri/conf.d/20-customization.part, op: create, content: "[a]\\n[a]\\n"}]}',
+    /line 2 begins the table \[a\] a second time/,
+  ],
+  [
+    'a virtual address that the server has by DHCP',
+    'machine: {network: {interfaces: [{interface: eth0, dhcp: true, vip: {ip: 10.0.0.5}}]}}',
+    /has it already, perhaps by DHCP/,
+  ],
+])('%s is refused by the preview, and nothing is saved', async (_name, body, reason) => {
+  const id = await build()
+  const { errors, verdict } = await preview(id, body)
+  expect(errors.map(({ message, line }) => ({ message, line }))).toEqual([
+    { message: expect.stringMatching(reason) as string, line: 1 },
+  ])
+  expect(verdict.kind).toBe('not_allowed')
+  expect(await create(id, body)).toMatchObject({ status: 422, problem: { code: 'invalid' } })
+})

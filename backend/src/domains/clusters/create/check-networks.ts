@@ -55,7 +55,8 @@ function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   const bits = cidr.family === 4 ? 32 : 128
   if (what === 'pod') {
     const perNode = cidr.family === 4 ? 24 : 64
-    // kube-controller-manager refuses more than 16 bits between both (`clusterSubnetMaxDiff`).
+    // kube-controller-manager refuses more than 16 bits between both in IPv6
+    // (`clusterSubnetMaxDiff`). The same limit is kept in IPv4.
     if (perNode - cidr.prefix > 16) return `The pod network must be a /${perNode - 16} or smaller`
     return cidr.prefix > perNode
       ? `The pod network must be a /${perNode} or larger: every node takes a /${perNode} of it`
