@@ -115,7 +115,8 @@ async function breakFirst(
   )
   const isUntouched = isDeepStrictEqual(others.map(stateOf), before)
   await clearFaults(world.machine(first))
-  return { wasOver: hasEnded(waits), isUntouched, end: (await world.ended(id)).status }
+  const ended = await world.until(() => world.operation(id), hasEnded)
+  return { wasOver: hasEnded(waits), isUntouched, end: ended.status }
 }
 
 describe('changes of one cluster', async () => {

@@ -41,7 +41,8 @@ export const cuts: Readonly<Record<string, Cut>> = {
   },
   'a firewall without a rule': {
     cut: () => documents('kind: NetworkDefaultActionConfig\ningress: block'),
-    mend: () => documents('kind: NetworkDefaultActionConfig\ningress: accept'),
+    // `accept` is the zero value, which a merge does not write.
+    mend: () => documents('kind: NetworkDefaultActionConfig\n$patch: delete'),
   },
   'a VLAN in a document': {
     cut: (link) => documents(`kind: VLANConfig\nname: ${link}.7\nvlanID: 7\nparent: ${link}`),
