@@ -42,7 +42,11 @@ export const cuts: Readonly<Record<string, Cut>> = {
   'a firewall without a rule': {
     cut: () => documents('kind: NetworkDefaultActionConfig\ningress: block'),
     // `accept` is the zero value, which a merge does not write.
-    mend: () => documents('kind: NetworkDefaultActionConfig\n$patch: delete'),
+    mend: (link) =>
+      documents(
+        'kind: NetworkDefaultActionConfig\n$patch: delete',
+        `kind: DHCPv4Config\nname: ${link}`,
+      ),
   },
   'a VLAN in a document': {
     cut: (link) => documents(`kind: VLANConfig\nname: ${link}.7\nvlanID: 7\nparent: ${link}`),
@@ -59,7 +63,8 @@ export const cuts: Readonly<Record<string, Cut>> = {
   },
   'a VRF with the link': {
     cut: (link) => documents(`kind: VRFConfig\nname: vrf0\nlinks: [${link}]\ntable: "123"`),
-    mend: () => documents('kind: VRFConfig\nname: vrf0\n$patch: delete'),
+    mend: (link) =>
+      documents('kind: VRFConfig\nname: vrf0\n$patch: delete', `kind: DHCPv4Config\nname: ${link}`),
   },
   'DHCP on another link': {
     cut: () => documents('kind: DHCPv4Config\nname: eth99'),
