@@ -17,10 +17,15 @@ interface BulkBarProps {
 }
 
 /** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
-export function BulkBar({ selection, actions, note, matching, onSelectMatching }: BulkBarProps) {
+export default function BulkBar({
+  selection,
+  actions,
+  note,
+  matching,
+  onSelectMatching,
+}: BulkBarProps) {
   // A narrow screen shows the first action; the others are in a menu.
   const narrow = useMedia('below', 'sm')
-  if (selection.size === 0) return null
   return (
     <div className={css['bar']} role="region" aria-label="Selection">
       <b aria-live="polite">{count(selection.size)} selected</b>

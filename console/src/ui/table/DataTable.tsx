@@ -1,6 +1,7 @@
 import {
   type CSSProperties,
   type ReactNode,
+  Suspense,
   useDeferredValue,
   useMemo,
   useRef,
@@ -9,7 +10,6 @@ import {
 import type { Breakpoint } from '../../lib/breakpoints.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../actions.ts'
-import { BulkBar } from './BulkBar.tsx'
 import { cx } from '../cx.ts'
 import css from './DataTable.module.css'
 import { Checkbox } from '../inputs/Choices.tsx'
@@ -21,6 +21,9 @@ import { TableBody } from './TableBody.tsx'
 import { leastOf, tracksOf, type Width } from './tracks.ts'
 import { Head, isShown } from './TableHead.tsx'
 import { useTip } from '../overlay/Tooltip.tsx'
+import { later } from '../part.tsx'
+
+const BulkBar = later(() => import('./BulkBar.tsx'))
 
 /** Whether the screen is at least as wide as a breakpoint. */
 export type WidthFrom = Readonly<Record<Breakpoint, boolean>>
@@ -286,7 +289,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       {actions && <RowMenu ref={menu} />}
       {tip.bubble()}
       {props.foot}
-      {selection && props.bulk && <BulkBar selection={selection} {...props.bulk} />}
+      {selection && selection.size > 0 && props.bulk && (
+        <Suspense fallback={null}>
+          <BulkBar selection={selection} {...props.bulk} />
+        </Suspense>
+      )}
     </section>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { memo, Suspense, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
-import { type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
+import { isInDoubt, type ListedServer, serverAdd, serverList } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
@@ -31,7 +31,6 @@ import { committedColumns, serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
 import { part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
-import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './arrivals.ts'
 
 const loadDetails = () => import('../page/ServerDetails.tsx')
@@ -45,6 +44,7 @@ const nameOf = (s: ListedServer) => s.name
 const hrefOf = (s: ListedServer) => paths.server(s.id)
 const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
+const ToConfirm = part(() => import('./ToConfirm.tsx'))
 const FirstServer = part(() => import('./FirstServer.tsx'))
 
 export function ServersPage({
@@ -127,6 +127,7 @@ export function ServersPage({
     of.isPlaceholderData ? undefined : rendered?.items,
     of.dataUpdatedAt,
   )
+  const inDoubt = rendered?.items.filter((s) => s.status !== 'deleted' && isInDoubt(s)) ?? []
   return (
     <>
       <PageCount n={page?.total} />
@@ -145,7 +146,11 @@ export function ServersPage({
             </Alert>
           )}
         </div>
-        <ToConfirm servers={rendered?.items ?? []} />
+        {inDoubt.length > 0 && (
+          <Suspense fallback={null}>
+            <ToConfirm servers={inDoubt} />
+          </Suspense>
+        )}
       </div>
       <DataTable
         {...state.table}

@@ -1,4 +1,4 @@
-import { claimedBy, isInDoubt, type ListedServer } from '#contract/servers/servers.ts'
+import { claimedBy, type ListedServer } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
@@ -11,9 +11,7 @@ const nameOf = (servers: readonly ListedServer[]): string =>
  * Notice above the list: servers whose hardware must be confirmed before Steelyard sends them
  * anything.
  */
-export function ToConfirm({ servers }: { servers: readonly ListedServer[] }) {
-  const inDoubt = servers.filter((s) => s.status !== 'deleted' && isInDoubt(s))
-  if (inDoubt.length === 0) return null
+export default function ToConfirm({ servers: inDoubt }: { servers: readonly ListedServer[] }) {
   const changed = inDoubt.filter((s) => s.identity.state === 'changed')
   const claimed = inDoubt.filter(claimedBy)
   const waiting = inDoubt.filter((s) => !changed.includes(s) && !claimed.includes(s))
