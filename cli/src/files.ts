@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
 
@@ -39,11 +40,28 @@ function lineIn(bytes: Uint8Array): string {
   return ''
 }
 
-/** Reads a file that the user named; `/dev/stdin` is standard input. Throws CliError. */
+/**
+ * Reads the bytes of a file that the user named; `-` and `/dev/stdin` are standard input. Opening
+ * `/dev/stdin` would fail if a program has connected it to a socket, as Node does (open(2), ENXIO).
+ * @param most the reading stops beyond this number of bytes, because the size of a pipe isn't known
+ */
+export async function readBytes(path: string, most = Infinity): Promise<Buffer> {
+  const isStandard = path === '-' || path === '/dev/stdin'
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of isStandard ? process.stdin : createReadStream(path)) {
+    chunks.push(chunk as Buffer)
+    bytes += (chunk as Buffer).length
+    if (bytes > most) break
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Reads a text that the user named; `-` is standard input. Throws CliError. */
 export const readText = async (path: string): Promise<string> =>
   textIn(
     path,
-    await readFile(path).catch((cause: unknown) => {
+    await readBytes(path).catch((cause: unknown) => {
       throw new CliError('failure', `${oneLine(path)} cannot be read`, { cause })
     }),
   )

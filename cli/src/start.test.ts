@@ -32,3 +32,10 @@ test('a reader that goes away ends the program without an error', async () => {
   expect(await text(child.stderr)).toBe('')
   expect(await code).toBe(0)
 })
+
+test('a file may come from a standard input that another program has opened', async () => {
+  // Node connects it to a socket, which can't be opened by the name /dev/stdin.
+  const child = spawn(process.execPath, [main, 'apply', '-f', '-'])
+  child.stdin.end('kind: nothing\n')
+  expect(await text(child.stderr)).toContain('standard input:1: There is no kind nothing')
+})

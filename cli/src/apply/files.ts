@@ -1,5 +1,5 @@
 /** Reads the documents of files and folders, and reports every problem with its file and line. */
-import { opendir, open, realpath, stat } from 'node:fs/promises'
+import { opendir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import {
@@ -9,7 +9,7 @@ import {
   documentSchemas,
 } from '#contract/apply/documents.ts'
 import { CliError } from '../exit.ts'
-import { textIn } from '../files.ts'
+import { readBytes, textIn } from '../files.ts'
 import { meant } from '../parse.ts'
 import { oneLine } from '../text.ts'
 import { mostDocuments, readYaml, splitDocuments, type YamlDocument } from './yaml.ts'
@@ -68,28 +68,15 @@ async function filesIn(folder: string, seen: Set<string>): Promise<string[]> {
   return files
 }
 
-/**
- * The text of a file, or of standard input (`-`). Reads at most `largestFile` bytes, because the
- * size of a pipe isn't known in advance.
- */
+/** The text of a file, or of standard input (`-`), of at most `largestFile` bytes. */
 async function textOf(path: string): Promise<string> {
-  const file = await open(path === '-' ? '/dev/stdin' : path)
-  try {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of file.createReadStream({ autoClose: false, end: largestFile })) {
-      chunks.push(chunk as Buffer)
-      bytes += (chunk as Buffer).length
-    }
-    if (bytes > largestFile)
-      throw new CliError(
-        'usage',
-        `${oneLine(path)} is larger than ${largestFile / 1024 ** 2} MiB: split it into several files`,
-      )
-    return textIn(path, Buffer.concat(chunks))
-  } finally {
-    await file.close()
-  }
+  const bytes = await readBytes(path, largestFile)
+  if (bytes.length > largestFile)
+    throw new CliError(
+      'usage',
+      `${oneLine(path)} is larger than ${largestFile / 1024 ** 2} MiB: split it into several files`,
+    )
+  return textIn(path, bytes)
 }
 
 const isKind = (kind: unknown): kind is DocumentKind =>

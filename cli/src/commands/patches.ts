@@ -29,7 +29,7 @@ const operands = {
 } as const
 
 const options = {
-  file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; /dev/stdin reads standard input' },
+  file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; - reads standard input' },
   weight: {
     kind: 'number',
     value: 'N',

@@ -349,7 +349,7 @@ export const subnetCommands: Command[] = [
     summary:
       'Add and change subnets from CSV: either all rows are written, or none and every problem is reported with its line.',
     operands: {
-      file: { value: 'FILE', help: 'CSV with a header; /dev/stdin reads standard input' },
+      file: { value: 'FILE', help: 'CSV with a header; - reads standard input' },
     },
     options: { 'dry-run': { kind: 'flag', help: 'Only show what each row would do' } },
     examples: ['subnet import subnets.csv --dry-run', 'subnet import subnets.csv'],

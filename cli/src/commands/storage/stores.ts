@@ -69,7 +69,7 @@ const keyOptions = {
   'secret-file': {
     kind: 'text',
     value: 'FILE',
-    help: 'File with the secret access key; /dev/stdin for standard input (default: asks for it)',
+    help: 'File with the secret access key; - for standard input (default: asks for it)',
   },
 } as const
 
