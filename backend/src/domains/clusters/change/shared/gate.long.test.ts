@@ -101,6 +101,8 @@ async function breakFirst(
   const others = nodes.slice(0, 3).filter((n) => n !== first)
   await addFault(world.machine(first), { kind: 'component-fails', component })
   const before = others.map(stateOf)
+  const names =
+    component === 'kube-apiserver' ? /API server|kube-apiserver/ : RegExp(component, 'i')
   const { id } = await world.change(clusterId, change)
   const waits = await world.until(
     () => world.operation(id),
@@ -108,9 +110,7 @@ async function breakFirst(
       hasEnded(o) ||
       o.steps.some(
         ({ status, reason }) =>
-          status === 'waiting' &&
-          reason?.includes(first.name) === true &&
-          reason.toLowerCase().includes(component),
+          status === 'waiting' && reason?.includes(first.name) === true && names.test(reason),
       ),
   )
   const isUntouched = isDeepStrictEqual(others.map(stateOf), before)
