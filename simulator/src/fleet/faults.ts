@@ -12,7 +12,7 @@ const STAGES = [
 ] as const
 export type Stage = (typeof STAGES)[number] | 'unknown'
 
-const COMPONENTS = [
+export const COMPONENTS = [
   'kube-apiserver',
   'kube-controller-manager',
   'kube-scheduler',

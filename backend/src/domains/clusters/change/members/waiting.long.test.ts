@@ -5,9 +5,9 @@
 import { describe, expect, test } from 'vitest'
 import { hasEnded } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { type Component, COMPONENTS as components } from '#simulator/src/fleet/faults.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
-import { type Component, components } from '../shared/testing.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 /** A fault that names a part of the configuration ends a component that runs. */

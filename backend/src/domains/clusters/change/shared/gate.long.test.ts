@@ -9,13 +9,13 @@ import { hasEnded } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { serverDrift, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { type Server, serverCommands } from '#contract/servers/servers.ts'
+import { type Component, COMPONENTS as components } from '#simulator/src/fleet/faults.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { readFound } from '#talos/client/found.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
-import { type Component, components } from './testing.ts'
 
 /** Workload disks of the first server, one for each component that ends at a wipe. */
 const disksToWipe = ['nvme0n1', 'nvme1n1', 'nvme2n1', 'nvme3n1']
