@@ -78,7 +78,7 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
             }
           : wait(silent)
       if (trial.answered_at === null && since(trial.began_at) < tryDeadlineMs + marginMs)
-        return wait(`Steelyard looks whether ${name} has received the change`)
+        return wait(`Steelyard checks whether ${name} has received the change`)
       // Without an answer, the change may have been tried and undone: it is not sent again by itself.
       if (since(trial.began_at) >= lastsMs - marginMs)
         return { act: 'end', reason: undoneSentence(lastsMs) }

@@ -310,7 +310,7 @@ export function trials(
       if (error.kind !== 'invalid_argument')
         return {
           kind: 'trying',
-          reason: `Steelyard looks whether ${name} has received the change: ${error.message}`,
+          reason: `Steelyard checks whether ${name} has received the change: ${error.message}`,
         }
       await drop(job, server)
       // Talos `v1alpha1_server.go`, CanApplyImmediate.
