@@ -9,6 +9,8 @@ import { type Facts, factsOf } from './facts/facts.ts'
 
 interface Removals {
   readonly featureGates?: readonly string[]
+  /** Feature gates that still exist and refuse any other value. */
+  readonly lockedGates?: { readonly [gate: string]: boolean }
   /** Removed flags by program. */
   readonly flags?: { readonly [program in Program]?: readonly string[] }
 }
@@ -92,6 +94,74 @@ const removals: Readonly<Record<number, Removals>> = {
       'WatchFromStorageWithoutResourceVersion',
     ],
   },
+  37: {
+    featureGates: [
+      'APIServerTracing',
+      'AnonymousAuthConfigurableEndpoints',
+      'AnyVolumeDataSource',
+      'AuthorizeNodeWithSelectors',
+      'AuthorizeWithSelectors',
+      'BtreeWatchCache',
+      'ConsistentListFromCache',
+      'GangScheduling',
+      'JobBackoffLimitPerIndex',
+      'JobPodReplacementPolicy',
+      'JobSuccessPolicy',
+      'LogarithmicScaleDown',
+      'OrderedNamespaceDeletion',
+      'PodLifecycleSleepAction',
+      'PodLifecycleSleepActionAllowZero',
+      'PreventStaticPodAPIReferences',
+      'RelaxedDNSSearchValidation',
+      'ResilientWatchCacheInitialization',
+      'RetryGenerateName',
+      'SchedulerQueueingHints',
+      'SidecarContainers',
+      'StreamingCollectionEncodingToJSON',
+      'StreamingCollectionEncodingToProtobuf',
+      'StructuredAuthenticationConfiguration',
+      'WorkloadAwarePreemption',
+    ],
+    lockedGates: {
+      DRAExtendedResource: true,
+      DRAPrioritizedList: true,
+      DRAResourceClaimDeviceStatus: true,
+      DeclarativeValidationTakeover: false,
+      DisableCPUQuotaWithExclusiveCPUs: true,
+      HPAConfigurableTolerance: true,
+      HostnameOverride: true,
+      InPlacePodVerticalScalingInitContainers: true,
+      NodeDeclaredFeatures: true,
+      PLEGOnDemandRelist: true,
+      PodReadyToStartContainersCondition: true,
+      RelaxedServiceNameValidation: true,
+      WatchCacheInitializationPostStartHook: true,
+    },
+    flags: {
+      // Those that the kubelet had by accident from the cAdvisor library.
+      kubelet: [
+        'application-metrics-count-limit',
+        'boot-id-file',
+        'container-hints',
+        'containerd',
+        'containerd-namespace',
+        'enable-load-reader',
+        'event-storage-age-limit',
+        'event-storage-event-limit',
+        'global-housekeeping-interval',
+        'log-cadvisor-usage',
+        'machine-id-file',
+        'storage-driver-buffer-duration',
+        'storage-driver-db',
+        'storage-driver-host',
+        'storage-driver-password',
+        'storage-driver-secure',
+        'storage-driver-table',
+        'storage-driver-user',
+      ],
+      'kube-controller-manager': ['concurrent-service-syncs'],
+    },
+  },
 }
 
 function factsIn(config: string): Facts | undefined {
@@ -111,13 +181,15 @@ function factsIn(config: string): Facts | undefined {
 export function removedIn(config: string, minor: number): string[] {
   const facts = factsIn(config)
   if (facts === undefined) return []
-  const { featureGates = [], flags = {} } = removals[minor] ?? {}
+  const { featureGates = [], lockedGates = {}, flags = {} } = removals[minor] ?? {}
   return (Object.keys(programs) as Program[]).flatMap((program) => {
     const used = facts[programs[program]]
     const named = (used['feature-gates'] ?? []).flatMap((value) => value.split(','))
-    const gates = new Set([
-      ...named.map((gate) => gate.split('=', 1)[0]!),
-      ...(program === 'kubelet' ? Object.keys(facts.kubeletFeatureGates) : []),
+    const gates = new Map([
+      ...named.map((gate) => [gate.split('=', 1)[0]!, gate.split('=', 2)[1] ?? ''] as const),
+      ...Object.entries(program === 'kubelet' ? facts.kubeletFeatureGates : {}).map(
+        ([gate, value]) => [gate, String(value)] as const,
+      ),
     ])
     return [
       ...(flags[program] ?? [])
@@ -126,6 +198,9 @@ export function removedIn(config: string, minor: number): string[] {
       ...featureGates
         .filter((gate) => gates.has(gate))
         .map((gate) => `${program}: feature gate ${gate}`),
+      ...Object.entries(lockedGates)
+        .filter(([gate, value]) => gates.has(gate) && gates.get(gate) !== String(value))
+        .map(([gate, value]) => `${program}: feature gate ${gate}, which can only be ${value}`),
     ]
   })
 }

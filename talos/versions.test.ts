@@ -87,18 +87,31 @@ describe('versions', () => {
   test('Talos accepts every offered Kubernetes version, and the newest minor is first', () => {
     for (const m of minors) {
       const versions = kubernetesVersions(m)
-      expect(versions[0]).toBe(m.kubernetes)
       expect(versions).toHaveLength(m.kubernetesMinors[1] - m.kubernetesMinors[0] + 1)
       for (const version of versions) expect(kubernetesProblem(m.version, version)).toBeUndefined()
     }
     expect(kubernetesVersions(supportedMinor('1.12')!)).toEqual([
-      '1.35.4',
-      '1.34.9',
-      '1.33.12',
+      '1.35.8',
+      '1.34.10',
+      '1.33.13',
       '1.32.13',
       '1.31.14',
       '1.30.14',
     ])
+  })
+
+  test('a newer patch release than the shipped one is offered once it is known', () => {
+    const minor = supportedMinor('1.13')!
+    expect(kubernetesVersions(minor)[0]).toBe('1.36.5')
+    const known = (n: number) => (n === 36 ? '1.36.7' : undefined)
+    expect(kubernetesVersions(minor, known).slice(0, 2)).toEqual(['1.36.7', '1.35.8'])
+  })
+
+  test('an older minor is not offered for new clusters, with the reason, and never the newest', () => {
+    expect(minors.flatMap((m) => m.notForNew ?? [])).toEqual([
+      'Talos 1.12 has had no fixes since 2026-04-27, so it is not offered for new clusters; clusters that run it can be upgraded',
+    ])
+    expect(minors.at(-1)!.notForNew).toBeUndefined()
   })
 
   test('support of a Talos minor ends with the release of the next one, support of a Kubernetes minor on its end-of-life date', () => {

@@ -32,6 +32,8 @@ export interface TalosMinor {
   etcd: `3.${number}`
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
+  /** Why it isn't offered for new clusters, as a sentence. Clusters that run it can be upgraded. */
+  readonly notForNew?: string
   /**
    * The minor from which servers are upgraded to this one. Talos requires an upgrade through each
    * minor (Talos docs, "Upgrading Talos Linux").
@@ -48,6 +50,8 @@ export const minors: readonly TalosMinor[] = [
     kubernetes: '1.35.4',
     etcd: '3.6',
     kubernetesMinors: [30, 35],
+    notForNew:
+      'Talos 1.12 has had no fixes since 2026-04-27, so it is not offered for new clusters; clusters that run it can be upgraded',
     upgradesFrom: '1.11',
   },
   {
@@ -90,11 +94,11 @@ const kubernetesReleases: Readonly<
   30: { version: '1.30.14', supportEnds: '2025-06-28' },
   31: { version: '1.31.14', supportEnds: '2025-11-11' },
   32: { version: '1.32.13', supportEnds: '2026-02-28' },
-  33: { version: '1.33.12', supportEnds: '2026-06-28' },
-  34: { version: '1.34.9', supportEnds: '2026-10-27' },
-  35: { version: '1.35.4', supportEnds: '2027-02-28' },
-  36: { version: '1.36.3', supportEnds: '2027-06-28' },
-  37: { version: '1.37.0', supportEnds: '2027-10-28' },
+  33: { version: '1.33.13', supportEnds: '2026-06-28' },
+  34: { version: '1.34.10', supportEnds: '2026-10-27' },
+  35: { version: '1.35.8', supportEnds: '2027-02-28' },
+  36: { version: '1.36.5', supportEnds: '2027-06-28' },
+  37: { version: '1.37.2', supportEnds: '2027-10-28' },
 }
 
 /**
@@ -155,8 +159,12 @@ export const since = {
  */
 export type SupportedPair = { talos: string; kubernetes: string }
 
+/** The newest known patch release of a Kubernetes minor (`36` for 1.36), as `1.36.5`. */
+export type PatchReleases = (minor: number) => string | undefined
+const shippedReleases: PatchReleases = (minor) => kubernetesReleases[minor]?.version
+
 export const supportedPairs: readonly SupportedPair[] = minors
-  .map((m) => ({ talos: m.version, kubernetes: m.kubernetes }))
+  .map((m) => ({ talos: m.version, kubernetes: kubernetesVersions(m)[0]! }))
   .toReversed()
 
 /**
@@ -168,6 +176,12 @@ export function contractOf(version?: Contract | string): Contract {
   const match = /^v?(\d{1,4})\.(\d{1,4})($|\.)/.exec(version ?? minors.at(-1)!.minor)
   if (match === null) throw new Error(`Not a Talos version: ${version}`)
   return { major: Number(match[1]), minor: Number(match[2]) }
+}
+
+/** `1.13`, of `v1.13.9`. Throws an Error for other text. */
+export function minorText(version: string): Minor {
+  const { minor } = contractOf(version)
+  return `1.${minor}`
 }
 
 const rowOf = (rows: readonly TalosMinor[], version: Contract | string) => {
@@ -207,18 +221,16 @@ export const kubernetesSupportEnds = (minor: number): string | null =>
   kubernetesReleases[minor]?.supportEnds ?? null
 
 /**
- * Kubernetes versions offered for a Talos minor: its default, then the newest patch release of each
- * older minor.
+ * Kubernetes versions offered for a Talos minor: the newest patch release of each Kubernetes minor
+ * that it runs, newest first.
+ * @param known newer patch releases than the shipped ones
  */
-export function kubernetesVersions({
-  kubernetes,
-  kubernetesMinors: [first, last],
-}: TalosMinor): string[] {
-  const minorsDown = Array.from({ length: last - first + 1 }, (_, i) => last - i)
-  return minorsDown.map((minor) =>
-    kubernetes.startsWith(`1.${minor}.`)
-      ? kubernetes
-      : (kubernetesReleases[minor]?.version ?? `1.${minor}.0`),
+export function kubernetesVersions(
+  { kubernetesMinors: [first, last] }: TalosMinor,
+  known: PatchReleases = shippedReleases,
+): string[] {
+  return Array.from({ length: last - first + 1 }, (_, i) => last - i).map(
+    (minor) => known(minor) ?? shippedReleases(minor) ?? `1.${minor}.0`,
   )
 }
 

@@ -49,6 +49,7 @@ const defaults = {
   STEELYARD_INSECURE: undefined,
   STEELYARD_PUBLIC_URL: undefined,
   IMAGE_FACTORY_URL: 'https://factory.talos.dev',
+  KUBERNETES_RELEASES_URL: 'https://dl.k8s.io/release',
   WAITLIST_URL: undefined,
   STEELYARD_SESSION_IDLE_HOURS: '8',
   STEELYARD_SECOND_FACTOR_ROLES: undefined,
@@ -310,6 +311,8 @@ export function readConfig(environment: Environment, folder: string) {
       url('STEELYARD_PUBLIC_URL') ??
       `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL') ?? '',
+    /** Kubernetes' list of releases. Simulated servers run the shipped versions. */
+    kubernetesReleasesUrl: simulate === undefined ? (url('KUBERNETES_RELEASES_URL') ?? '') : '',
     /** An unused session ends after this time. */
     sessionIdleHours,
     /** Roles whose users need a second factor. */

@@ -1,5 +1,6 @@
 /** The keys with which the API server encrypts Secrets in etcd. */
-import type { MapNode, TreeNode } from '../config/tree.ts'
+import { type MapNode, type TreeNode, treeOf } from '../config/tree.ts'
+import { plain } from '../config/whole.ts'
 import { text } from './forms.ts'
 import { type Fact, nodeAt, put } from './home.ts'
 
@@ -24,6 +25,34 @@ const keyOf = (root: MapNode | undefined, provider: 'secretbox' | 'aescbc'): str
 
 const provider = (kind: 'secretbox' | 'aescbc', name: string, secret: string | null): object[] =>
   secret === null ? [] : [{ [kind]: { keys: [{ name, secret }] } }]
+
+/** Kubernetes' EncryptionConfiguration for these providers. */
+const configOf = (providers: readonly object[]) => ({
+  resources: [{ providers, resources: ['secrets'] }],
+})
+
+const providersOf = ({ secretbox, aescbc }: EncryptionKeys): object[] => [
+  ...provider('secretbox', 'key2', secretbox),
+  ...provider('aescbc', 'key1', aescbc),
+]
+
+/**
+ * How the document of a configuration encrypts Secrets: like the one that is generated for a new
+ * cluster, like the one that a configuration gets when it is moved to documents, or in another way,
+ * which can't be told by the two keys. Null without the document.
+ */
+export function encryptionForm(roots: readonly MapNode[]): 'generated' | 'moved' | 'other' | null {
+  const root = roots.find((one) => text.read(nodeAt(one, 'kind')) === 'KubeEtcdEncryptionConfig')
+  const config = nodeAt(root, 'config')
+  if (config === undefined) return null
+  const providers = providersOf(readDocument(root))
+  const written = (node: TreeNode) => JSON.stringify(plain(node))
+  const equals = (some: readonly object[]) =>
+    written(config) === written(treeOf(configOf(some), 'compared'))
+  // With an AES-CBC key both are the same.
+  if (equals([...providers, { identity: {} }])) return 'moved'
+  return equals(providers) ? 'generated' : 'other'
+}
 
 const readDocument = (root: MapNode | undefined): EncryptionKeys => ({
   secretbox: keyOf(root, 'secretbox'),
@@ -54,18 +83,11 @@ export const encryptionKeys: Fact<EncryptionKeys> = {
     write(root, { secretbox, aescbc }) {
       const now = readDocument(root)
       if (now.secretbox === secretbox && now.aescbc === aescbc) return root
-      return put(root, 'config', {
-        resources: [
-          {
-            providers: [
-              ...provider('secretbox', 'key2', secretbox),
-              ...provider('aescbc', 'key1', aescbc),
-              { identity: {} },
-            ],
-            resources: ['secrets'],
-          },
-        ],
-      })
+      return put(
+        root,
+        'config',
+        configOf([...providersOf({ secretbox, aescbc }), { identity: {} }]),
+      )
     },
   },
 }

@@ -118,6 +118,8 @@ export interface Tables {
     certificates_read_at: Date | null
     kept: DefaultJson<Columns['cluster.kept']>
     replaces: DefaultJson<Columns['cluster.replaces']>
+    contract: string
+    is_moved: Generated<boolean>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -218,6 +220,7 @@ export interface Tables {
     waits: Generated<boolean>
     keeps_disks: Generated<boolean>
     endpoint: string | null
+    is_moved: Generated<boolean>
   }
   cluster_server_base: {
     cluster_id: string

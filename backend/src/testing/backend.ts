@@ -171,7 +171,13 @@ export async function startBackend({
   const connection = given ?? beside?.database.connection ?? (await freshDatabase())
   // No test calls the public image factory.
   const config = readConfig(
-    { STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment },
+    {
+      STEELYARD_DATA: folder,
+      PORT: '0',
+      IMAGE_FACTORY_URL: 'http://127.0.0.1:9',
+      KUBERNETES_RELEASES_URL: 'http://127.0.0.1:9',
+      ...environment,
+    },
     folder,
   )
   const database = connect({ connection, poolSize: 12 })

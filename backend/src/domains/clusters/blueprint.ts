@@ -2,7 +2,7 @@
 import { type ClusterRole, endpointHost } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../servers/api.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { images } from '#talos/versions.ts'
+import { images, minorText } from '#talos/versions.ts'
 import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Blueprint } from '../configurations/api.ts'
@@ -66,7 +66,7 @@ type Planned = Pick<
 > & {
   readonly name: string
   readonly controlPlaneAddresses: readonly string[]
-} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip'>>
+} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip' | 'contract'>>
 /** Settings of a server. `images`: image names that others have set in its configuration. */
 type PlannedServer = Pick<
   store.MemberRow,
@@ -87,6 +87,7 @@ function blueprintFor(
     clusterName: cluster.name,
     role: server.role,
     talosVersion: cluster.talos_version,
+    contract: cluster.contract ?? minorText(cluster.talos_version),
     kubernetesVersion: cluster.kubernetes_version,
     podCidr: cluster.pod_cidr,
     serviceCidr: cluster.service_cidr,

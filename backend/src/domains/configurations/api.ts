@@ -36,6 +36,8 @@ export interface Blueprint {
   readonly role: ClusterRole
   /** `v1.13.9` */
   readonly talosVersion: string
+  /** Minor of Talos in whose form the configuration is generated: `1.13`. */
+  readonly contract: string
   /** `1.36.3` */
   readonly kubernetesVersion: string
   readonly podCidr: string

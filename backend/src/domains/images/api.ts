@@ -6,8 +6,12 @@ export { type Chosen, chosenIn, withChosen } from './chosen.ts'
 
 /** The versions that are offered, by the factory's last answer. No function makes a call. */
 export interface OfferedVersions {
-  /** Version pairs for a new cluster, newest first. */
+  /** The newest version of each minor that Steelyard supports, newest first. */
   readonly pairs: () => SupportedPair[]
+  /** Those of `pairs` that are offered for new clusters. */
+  readonly pairsForNew: () => SupportedPair[]
+  /** Known Kubernetes versions that a Talos version runs, newest first. */
+  readonly kubernetes: (talos: string) => string[]
   /** Why these versions can't be used together, or undefined. */
   readonly problem: (talos: string, kubernetes: string) => string | undefined
   /** A sentence for each of these versions that is out of support. */

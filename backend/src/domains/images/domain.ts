@@ -16,6 +16,7 @@ import type { Joining } from '../joining/api.ts'
 import type { Images } from './api.ts'
 import { factory as makeFactory } from './factory.ts'
 import { images } from './images.ts'
+import { kubernetesReleases } from './kubernetes-releases.ts'
 import { installers } from './installers.ts'
 import { versions as makeVersions } from './versions.ts'
 
@@ -30,7 +31,8 @@ interface ImageParts extends Platform {
 export function imageDomain(parts: ImageParts): Images & Domain {
   const { config, clock, read } = parts
   const factory = makeFactory({ ...parts, url: config.imageFactoryUrl })
-  const versions = makeVersions({ factory, clock })
+  const releases = kubernetesReleases({ ...parts, url: config.kubernetesReleasesUrl })
+  const versions = makeVersions({ factory, releases, clock })
   const calls = images({ ...parts, factory })
 
   return {

@@ -115,9 +115,15 @@ async function bytesOf(
  * Returns a function that calls the factory and throws only FactoryError.
  * @param read for long responses
  * @param url of the factory, without a trailing slash
+ * @param what is called there
  */
-export function factoryCalls(read: Reader, url: string, limits: CallLimits = usualLimits) {
-  const place = `The image factory at ${url}`
+export function factoryCalls(
+  read: Reader,
+  url: string,
+  limits: CallLimits = usualLimits,
+  what = 'The image factory',
+) {
+  const place = `${what} at ${url}`
   const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
 
   const failure = (error: unknown, late: AbortSignal, overall: AbortSignal): Error => {

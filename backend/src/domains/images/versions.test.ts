@@ -7,6 +7,7 @@ import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
 import { sharedReader } from '../../testing/reader.ts'
 import { compareVersions, factory } from './factory.ts'
+import { kubernetesReleases } from './kubernetes-releases.ts'
 import { imageWorld } from './testing.ts'
 import { versions } from './versions.ts'
 
@@ -16,7 +17,7 @@ const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
 /** The versions that are offered if the factory gives this answer. */
-async function beside(answer: RequestListener | readonly unknown[], now = at) {
+async function beside(answer: RequestListener | readonly unknown[], now = at, releases = '') {
   const state = { answer }
   const server = createServer((request, response) => {
     if (typeof state.answer === 'function') state.answer(request, response)
@@ -37,6 +38,7 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
     url,
     offered: versions({
       factory: factory({ url, clock, log: silent, limits, read: sharedReader }),
+      releases: kubernetesReleases({ url: releases, clock, log: silent, read: sharedReader }),
       clock,
     }),
     become: (next: typeof answer) => (state.answer = next),
@@ -44,7 +46,10 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
 }
 const names = (list: { items: readonly { talos_version: string }[] }) =>
   list.items.map((v) => v.talos_version)
-const shipped = minors.map((m) => m.version).toReversed()
+const shipped = minors
+  .filter((m) => m.notForNew === undefined)
+  .map((m) => m.version)
+  .toReversed()
 
 describe('the offered versions', () => {
   test('the offered versions come from the image factory, newest first, without prereleases and unsupported minors', async () => {
@@ -61,11 +66,11 @@ describe('the offered versions', () => {
       '',
     ])
     const list = await offered.list({})
-    expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0', 'v1.12.9'])
+    expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0'])
     expect(list).toMatchObject({ source: 'factory', reason: null })
     expect(names(await offered.list({ prereleases: 'true' }))[0]).toBe('v1.13.12-rc.0')
     expect(list.items[0]).toMatchObject({ kubernetes_minors: ['1.31', '1.36'], prerelease: false })
-    expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.3')
+    expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.5')
   })
 
   test('the default for a new cluster is the newest patch release that the factory builds', async () => {
@@ -74,9 +79,10 @@ describe('the offered versions', () => {
     expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
     await offered.refresh()
     expect(offered.pairs()).toEqual([
-      { talos: 'v1.13.11', kubernetes: '1.36.3' },
-      { talos: 'v1.12.12', kubernetes: '1.35.4' },
+      { talos: 'v1.13.11', kubernetes: '1.36.5' },
+      { talos: 'v1.12.12', kubernetes: '1.35.8' },
     ])
+    expect(offered.pairsForNew()).toEqual([{ talos: 'v1.13.11', kubernetes: '1.36.5' }])
     expect(offered.problem('v1.13.42', '1.36.3')).toMatch(
       /^The image factory does not build Talos v1\.13\.42$/,
     )
@@ -93,21 +99,44 @@ describe('the offered versions', () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([
-      'Talos v1.14.2 is out. This version of Steelyard makes clusters of Talos 1.12 and 1.13.',
-      "The community's support of Talos ended: 1.12 on 2026-04-27, 1.13 on 2026-09-03.",
+      'Talos v1.14.2 is out. This version of Steelyard makes clusters of Talos 1.13.',
+      "The community's support of Talos ended: 1.13 on 2026-09-03.",
+      'Talos 1.12 has had no fixes since 2026-04-27, so it is not offered for new clusters; clusters that run it can be upgraded.',
     ])
     expect(items[0]!.support).toEqual({ ends: '2026-09-03', ended: true })
     expect(items[0]!.kubernetes.filter((k) => !k.support.ended).map((k) => k.version)).toEqual([
-      '1.36.3',
-      '1.35.4',
+      '1.36.5',
+      '1.35.8',
     ])
     expect(offered.warnings('v1.13.11', '1.34.9')).toEqual([
       'Talos 1.13 is out of support since 2026-09-03: it gets no fixes any more.',
       'Kubernetes 1.34 is out of support since 2026-10-27: it gets no fixes any more.',
     ])
     const before = await beside(['v1.12.12', 'v1.13.11'], Date.UTC(2026, 5, 1))
-    expect((await before.offered.list({})).items.map((v) => v.support.ended)).toEqual([false, true])
+    expect((await before.offered.list({})).items.map((v) => v.support.ended)).toEqual([false])
     expect(before.offered.warnings('v1.13.11', '1.36.3')).toEqual([])
+  })
+
+  test('patch releases of Kubernetes come from its own list, where it answers as expected', async () => {
+    const asked: string[] = []
+    const { url } = await beside((request, response) => {
+      asked.push(request.url!)
+      const minor = Number(/stable-1\.(\d+)\.txt$/.exec(request.url!)?.[1])
+      if (minor === 35) response.writeHead(404).end()
+      else if (minor === 34) response.end('v1.35.0\n')
+      else if (minor === 33) response.end('<html>')
+      else response.end(`v1.${minor}.19\n`)
+    })
+    const { offered, clock } = await beside(['v1.13.9'], at, url)
+    const of = async () => (await offered.list({})).items[0]!.kubernetes_versions.slice(0, 5)
+    expect(await of()).toEqual(['1.36.19', '1.35.8', '1.34.10', '1.33.13', '1.32.19'])
+    expect(offered.pairs()[0]!.kubernetes).toBe('1.36.19')
+    const calls = asked.length
+    await of()
+    expect(asked).toHaveLength(calls)
+    clock.advance(16 * 60_000)
+    await of()
+    expect(asked.length).toBeGreaterThan(calls)
   })
 
   test('prereleases are sorted by number, before their release', () => {
@@ -210,7 +239,7 @@ test('every signed-in user can list the versions, and an unknown filter is refus
   expect(answer).toMatchObject({
     source: 'factory',
     items: expect.arrayContaining([
-      expect.objectContaining({ talos_version: 'v1.12.11' }),
+      expect.objectContaining({ talos_version: 'v1.13.9' }),
     ]) as unknown,
   })
   expect(

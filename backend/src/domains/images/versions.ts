@@ -1,8 +1,8 @@
 /**
  * Which versions are offered. The image factory lists all Talos versions; `talos/versions.ts` lists
- * those for which Steelyard can generate configurations, with their Kubernetes versions. If the
- * factory doesn't answer, is slow or gives an invalid response, its last list is used, or else the
- * built-in one.
+ * those for which Steelyard can generate configurations, with their Kubernetes versions, whose patch
+ * releases are looked up (`kubernetes-releases.ts`). If the factory doesn't answer, is slow or gives
+ * an invalid response, its last list is used, or else the built-in one.
  */
 import type { Answer, Input } from '#contract/operation.ts'
 import type { OfferedTalos, Support, versionList } from '#contract/versions.ts'
@@ -12,13 +12,16 @@ import {
   kubernetesVersions,
   minors,
   newestMinor,
+  type SupportedPair,
   supportedMinor,
+  type TalosMinor,
   talosSupportEnds,
 } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
 import type { OfferedVersions } from './api.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
+import type { KubernetesReleases } from './kubernetes-releases.ts'
 
 /**
  * How long a caller waits for the factory. After that, the caller gets the last or built-in list;
@@ -35,7 +38,13 @@ export interface TalosVersions extends OfferedVersions {
 const minorText = (version: string): string =>
   version.replace(/^v/, '').split('.').slice(0, 2).join('.')
 
-export function versions({ factory, clock }: { factory: Factory; clock: Clock }): TalosVersions {
+interface VersionParts {
+  readonly factory: Factory
+  readonly releases: Pick<KubernetesReleases, 'newest' | 'refresh'>
+  readonly clock: Clock
+}
+
+export function versions({ factory, releases, clock }: VersionParts): TalosVersions {
   let last: readonly string[] | null = null
 
   const ask = async (): Promise<{ items: readonly string[] | null; reason: string | null }> => {
@@ -83,9 +92,11 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
   const kubernetesSupport = (version: string): Support =>
     supportOf(kubernetesSupportEnds(Number(minorText(version).split('.')[1])))
 
+  const kubernetesOf = (minor: TalosMinor): string[] => kubernetesVersions(minor, releases.newest)
+
   const offered = (version: string): OfferedTalos => {
     const minor = supportedMinor(version)!
-    const all = kubernetesVersions(minor)
+    const all = kubernetesOf(minor)
     const [first, newest] = minor.kubernetesMinors
     return {
       talos_version: version,
@@ -106,13 +117,14 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
   }
 
   const notices = (items: readonly string[] | null): string[] => {
-    const own = minors.map((m) => m.minor).join(' and ')
+    const forNew = minors.filter((m) => m.notForNew === undefined)
+    const own = forNew.map((m) => m.minor).join(' and ')
     const later = items?.find(
       (v) => !isPrerelease(v) && compareVersions(v, `v${minors.at(-1)!.minor}.9999`) > 0,
     )
     const known = newestMinor().minor
     const newest = later ?? (minors.some((m) => m.minor === known) ? null : `v${known}`)
-    const ended = minors
+    const ended = forNew
       .filter((m) => talosSupport(m.version).ended)
       .map(
         (m) =>
@@ -125,13 +137,25 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
       ...(ended.length === 0
         ? []
         : [`The community's support of Talos ended: ${ended.join(', ')}.`]),
+      ...minors.flatMap((m) => (m.notForNew === undefined ? [] : [`${m.notForNew}.`])),
     ]
   }
 
+  const pairs = (): SupportedPair[] => {
+    const stable = supportedOf(last).filter((v) => !isPrerelease(v))
+    const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
+    return newest
+      .toReversed()
+      .map((talos) => ({ talos, kubernetes: kubernetesOf(supportedMinor(talos)!)[0]! }))
+  }
+  const whyNotNew = (talos: string): string | undefined => supportedMinor(talos)?.notForNew
+
   return {
     async list({ prereleases }) {
-      const { items, reason } = await ask()
-      const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
+      const [{ items, reason }] = await Promise.all([ask(), releases.refresh(patienceMs)])
+      const shown = supportedOf(items).filter(
+        (v) => whyNotNew(v) === undefined && (prereleases === 'true' || !isPrerelease(v)),
+      )
       return {
         items: shown.map(offered),
         source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped',
@@ -139,12 +163,11 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
         notices: notices(items),
       }
     },
-    pairs: () => {
-      const stable = supportedOf(last).filter((v) => !isPrerelease(v))
-      const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
-      return newest
-        .toReversed()
-        .map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
+    pairs,
+    pairsForNew: () => pairs().filter(({ talos }) => whyNotNew(talos) === undefined),
+    kubernetes: (talos) => {
+      const minor = supportedMinor(talos)
+      return minor === undefined ? [] : kubernetesOf(minor)
     },
     problem: (talos, kubernetes) =>
       kubernetesProblem(talos, kubernetes) ??
@@ -165,6 +188,7 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
             ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
           ]
     },
-    refresh: async () => void (await ask().catch(() => undefined)),
+    refresh: async () =>
+      void (await Promise.all([ask().catch(() => undefined), releases.refresh(patienceMs)])),
   }
 }

@@ -63,7 +63,9 @@ function judged(servers: readonly ServerFacts[], more: Partial<NewClusterInput> 
     subnets: [],
     used: servers.map((s) => ({ address: s.address, by: `server ${s.name}`, node_id: s.id })),
     versions: {
-      pairs: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+      pairs: () => [],
+      pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+      kubernetes: () => [],
       warnings: () => [],
       problem: () => undefined,
     },
@@ -215,7 +217,9 @@ describe('endpoints', () => {
         subnets: [],
         used: [used],
         versions: {
-          pairs: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+          pairs: () => [],
+          pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+          kubernetes: () => [],
           warnings: () => [],
           problem: () => undefined,
         },

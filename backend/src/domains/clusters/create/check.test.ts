@@ -80,7 +80,9 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
   subnets: [],
   used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
   versions: {
-    pairs: () => [
+    pairs: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+    kubernetes: () => [],
+    pairsForNew: () => [
       { talos: 'v1.13.9', kubernetes: '1.36.3' },
       { talos: 'v1.12.11', kubernetes: '1.35.4' },
     ],

@@ -160,7 +160,7 @@ function pairFor(
   { talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>,
   { versions }: Surroundings,
 ) {
-  const pairs = versions.pairs()
+  const pairs = versions.pairsForNew()
   const talos = talos_version && talosTag(talos_version)
   const kubernetes = kubernetes_version && kubernetesVersion(kubernetes_version)
   return (

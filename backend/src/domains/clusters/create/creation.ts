@@ -11,6 +11,7 @@ import { nameSentences } from '#contract/names.ts'
 import { canLose } from '#contract/servers/losses.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
+import { minorText } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
@@ -84,6 +85,7 @@ async function write(
     name: asked.name,
     datacenter_id: asked.datacenter_id,
     ...columns,
+    contract: minorText(columns.talos_version),
     chain_address: key.address,
     created_at: now,
     updated_at: now,

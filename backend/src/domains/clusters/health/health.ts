@@ -70,7 +70,13 @@ export async function clusterHealthNow(
     ).map((one) => because(one, one.ready !== false)),
     versions: {
       talos: talosVersions(row.talos_version, row.kubernetes_version, pairs, warnings),
-      kubernetes: kubernetesVersionsOf(row.kubernetes_version, row.talos_version, pairs, warnings),
+      kubernetes: kubernetesVersionsOf(
+        row.kubernetes_version,
+        row.talos_version,
+        parts.versions.kubernetes(row.talos_version),
+        pairs,
+        warnings,
+      ),
     },
     snapshot:
       saved.snapshot === null

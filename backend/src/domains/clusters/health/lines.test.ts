@@ -220,15 +220,16 @@ test('the next version is the newest patch release of the same minor, then one m
     after: null,
     reason: null,
   })
-  expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', pairs, [])).toMatchObject({
+  const offered = ['1.36.3', '1.35.4', '1.34.9', '1.33.12']
+  expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', offered, pairs, [])).toMatchObject({
     newest: '1.36.3',
     next: '1.34.9',
   })
-  expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', pairs, [])).toMatchObject({
+  expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', offered, pairs, [])).toMatchObject({
     newest: '1.36.3',
     next: '1.35.4',
   })
-  expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', pairs, [])).toMatchObject({
+  expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', offered.slice(1), pairs, [])).toMatchObject({
     next: null,
     after: 'talos',
     reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',

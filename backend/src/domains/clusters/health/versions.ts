@@ -2,7 +2,7 @@
  * Which versions a cluster can be upgraded to. The rules are those of the plans of the upgrades.
  */
 import type { VersionHealth } from '#contract/clusters/health.ts'
-import { kubernetesVersions, type SupportedPair, supportedMinor } from '#talos/versions.ts'
+import type { SupportedPair } from '#talos/versions.ts'
 import { pathProblem } from '../change/kubernetes-upgrade/path.ts'
 import { talosPathProblems } from '../change/talos-upgrade/path.ts'
 
@@ -80,16 +80,17 @@ export function talosVersions(
   }
 }
 
+/** `offered`: the versions that the cluster's Talos runs. */
 export function kubernetesVersionsOf(
   current: string,
   talos: string,
+  offered: readonly string[],
   pairs: readonly SupportedPair[],
   warnings: readonly string[],
 ): VersionHealth {
-  const minor = supportedMinor(talos)
   const found = step(
     current,
-    minor === undefined ? [] : kubernetesVersions(minor),
+    offered,
     (to) => pathProblem({ from: current, to, talos: [talos] }) === null,
   )
   const old = warnings.find((w) => w.startsWith('Kubernetes'))

@@ -32,6 +32,7 @@ import { clusterQueue, type ClusterParts } from '../parts.ts'
 import { present } from '../present.ts'
 import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
+import { formProblem, takenForm } from './forms.ts'
 import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
@@ -90,7 +91,7 @@ function problemOf(
   const { version } = m.told.reading.status
   return supportedMinor(version) === undefined
     ? `It runs Talos ${version}, which Steelyard does not support`
-    : null
+    : formProblem(m.told)
 }
 
 async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked> {
@@ -211,6 +212,10 @@ async function write(
     ...choices
   } = takeover
   const cluster = { id, name }
+  const form = takenForm(
+    found.machines.flatMap((m) => m.told ?? []),
+    choices.talos_version,
+  )
   const { kept, replaces } = choose(found.existing, asked.replace)
   // A cluster whose key is kept gets no other.
   const key = kept.some((one) => one.object === 'cluster_key') ? null : await makeChainKey()
@@ -219,6 +224,7 @@ async function write(
     ...cluster,
     datacenter_id: asked.datacenter_id,
     ...choices,
+    ...form,
     vlan_id: null,
     chain_address: key?.address ?? null,
     kept: JSON.stringify(kept),
@@ -280,7 +286,7 @@ async function take(
   },
 ): Promise<void> {
   const { servers } = parts
-  const { role, identity, reading, config, images } = machine.told!
+  const { role, identity, reading, config, images, form } = machine.told!
   const { name } = machine
   const nodeId = await servers.takeOver(tx, caller, {
     cluster,
@@ -310,6 +316,7 @@ async function take(
       send_intent_at: now,
       sent_at: now,
       left_at: now,
+      is_moved: form.inDocuments,
       was_installed: true,
       secured_at: now,
       etcd_at: role === 'control_plane' ? now : null,

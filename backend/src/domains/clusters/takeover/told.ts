@@ -3,6 +3,7 @@
  * thread, because the machine wrote the text.
  */
 import { factsOf } from '#talos/facts/facts.ts'
+import { formOf } from '#talos/facts/form.ts'
 import { imagesOf } from '#talos/facts/images.ts'
 
 /**
@@ -14,6 +15,7 @@ export function toldBy(config: string) {
   return {
     role: facts.machineType === 'worker' ? ('worker' as const) : ('control_plane' as const),
     images: imagesOf(config),
+    form: formOf(config),
     clusterName: facts.clusterName ?? '',
     endpoint: facts.endpoint ?? '',
     podCidr: facts.podSubnets[0] ?? '',

@@ -45,6 +45,7 @@ export const buildMember = (more: Partial<MemberRow> = {}): MemberRow => ({
   waits: false,
   keeps_disks: false,
   endpoint: null,
+  is_moved: false,
   ...more,
 })
 
@@ -53,6 +54,8 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   name: 'prod',
   datacenter_id: null,
   talos_version: 'v1.13.9',
+  contract: '1.13',
+  is_moved: false,
   kubernetes_version: '1.36.3',
   endpoint: '',
   virtual_ip: false,

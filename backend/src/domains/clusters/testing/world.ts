@@ -244,6 +244,8 @@ export async function clusterWorld({
   const ask: ClusterWorld['ask'] = (chosen, asked = {}) => ({
     name: `prod-${++names}`,
     datacenter_id: datacenterId,
+    talos_version: 'v1.13.9',
+    kubernetes_version: '1.36.3',
     servers: chosen.map(({ id }, i) => ({
       node_id: id,
       role: i < (chosen.length < 4 ? 1 : 3) ? 'control_plane' : 'worker',

@@ -44,7 +44,7 @@ export function composing(
     context: { ...context, homes: await read(ours, 'homes', yaml) },
   })
   const generatedFrom = (blueprint: Blueprint): Promise<Base> =>
-    baseFrom(generateConfig(blueprint), blueprint)
+    baseFrom(generateConfig({ ...blueprint, talosVersion: blueprint.contract }), blueprint)
 
   /** During a rotation each server has the secrets of the step that it has reached. */
   const whileRotating = async (

@@ -4,9 +4,11 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
-import { kubernetesProblem } from '#talos/versions.ts'
-import { isWanted } from '../../store.ts'
-import { type ChangeKind, check, keyOf } from '../frame.ts'
+import { has, kubernetesProblem, since } from '#talos/versions.ts'
+import { ours } from '../../../../reading/asker.ts'
+import { isInDocuments } from '../../forms.ts'
+import { isWanted, type MemberRow } from '../../store.ts'
+import { type ChangeKind, type ChangeView, check, keyOf } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkAll, checkNodes } from './checks.ts'
@@ -18,6 +20,27 @@ import * as store from './store.ts'
 import { decideTargets } from './targets.ts'
 
 const { steps: titles } = changeTable.clusterRollbackTalos
+
+/**
+ * Why the older Talos can't load the server's configuration, or null. Talos itself doesn't check it:
+ * it boots the older version, which then never gets beyond loading (Talos 1.13
+ * `controllers/config/acquire.go`).
+ */
+async function whyUnreadable(
+  { parts, state }: Pick<ChangeView, 'parts' | 'state'>,
+  m: MemberRow,
+  version: string,
+): Promise<string | null> {
+  const newest = await parts.configurations.kept.newest(parts.db, state.row.id, m.node_id)
+  if (!newest) return null
+  if (isInDocuments(state.row, m) && !has(version, 'kubernetesDocuments'))
+    return `The configuration of ${m.name} has the documents of Talos ${since.kubernetesDocuments}, which Talos ${version} can't read: a configuration that was moved to them does not go back`
+  const { errors } = await parts.read(ours, 'compose', newest.yaml, [], { talosVersion: version })
+  const [first] = errors
+  return first === undefined
+    ? null
+    : `Talos ${version} can't read the configuration of ${m.name}: ${first.message}${first.path ? ` (${first.path})` : ''}`
+}
 
 export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
   async plan(view, { node_id }) {
@@ -63,12 +86,18 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         ],
         groups: [],
       }
+    const unreadable = await whyUnreadable(view, m, before.version)
     const about = { name: m.name, version: before.version }
     return {
       checks: [
         check('before', true, `${m.name} ran Talos ${before.version} before its last upgrade`),
         check('answers', answers === null, answers ?? `${m.name} answers`),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
+        check(
+          'configuration',
+          unreadable === null,
+          unreadable ?? `Talos ${before.version} can read the configuration of ${m.name}`,
+        ),
         checkAll(
           'etcd',
           m.role === 'control_plane' ? others : [],
@@ -76,9 +105,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         ),
         { ...nodes, check: 'nodes' },
       ],
-      warnings: [
-        'The older Talos refuses settings that only the newer one knows. Talos refuses a rollback if the disk has no previous version.',
-      ],
+      warnings: ['Talos refuses a rollback if the disk has no previous version.'],
       groups: [
         { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
         {
