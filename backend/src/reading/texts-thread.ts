@@ -6,6 +6,7 @@ import { sameAs } from '#talos/config/compare.ts'
 import { factsOf, withFacts, withSecretsOf } from '#talos/facts/facts.ts'
 import { imagesOf } from '#talos/facts/images.ts'
 import { homesOf } from '#talos/facts/patch.ts'
+import { factsThatDiffer, formOf, moveToDocuments } from '#talos/move/move.ts'
 import { networkEffect } from '#talos/network-effect/effect.ts'
 import { configuredLinks } from '#talos/network-effect/missing.ts'
 import { trialOf } from '#talos/network-effect/trial.ts'
@@ -36,11 +37,14 @@ const work = {
   // Configurations, of which a machine may have written the text
   bundle: bundleOf,
   difference: differenceOf,
+  documentForm: formOf,
   effect: networkEffect,
   facts: factsOf,
+  factsThatDiffer,
   form: inForm,
   homes: homesOf,
   images: imagesOf,
+  moveToDocuments,
   removed: removedIn,
   same: sameAs,
   told: toldBy,

@@ -88,15 +88,19 @@ export const layersOf = (
  * Merges the layers. Documents of a newer Talos in an adopted configuration are kept unchanged:
  * nothing is merged into them, and only Talos validates them.
  */
-function merge(base: string, layers: readonly Layer[]): Merged & { judged: string } {
+function merge(
+  base: string,
+  layers: readonly Layer[],
+  options: Pick<Known, 'talosVersion'>,
+): Merged & { judged: string } {
   try {
-    const merged = mergePatches(base, layers)
+    const merged = mergePatches(base, layers, options)
     return { ...merged, judged: merged.yaml }
   } catch (error) {
     if (!(error instanceof ConfigError) || error.layer !== undefined) throw error
     const { known, unknown } = apart(base)
     if (unknown === '' || known === '') throw error
-    const merged = mergePatches(known, layers)
+    const merged = mergePatches(known, layers, options)
     return { ...merged, yaml: `${merged.yaml}---\n${unknown}`, judged: merged.yaml }
   }
 }
@@ -184,7 +188,7 @@ function composeOn(
 ): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
-    const { yaml, sources, judged, documents } = merge(base, filled)
+    const { yaml, sources, judged, documents } = merge(base, filled, { talosVersion })
     const { errors, warnings } = validateConfig(judged, { talosVersion, inContainer: false })
     return {
       yaml,
