@@ -1,7 +1,9 @@
+import { type DocumentKind, documentKinds, LINK } from './document-kind.ts'
+import { DOCUMENTS_OF_14 } from './fields-14.ts'
 import { fields, type Fields } from './shape.ts'
 
 /**
- * Fields of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and
+ * Fields of the main document, and of the other documents of Talos 1.12 and 1.13 (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and
  * the packages of the other documents).
  */
 
@@ -37,100 +39,73 @@ export const V1ALPHA1: Fields = fields(
   `version debug! persist! machine{${MACHINE}} cluster{${CLUSTER}}`,
 )
 
-const LINK =
-  'up! mtu# addresses[]{address routePriority#} routes[]{destination gateway source metric# mtu# table} multicast!'
 const PROVISIONING = 'provisioning{diskSelector{match} grow! minSize* maxSize*}'
 const ENCRYPTION =
   'encryption{provider keys[]{slot# static{passphrase} nodeID* kms{endpoint} tpm* lockToState!} cipher keySize# blockSize# options[]}'
 
-export interface DocumentKind {
-  fields: Fields
-  /** Documents of this kind need a name. */
-  named: boolean
-  /** First Talos minor with this kind. */
-  since: number
-}
+const DOCUMENTS: readonly ReadonlyMap<string, DocumentKind>[] = [
+  DOCUMENTS_OF_14,
+  documentKinds(13, {
+    named: {
+      VRFConfig: `links[] table ${LINK}`,
+      BlackholeRouteConfig: 'metric#',
+      RoutingRuleConfig: 'src dst table action* iifName oifName fwMark# fwMask#',
+      TCPProbeConfig: 'interval failureThreshold# endpoint timeout',
+      ExternalVolumeConfig: 'filesystemType mount*',
+    },
+    single: {
+      KubeSpanConfig:
+        'enabled! advertiseKubernetesNetworks! allowDownPeerBypass! harvestExtraEndpoints! mtu# filters{endpoints[] excludeAdvertisedNetworks[]}',
+      ImageVerificationConfig: 'rules*',
+    },
+  }),
+  documentKinds(12, {
+    named: {
+      LinkConfig: LINK,
+      VLANConfig: `vlanID# vlanMode parent ${LINK}`,
+      BondConfig: `links[] bondMode miimon# updelay# downdelay# xmitHashPolicy lacpRate arpInterval# arpIpTargets[] nsIp6Targets[] arpValidate arpAllTargets primary primaryReselect failOverMac adSelect useCarrier! numPeerNotif# allPortsActive! resendIGMP# minLinks# lpInterval# packetsPerSlave# tlbDynamicLb! adActorSysPrio# adUserPortKey# adLACPActive missedMax# peerNotifDelay# hardwareAddr ${LINK}`,
+      BridgeConfig: `links[] stp{enabled!} vlan{filtering!} hardwareAddr ${LINK}`,
+      DummyLinkConfig: `hardwareAddr ${LINK}`,
+      WireguardConfig: `privateKey listenPort# firewallMark# peers[]{publicKey presharedKey endpoint persistentKeepaliveInterval allowedIPs[]} ${LINK}`,
+      DHCPv4Config: 'routeMetric# ignoreHostname! clientIdentifier duidRaw',
+      DHCPv6Config: 'routeMetric# ignoreHostname! clientIdentifier duidRaw',
+      StaticHostConfig: 'hostnames[]',
+      Layer2VIPConfig: 'link',
+      HCloudVIPConfig: 'link apiToken',
+      LinkAliasConfig: 'selector{match}',
+      EthernetConfig:
+        'features* rings{rx# tx# rxMini# rxJumbo# rxBufLen# cqeSize# txPush! rxPush! txPushBufLen# tcpDataSplit!} channels{rx# tx# other# combined#} wakeOnLan[]',
+      NetworkRuleConfig: 'portSelector{ports[] protocol} ingress[]{subnet except}',
+      VolumeConfig: `${PROVISIONING} ${ENCRYPTION} mount{secure!}`,
+      UserVolumeConfig: `volumeType ${PROVISIONING} filesystem{type projectQuotaSupport!} ${ENCRYPTION} mount{secure! disableAccessTime!}`,
+      RawVolumeConfig: `${PROVISIONING} ${ENCRYPTION}`,
+      ExistingVolumeConfig:
+        'discovery{volumeSelector{match}} mount{readOnly! secure! disableAccessTime!}',
+      SwapVolumeConfig: `${PROVISIONING} ${ENCRYPTION}`,
+      RegistryMirrorConfig: 'endpoints[]{url overridePath!} skipFallback!',
+      RegistryAuthConfig: 'username password auth identityToken',
+      RegistryTLSConfig: 'ca clientIdentity{cert key} insecureSkipVerify!',
+      TrustedRootsConfig: 'certificates',
+      ExtensionServiceConfig: 'configFiles[]{content mountPath} environment[]',
+      PCIDriverRebindConfig: 'targetDriver',
+      KmsgLogConfig: 'url',
+    },
+    single: {
+      HostnameConfig: 'auto hostname',
+      ResolverConfig: 'nameservers[]{address} searchDomains{domains[] disableDefault!}',
+      TimeSyncConfig: 'enabled! bootTimeout ntp{servers[]} ptp{devices[]}',
+      KubeSpanEndpointsConfig: 'extraAnnouncedEndpoints[]',
+      NetworkDefaultActionConfig: 'ingress',
+      ZswapConfig: 'maxPoolPercent# shrinkerEnabled!',
+      WatchdogTimerConfig: 'device timeout',
+      EnvironmentConfig: 'variables*',
+      OOMConfig: 'triggerExpression cgroupRankingExpression sampleInterval',
+      SideroLinkConfig: 'apiUrl uniqueToken',
+      EventSinkConfig: 'endpoint',
+    },
+  }),
+]
 
-const named = (text: string, since = 12): DocumentKind => ({
-  fields: fields(`apiVersion kind name ${text}`),
-  named: true,
-  since,
-})
-const single = (text: string, since = 12): DocumentKind => ({
-  fields: fields(`apiVersion kind ${text}`),
-  named: false,
-  since,
-})
-
-export const DOCUMENTS: ReadonlyMap<string, DocumentKind> = new Map([
-  ['HostnameConfig', single('auto hostname')],
-  ['LinkConfig', named(LINK)],
-  ['VLANConfig', named(`vlanID# vlanMode parent ${LINK}`)],
-  [
-    'BondConfig',
-    named(
-      `links[] bondMode miimon# updelay# downdelay# xmitHashPolicy lacpRate arpInterval# arpIpTargets[] nsIp6Targets[] arpValidate arpAllTargets primary primaryReselect failOverMac adSelect useCarrier! numPeerNotif# allPortsActive! resendIGMP# minLinks# lpInterval# packetsPerSlave# tlbDynamicLb! adActorSysPrio# adUserPortKey# adLACPActive missedMax# peerNotifDelay# hardwareAddr ${LINK}`,
-    ),
-  ],
-  ['BridgeConfig', named(`links[] stp{enabled!} vlan{filtering!} hardwareAddr ${LINK}`)],
-  ['DummyLinkConfig', named(`hardwareAddr ${LINK}`)],
-  [
-    'WireguardConfig',
-    named(
-      `privateKey listenPort# firewallMark# peers[]{publicKey presharedKey endpoint persistentKeepaliveInterval allowedIPs[]} ${LINK}`,
-    ),
-  ],
-  ['VRFConfig', named(`links[] table ${LINK}`, 13)],
-  ['DHCPv4Config', named('routeMetric# ignoreHostname! clientIdentifier duidRaw')],
-  ['DHCPv6Config', named('routeMetric# ignoreHostname! clientIdentifier duidRaw')],
-  ['ResolverConfig', single('nameservers[]{address} searchDomains{domains[] disableDefault!}')],
-  ['TimeSyncConfig', single('enabled! bootTimeout ntp{servers[]} ptp{devices[]}')],
-  ['StaticHostConfig', named('hostnames[]')],
-  ['Layer2VIPConfig', named('link')],
-  ['HCloudVIPConfig', named('link apiToken')],
-  ['LinkAliasConfig', named('selector{match}')],
-  [
-    'EthernetConfig',
-    named(
-      'features* rings{rx# tx# rxMini# rxJumbo# rxBufLen# cqeSize# txPush! rxPush! txPushBufLen# tcpDataSplit!} channels{rx# tx# other# combined#} wakeOnLan[]',
-    ),
-  ],
-  [
-    'KubeSpanConfig',
-    single(
-      'enabled! advertiseKubernetesNetworks! allowDownPeerBypass! harvestExtraEndpoints! mtu# filters{endpoints[] excludeAdvertisedNetworks[]}',
-      13,
-    ),
-  ],
-  ['KubeSpanEndpointsConfig', single('extraAnnouncedEndpoints[]')],
-  ['NetworkDefaultActionConfig', single('ingress')],
-  ['NetworkRuleConfig', named('portSelector{ports[] protocol} ingress[]{subnet except}')],
-  ['VolumeConfig', named(`${PROVISIONING} ${ENCRYPTION} mount{secure!}`)],
-  [
-    'UserVolumeConfig',
-    named(
-      `volumeType ${PROVISIONING} filesystem{type projectQuotaSupport!} ${ENCRYPTION} mount{secure! disableAccessTime!}`,
-    ),
-  ],
-  ['RawVolumeConfig', named(`${PROVISIONING} ${ENCRYPTION}`)],
-  [
-    'ExistingVolumeConfig',
-    named('discovery{volumeSelector{match}} mount{readOnly! secure! disableAccessTime!}'),
-  ],
-  ['ExternalVolumeConfig', named('filesystemType mount*', 13)],
-  ['SwapVolumeConfig', named(`${PROVISIONING} ${ENCRYPTION}`)],
-  ['ZswapConfig', single('maxPoolPercent# shrinkerEnabled!')],
-  ['RegistryMirrorConfig', named('endpoints[]{url overridePath!} skipFallback!')],
-  ['RegistryAuthConfig', named('username password auth identityToken')],
-  ['RegistryTLSConfig', named('ca clientIdentity{cert key} insecureSkipVerify!')],
-  ['TrustedRootsConfig', named('certificates')],
-  ['ExtensionServiceConfig', named('configFiles[]{content mountPath} environment[]')],
-  ['WatchdogTimerConfig', single('device timeout')],
-  ['EnvironmentConfig', single('variables*')],
-  ['OOMConfig', single('triggerExpression cgroupRankingExpression sampleInterval')],
-  ['PCIDriverRebindConfig', named('targetDriver')],
-  ['ImageVerificationConfig', single('rules*', 13)],
-  ['SideroLinkConfig', single('apiUrl uniqueToken')],
-  ['EventSinkConfig', single('endpoint')],
-  ['KmsgLogConfig', named('url')],
-])
+/** What a kind of document is in a Talos minor; undefined if the minor doesn't have it. */
+export const documentKind = (kind: string, minor: number): DocumentKind | undefined =>
+  DOCUMENTS.map((known) => known.get(kind)).find((known) => known && known.since <= minor)

@@ -9,7 +9,7 @@ import {
   type Document,
   type YAMLMap,
 } from 'yaml'
-import { DOCUMENTS, V1ALPHA1 } from './fields.ts'
+import { documentKind, V1ALPHA1 } from './fields.ts'
 import { isObject, mismatches, text, type Fields } from './shape.ts'
 import { unknownKeys } from './unknown-keys.ts'
 
@@ -85,9 +85,8 @@ export const loadConfig = (source: string, minor: number): Loaded => {
     const version = MAIN_KEYS.some((key) => contents.has(key)) ? 'v1alpha1' : raw('apiVersion')
     if (kind === '' && version !== 'v1alpha1') refuse('missing kind')
     if (kind !== '' && version === '') refuse('missing apiVersion')
-    const known = kind === '' ? { fields: V1ALPHA1, named: false, since: 0 } : DOCUMENTS.get(kind)
-    if (!known || version !== 'v1alpha1' || known.since > minor)
-      return refuse(`"${kind}" "${version}": not registered`)
+    const known = kind === '' ? { fields: V1ALPHA1, named: false } : documentKind(kind, minor)
+    if (!known || version !== 'v1alpha1') return refuse(`"${kind}" "${version}": not registered`)
     const body = read(document, contents, known.fields, {
       target: kind === '' ? '*v1alpha1.Config' : `*${kind}V1Alpha1`,
       kind,

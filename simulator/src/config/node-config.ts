@@ -1,12 +1,9 @@
 import type { Loaded } from './load.ts'
-import { isObject, list, object, text } from './shape.ts'
+import { pair, type Pair, type Provider, settingsOf } from './settings.ts'
+import { type Body, list, object, text } from './shape.ts'
 import { imageTag } from './versions.ts'
 
-/** A PEM pair of a configuration; `key` is null on machines that only verify certificates. */
-export interface Pair {
-  crt: string
-  key: string | null
-}
+export type { Pair, Provider }
 
 /** The parts of a validated configuration that the simulated server uses. */
 export type NodeConfig = NonNullable<ReturnType<typeof readNodeConfig>>
@@ -20,43 +17,21 @@ const texts = (value: unknown): string[] => list(value).map(text)
 const textMap = (value: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
 
-/** Decodes a PEM text, which configurations contain in base64. Null if absent. */
-export const pem = (value: unknown): string | null => {
-  const encoded = text(value)
-  if (encoded === '') return null
-  return Buffer.from(encoded, 'base64').toString('utf8')
-}
-
-const pair = (value: unknown): Pair | null => {
-  const { crt, key } = object(value)
-  const certificate = pem(crt)
-  return certificate === null ? null : { crt: certificate, key: pem(key) }
-}
-
-/** Reads a complete configuration; null for one without its v1alpha1 document. */
+/** Reads a complete configuration; null for one without its main document. */
 export const readNodeConfig = (loaded: Loaded) => {
   if (!loaded.v1alpha1) return null
-  const machine = object(loaded.v1alpha1.machine)
-  const cluster = object(loaded.v1alpha1.cluster)
-  const apiServer = object(cluster.apiServer)
-  const network = object(cluster.network)
-  const install = object(machine.install)
-  const kubelet = object(machine.kubelet)
-  const controlPlane = object(cluster.controlPlane)
+  const settings = settingsOf(loaded)
+  const { machine, cluster, apiServer, kubelet, network, proxy, coreDns } = settings
   const apiServerVersion = imageTag(text(apiServer.image)) ?? imageTag(text(kubelet.image)) ?? ''
-  const staticPod = (
-    name: StaticPodName,
-    section: Record<string, unknown>,
-  ): { image: string; spec: string } => {
-    const { certSANs: _, image, ...rest } = section
+  const staticPod = (name: StaticPodName, section: Body): { image: string; spec: string } => {
+    const { apiVersion: _, kind: __, certSANs: ___, image, ...rest } = section
     const spec = Object.entries(rest).filter(([key]) => !filesOfPods.has(key))
     return {
       image: text(image) || `registry.k8s.io/${name}:${apiServerVersion}`,
       spec: JSON.stringify(Object.fromEntries(spec)),
     }
   }
-  const filesOf = (section: Record<string, unknown>) =>
-    Object.entries(section).filter(([key]) => filesOfPods.has(key))
+  const filesOf = (section: Body) => Object.entries(section).filter(([key]) => filesOfPods.has(key))
   const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type))
     ? 'controlplane'
     : 'worker'
@@ -69,55 +44,53 @@ export const readNodeConfig = (loaded: Loaded) => {
     hostname: hostnameOf(loaded),
     kubeletImage: text(kubelet.image),
     kubeletVersion: imageTag(text(kubelet.image)) ?? '',
+    /** The settings of the kubelet as text. */
+    kubelet: JSON.stringify(kubelet),
     /**
      * Whether programs on the machine reach the API servers through a local load balancer instead
      * of the cluster's endpoint.
      */
-    kubePrism: object(object(machine.features).kubePrism).enabled === true,
-    nodeLabels: textMap(machine.nodeLabels),
-    nodeTaints: textMap(machine.nodeTaints),
-    install: {
-      disk: text(install.disk),
-      selector: isObject(install.diskSelector) ? install.diskSelector : null,
-      image: text(install.image),
-      wipe: install.wipe === true,
-    },
+    kubePrism: settings.kubePrism,
+    nodeLabels: textMap(settings.labels),
+    nodeTaints: textMap(settings.taints),
+    install: settings.install,
     cluster: {
-      id: text(cluster.id),
-      name: text(cluster.clusterName),
-      secret: text(cluster.secret),
-      endpoint: text(controlPlane.endpoint),
+      id: settings.id,
+      name: settings.name,
+      secret: settings.secret,
+      endpoint: settings.endpoint,
       token: text(cluster.token),
-      /** Keys of the API server's encryption of Secrets, empty if not set. */
-      secretboxSecret: text(cluster.secretboxEncryptionSecret),
-      aescbcSecret: text(cluster.aescbcEncryptionSecret),
-      discovery: object(cluster.discovery).enabled === true,
-      ca: pair(cluster.ca),
-      acceptedCas: list(cluster.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),
+      encryption: settings.encryption,
+      discovery: settings.discovery,
+      ca: settings.kubernetesCa.issuing,
+      acceptedCas: settings.kubernetesCa.accepted,
       etcdCa: pair(object(cluster.etcd).ca),
       /** Empty for the default of Talos. */
       etcdImage: text(object(cluster.etcd).image),
-      aggregatorCa: pair(cluster.aggregatorCA),
-      serviceAccountKey: pem(object(cluster.serviceAccount).key),
+      aggregatorCa: settings.aggregatorCa.issuing,
+      serviceAccountKey: settings.serviceAccountKey,
       apiServerVersion,
       /** Image of each static pod, and its other settings as text. */
       staticPods: {
         'kube-apiserver': staticPod('kube-apiserver', apiServer),
-        'kube-controller-manager': staticPod(
-          'kube-controller-manager',
-          object(cluster.controllerManager),
-        ),
-        'kube-scheduler': staticPod('kube-scheduler', object(cluster.scheduler)),
+        'kube-controller-manager': staticPod('kube-controller-manager', settings.controllerManager),
+        'kube-scheduler': staticPod('kube-scheduler', settings.scheduler),
       } satisfies Record<StaticPodName, object>,
       /** Settings that Talos gives to static pods as files, as text. */
-      staticPodFiles: JSON.stringify([filesOf(apiServer), filesOf(object(cluster.scheduler))]),
+      staticPodFiles: JSON.stringify([
+        filesOf(apiServer),
+        filesOf(settings.scheduler),
+        ...settings.files,
+      ]),
       apiServerSans: texts(apiServer.certSANs),
-      apiServerPort: Number(controlPlane.localAPIServerPort ?? 6443),
+      apiServerPort: settings.apiServerPort,
       serviceSubnet: texts(network.serviceSubnets)[0] ?? '10.96.0.0/12',
       podSubnet: texts(network.podSubnets)[0] ?? '10.244.0.0/16',
-      scheduleOnControlPlanes:
-        cluster.allowSchedulingOnControlPlanes === true ||
-        cluster.allowSchedulingOnMasters === true,
+      dnsDomain: text(network.dnsDomain) || 'cluster.local',
+      cni: settings.cni,
+      proxy: { isEnabled: proxy.disabled !== true, image: text(proxy.image) },
+      coreDns: { isEnabled: coreDns.disabled !== true, image: text(coreDns.image) },
+      manifests: settings.manifests,
     },
     virtualAddresses: virtualAddressesOf(loaded),
   }

@@ -1,3 +1,5 @@
+const IMAGES = { coreDns: 'v1.14.2', flannel: 'v0.28.4' }
+
 /**
  * The Talos minors that are simulated, each with a patch release and a Kubernetes release for
  * tests. A new minor needs a row here and its differences below; documents (`fields.ts`), resource
@@ -5,9 +7,19 @@
  * introduced them.
  */
 export const RELEASES = {
-  12: { talos: 'v1.12.11', kubernetes: '1.35.4', etcd: 'v3.6.12' },
-  13: { talos: 'v1.13.9', kubernetes: '1.36.3', etcd: 'v3.6.12' },
+  12: { talos: 'v1.12.11', kubernetes: '1.35.4', etcd: 'v3.6.12', ...IMAGES },
+  13: { talos: 'v1.13.9', kubernetes: '1.36.3', etcd: 'v3.6.12', ...IMAGES },
+  14: {
+    talos: 'v1.14.1',
+    kubernetes: '1.37.0',
+    etcd: '3.7.1',
+    coreDns: 'v1.14.7',
+    flannel: 'v0.28.9',
+  },
 } as const
+
+/** What a minor runs by default. */
+export const releaseOf = (talosMinor: number) => RELEASES[talosMinor as keyof typeof RELEASES]
 
 /** Features that not every minor has, each with the first minor that has the feature. */
 const SINCE = {
@@ -31,6 +43,28 @@ const SINCE = {
   pullProgress: 13,
   /** The namespace `security` has resources. */
   securityNamespace: 13,
+  /**
+   * Modes without a reboot accept every configuration, and the mode `reboot` is gone (Talos:
+   * v1alpha1_server.go, ApplyConfiguration).
+   */
+  neverReboots: 14,
+  /**
+   * Kubernetes and most other settings have documents of their own (Talos: config/contract.go).
+   */
+  kubernetesDocuments: 14,
+  /** More system volumes can be configured (Talos: config/types/block/volume_config.go). */
+  moreSystemVolumes: 14,
+  /** A document installs while the machine boots (Talos: controllers/runtime/unattended_install.go). */
+  unattendedInstall: 14,
+  /**
+   * A stored configuration is checked at each boot with the Kubernetes versions of its images
+   * (Talos: controllers/config/acquire.go).
+   */
+  kubernetesAtBoot: 14,
+  /** etcd serves its metrics and health on a port of their own (Talos: services/etcd.go). */
+  etcdHttpPort: 14,
+  /** Installers are only in the image factory (Talos: hack/release.toml). */
+  factoryInstallersOnly: 14,
 } as const
 
 /**
@@ -41,6 +75,18 @@ export const kubernetesRange = (talosMinor: number): { min: number; max: number 
   min: talosMinor + 18,
   max: talosMinor + 23,
 })
+
+/**
+ * Why a machine with Talos `host` can't be installed with another version, or null: each minor
+ * accepts the two minors before it and the one after it (Talos: pkg/machinery/compatibility,
+ * UpgradeableFrom).
+ */
+export const hostVersionProblem = (host: string, version: string): string | null => {
+  const [from, to] = [minorOf(host), minorOf(version)]
+  const [own, other] = [host.replace(/^v/, ''), version.replace(/^v/, '')]
+  if (from < to - 2) return `host version ${own} is too old to upgrade to Talos ${other}`
+  return from >= to + 2 ? `host version ${own} is too new to downgrade to Talos ${other}` : null
+}
 
 /** The minor of a version such as `v1.13.9`: 13. NaN if the text is no version. */
 export const minorOf = (version: string): number =>

@@ -16,11 +16,8 @@ export const VERSIONS: readonly string[] = [
   ...numbered('v1.11', 7),
   ...numbered('v1.12', 12),
   ...numbered('v1.13', 10),
-  'v1.14.0-alpha.0',
-  'v1.14.0-alpha.1',
-  'v1.14.0-beta.0',
-  'v1.14.0-rc.0',
-  'v1.14.0-rc.1',
+  ...numbered('v1.14', 2),
+  'v1.15.0-alpha.0',
 ]
 
 function numbered(minor: string, count: number): string[] {

@@ -145,7 +145,7 @@ test('the factory lists versions and extensions, and refuses images with an exte
   const { url } = await factory()
   const versions = (await (await fetch(`${url}/versions`)).json()) as string[]
   expect(versions).toEqual(
-    expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.0-rc.1', 'v1.11.0']),
+    expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.1', 'v1.15.0-alpha.0', 'v1.11.0']),
   )
   const names = async (version: string): Promise<Map<string, string>> =>
     new Map(

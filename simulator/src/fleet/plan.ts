@@ -85,8 +85,11 @@ export interface ServerPlan {
   boot: Boot | null
 }
 
-/** Talos versions for new servers, oldest first. */
-export const TALOS = Object.values(RELEASES).map(({ talos }) => talos)
+/**
+ * Talos versions for new servers, oldest first: those that Steelyard offers for new clusters. A
+ * scenario may name any other simulated version.
+ */
+export const TALOS = ([12, 13] as const).map((minor) => RELEASES[minor].talos)
 
 /**
  * The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`).

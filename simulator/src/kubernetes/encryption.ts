@@ -5,29 +5,23 @@ import { Refusal } from './refusal.ts'
 
 /**
  * The keys with which an API server encrypts Secrets. It writes with the first one and reads with
- * all, and it reads plain Secrets.
+ * all. `identity` doesn't encrypt.
  */
 export type Keys = readonly string[]
 
-/**
- * Talos's configuration of the API server: secretbox before AES-CBC, one key each (Talos:
- * k8stemplates/apiserver.go, APIServerEncryptionConfig).
- */
-export const keysOf = ({ config }: Machine): Keys => {
-  const { secretboxSecret = '', aescbcSecret = '' } = config?.node?.cluster ?? {}
-  const named = [
-    { kind: 'secretbox', secret: secretboxSecret },
-    { kind: 'aescbc', secret: aescbcSecret },
-  ]
-  return named
-    .filter(({ secret }) => secret !== '')
-    .map(
-      ({ kind, secret }) =>
-        `${kind}:${createHash('sha256').update(secret).digest('hex').slice(0, 16)}`,
-    )
-}
+/** Names of the keys in the providers that Talos makes of the main document. */
+const NAMES: Readonly<Record<string, string>> = { secretbox: 'key2', aescbc: 'key1' }
+
+/** A stored Secret names the kind and the name of its key, so both must be the same to read it. */
+export const keysOf = ({ config }: Machine): Keys =>
+  (config?.node?.cluster.encryption ?? []).map(({ kind, name, secret }) => {
+    if (kind === 'identity') return kind
+    const digest = createHash('sha256').update(secret).digest('hex').slice(0, 16)
+    return [kind, digest, ...(name === NAMES[kind] ? [] : [name])].join(':')
+  })
 
 /**
+ * Secrets without a key were written by the simulation itself, and every API server reads them.
  * Throws the error of the API server for a Secret that it can't decrypt (Kubernetes:
  * apiserver/pkg/storage/value/encrypt).
  */
@@ -36,7 +30,9 @@ export const decrypt = ({ body, key }: StoredObject, keys: Keys): void => {
   const { namespace, name } = body.metadata as { namespace: string; name: string }
   const [kind] = key.split(':')
   const problem = !keys.some((known) => known.startsWith(`${kind}:`))
-    ? 'identity transformer tried to read encrypted data'
+    ? keys.includes('identity')
+      ? 'identity transformer tried to read encrypted data'
+      : 'no matching prefix found'
     : kind === 'secretbox'
       ? 'output array was not large enough for encryption'
       : 'invalid padding on input'

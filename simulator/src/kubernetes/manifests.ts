@@ -1,26 +1,25 @@
 import type { NodeConfig } from '../config/node-config.ts'
-import { type Body, list, object, text } from '../config/shape.ts'
+import { releaseOf } from '../config/versions.ts'
+import type { Body } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 
 /**
  * The settings of a configuration for the manifests that Talos installs (Talos:
  * controllers/k8s/control_plane.go, NewControlPlaneBootstrapManifestsController).
  */
-export const bootstrapSettings = ({ config }: Machine) => {
-  const node = config!.node!
-  const { network, proxy, coreDNS } = object(config!.loaded.v1alpha1?.cluster)
-  const cniName = text(object(object(network).cni).name) || 'flannel'
+export const bootstrapSettings = ({ config, talosMinor }: Machine) => {
+  const { endpoint, dnsDomain, proxy, coreDns, cni, apiServerVersion } = config!.node!.cluster
+  const { coreDns: coreDnsVersion, flannel: flannelVersion } = releaseOf(talosMinor)
   return {
-    server: node.cluster.endpoint,
-    clusterDomain: text(object(network).dnsDomain) || 'cluster.local',
-    proxyEnabled: object(proxy).disabled !== true,
-    proxyImage:
-      text(object(proxy).image) || `registry.k8s.io/kube-proxy:${node.cluster.apiServerVersion}`,
-    coreDnsEnabled: object(coreDNS).disabled !== true,
-    coreDnsImage: text(object(coreDNS).image) || 'registry.k8s.io/coredns/coredns:v1.14.2',
-    flannelEnabled: cniName === 'flannel',
-    flannelImage: 'ghcr.io/siderolabs/flannel:v0.28.4',
-    cniName,
+    server: endpoint,
+    clusterDomain: dnsDomain,
+    proxyEnabled: proxy.isEnabled,
+    proxyImage: proxy.image || `registry.k8s.io/kube-proxy:${apiServerVersion}`,
+    coreDnsEnabled: coreDns.isEnabled,
+    coreDnsImage: coreDns.image || `registry.k8s.io/coredns/coredns:${coreDnsVersion}`,
+    flannelEnabled: cni === 'flannel',
+    flannelImage: `ghcr.io/siderolabs/flannel:${flannelVersion}`,
+    cniName: cni,
   }
 }
 
@@ -163,14 +162,11 @@ const coreDns = ({ coreDnsImage }: Settings): Body => {
 }
 
 /**
- * Manifests of `cluster.inlineManifests` come after Talos's own (Talos:
- * controllers/k8s/extra_manifest.go). They aren't parsed here.
+ * Manifests of the configuration come after Talos's own (Talos: controllers/k8s/extra_manifest.go).
+ * They aren't parsed here.
  */
 const inline = ({ config }: Machine): Manifest[] =>
-  list(object(config!.loaded.v1alpha1?.cluster).inlineManifests).map((manifest) => ({
-    name: `99-${text(object(manifest).name)}`,
-    objects: [],
-  }))
+  config!.node!.cluster.manifests.map(({ name }) => ({ name: `99-${name}`, objects: [] }))
 
 /**
  * The kubeconfig for use inside the cluster (Talos:

@@ -27,9 +27,6 @@ export const nodeLabels = (machine: Machine): Record<string, string> => ({
   'kubernetes.io/arch': 'amd64',
   'kubernetes.io/hostname': machine.hostname,
   'kubernetes.io/os': 'linux',
-  ...(machine.config?.node?.role === 'controlplane' && {
-    'node-role.kubernetes.io/control-plane': '',
-  }),
   ...machine.config?.node?.nodeLabels,
 })
 
@@ -102,11 +99,7 @@ const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): vo
   const node = machine.config!.node!
   const target = { kind: NODES, namespace: '', name: machine.hostname }
   const existing = objects.has(target) ? objects.get(target) : null
-  const isReserved = node.role === 'controlplane' && !node.cluster.scheduleOnControlPlanes
-  const configured = [
-    ...(isReserved ? [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] : []),
-    ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
-  ]
+  const configured = Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value))
   // Taints of other clients stay. Those that Talos has set before are in an annotation (Talos:
   // controllers/k8s/node_apply.go).
   const annotations = object(object(existing?.metadata).annotations)

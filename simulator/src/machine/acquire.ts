@@ -1,6 +1,7 @@
 import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { Interrupted } from '../clock.ts'
-import { judgeConfig, multiError } from '../config/judge.ts'
+import { judgeConfig } from '../config/judge.ts'
+import { multiError } from '../config/multi-error.ts'
 import { loadConfig } from '../config/load.ts'
 import { configUrl } from './kernel-line.ts'
 import type { ActiveConfig } from './active.ts'

@@ -2,7 +2,8 @@ import { hasFeature } from '../config/versions.ts'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ApplyConfigurationRequest_Mode as Mode } from '#talos/proto/gen/machine/machine_pb.ts'
 import { lineDiff } from '../config/diff.ts'
-import { judgeConfig, multiError } from '../config/judge.ts'
+import { judgeConfig } from '../config/judge.ts'
+import { multiError } from '../config/multi-error.ts'
 import { ConfigError, loadConfig, type Loaded } from '../config/load.ts'
 import { rebootReasons } from '../config/reboot.ts'
 import { TAKES } from './durations.ts'
@@ -68,6 +69,12 @@ export const applyConfiguration = async (
     refuse(
       "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?",
       Code.InvalidArgument,
+    )
+  const hasMode = request.mode !== Mode.REBOOT || !hasFeature(machine.talosMinor, 'neverReboots')
+  if (!inMaintenance && !hasMode)
+    refuse(
+      'the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead',
+      Code.Unimplemented,
     )
   const { errors, warnings, by } = judgeConfig(loaded, {
     talosVersion: machine.talosVersion,
@@ -206,7 +213,9 @@ const applyWhileRunning = async (
   warnings: string[],
 ): Promise<Applied> => {
   if (!machine.config) return refuse('not authorized', Code.PermissionDenied)
-  const reasons = rebootReasons(machine.config.loaded, loaded)
+  const reasons = hasFeature(machine.talosMinor, 'neverReboots')
+    ? []
+    : rebootReasons(machine.config.loaded, loaded)
   const mode =
     request.mode === Mode.AUTO
       ? reasons.length === 0

@@ -1,3 +1,4 @@
+import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { ActiveConfig } from './active.ts'
 import type { Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
@@ -6,11 +7,10 @@ import { runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
 import { runKubelet } from './kubelet/kubelet.ts'
 import { runStaticPods } from './kubelet/static-pods.ts'
 import { Interrupted } from '../clock.ts'
-import { isTalosVersion, imageTag } from '../config/versions.ts'
-import { matchDisk } from '../config/disk-selector.ts'
-import type { Fault } from '../fleet/faults.ts'
+import { bootProblem } from '../config/judge.ts'
+import { hasFeature } from '../config/versions.ts'
 import { TAKES } from './durations.ts'
-import { failureOutput, grubError } from './installing/installer.ts'
+import { installSequence, persistent, unattendedInstall } from './installing/install.ts'
 import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runPrograms } from '../kubernetes/programs.ts'
@@ -50,17 +50,50 @@ export const boot = async (
   machine.announceAddress()
   machine.stage.phase('config')
   const stored = machine.disk.state.config
+  if (stored !== null) await untilLoadable(machine, stored, signal)
   const found = stored === null ? await acquireConfig(machine, signal) : machine.activate(stored)
   const config = found?.node ? found : await maintenance(machine, signal)
   machine.stage.stopSequence()
   if (await revertsUpgrade(machine, signal)) return
-  if (machine.disk.state.staged) return carryOutStaged(machine, signal)
+  // Since Talos 1.14 a machine boots without an installation if a document installs, or nothing.
+  // Then it doesn't install a staged upgrade either (Talos: v1alpha1_sequencer.go, Install).
+  const { install } = config.node!
+  const installs =
+    !hasFeature(machine.talosMinor, 'unattendedInstall') || install?.isUnattended === false
+  if (machine.disk.state.staged && installs) return carryOutStaged(machine, signal)
   const background = inBackground(machine, signal)
   background(machine.world.api.openSecured(machine, signal))
 
-  if (!machine.hasMeta) return install(machine, config, signal)
+  if (!machine.hasMeta && installs) return installSequence(machine, config, signal)
   machine.stage.skipInstall()
+  if (hasFeature(machine.talosMinor, 'unattendedInstall'))
+    background(unattendedInstall(machine, signal))
   await start(machine, config, signal, background)
+}
+
+/** Pauses between two attempts to load a stored configuration, in ms. */
+const FIRST_RETRY_MS = 500
+const MOST_RETRY_MS = 60_000
+
+/**
+ * A machine that can't load its stored configuration tries again for good, and doesn't enter
+ * maintenance (Talos: controllers/config/acquire.go).
+ */
+const untilLoadable = async (
+  machine: Machine,
+  stored: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { talosVersion, hardware } = machine
+  const circumstances = { talosVersion, installed: true, disks: hardware.disks }
+  const problem = bootProblem(stored, circumstances)
+  for (let attempt = 0; problem !== null; attempt++) {
+    machine.journal.kernel(
+      `[talos] controller failed {"component": "controller-runtime", "controller": "config.AcquireController", "error": ${JSON.stringify(problem)}}`,
+    )
+    machine.journal.event(ConfigLoadErrorEventSchema, { error: problem })
+    await machine.takes(Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 1.5 ** attempt), signal)
+  }
 }
 
 const greet = (machine: Machine): void => {
@@ -81,10 +114,6 @@ const greet = (machine: Machine): void => {
     `[talos] talos ${machine.talosVersion} on ${machine.bootedFromDisk ? 'disk' : 'boot media'}, platform metal, ${plan.name}`,
   )
 }
-
-/** What STATE gets of an active configuration: nothing of one that is on trial. */
-const persistent = (machine: Machine, { text }: ActiveConfig): string | null =>
-  machine.cancelTry === null ? text : null
 
 /** Waits in maintenance for a complete configuration. */
 const maintenance = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig> => {
@@ -115,153 +144,6 @@ const maintenance = async (machine: Machine, signal: AbortSignal): Promise<Activ
   return config
 }
 
-const install = async (
-  machine: Machine,
-  config: ActiveConfig,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { stage, journal } = machine
-  const node = config.node!
-  stage.startSequence('install')
-  stage.phase('env')
-  stage.phase('install')
-  const image = node.install.image || `ghcr.io/siderolabs/installer:${machine.talosVersion}`
-  // `diskSelector` takes precedence over `disk` (Talos: v1alpha1_sequencer_tasks.go, Install).
-  const { selector } = node.install
-  const disk = selector
-    ? machine.hardware.disks.find((candidate) => matchDisk(selector, candidate))
-    : machine.hardware.disks.find(({ name, wwid }) => matchesPath(node.install.disk, name, wwid))
-  if (!disk)
-    return fail(
-      machine,
-      signal,
-      selector
-        ? `no disks matched the expression: ${JSON.stringify(selector)}`
-        : `lstat ${node.install.disk}: no such file or directory`,
-    )
-  journal.kernel(`[talos] task install (1/1): installing Talos to disk /dev/${disk.name}`)
-  const problem = await pullInstaller(machine, image, signal)
-  if (problem !== null) return fail(machine, signal, problem)
-  const version = imageTag(image)!
-  journal.kernel(`running Talos installer ${version}`)
-  await machine.takes(TAKES.partition, signal)
-  if (
-    machine.strike(
-      'fail-install',
-      ({ when }) => when === undefined || when === 'before-partitioning',
-    )
-  )
-    return exit(machine, signal, `failed to zero blockdevice /dev/${disk.name}: input/output error`)
-  for (const label of ['EFI', 'META'])
-    journal.kernel(
-      `created ${label} (${label === 'EFI' ? 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B' : '0FC63DAF-8483-4772-8E79-3D69D8477DE4'})`,
-    )
-  // Controllers log too, whatever the sequence does.
-  journal.kernel(
-    '[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController", "volume": "META", "phase": "missing -> ready"}',
-  )
-  const half = machine.strike('fail-install', ({ when }) => when === 'boot-loader')
-    ? 'without-boot-loader'
-    : machine.strike('fail-install')
-      ? 'unformatted'
-      : undefined
-  if (half !== undefined) {
-    machine.disk.change((state) => {
-      state.installed = { version: '', disk: disk.name, image: '' }
-      state.half = half
-    })
-    return exit(
-      machine,
-      signal,
-      half === 'unformatted'
-        ? `failed to install bootloader: write /dev/${disk.name}: input/output error`
-        : grubError(disk.name),
-    )
-  }
-  await machine.until(
-    () => !machine.disk.state.faults.some(({ kind }) => kind === 'endless-install'),
-    signal,
-  )
-  await machine.takes(TAKES.writeImage, signal)
-  // The installer's last step writes image and configuration together. From here on the machine
-  // boots from this disk.
-  machine.disk.change((state) => {
-    state.installed = { version, disk: disk.name, image }
-    if (state.contents) delete state.contents[disk.name]
-    delete state.half
-    state.config = persistent(machine, config)
-    state.counters.installs++
-  })
-  journal.kernel('[talos] task install (1/1): install successful')
-  for (const phase of ['meta', 'saveMeta', 'volumeFinalize', 'stopEverything', 'kexec'])
-    stage.phase(phase)
-  await machine.takes(TAKES.kexec, signal)
-  machine.goDark()
-}
-
-/**
- * Pulls the installer as Talos does, with its progress in the log. Returns why that failed, or null
- * (Talos: internal/pkg/install/install.go, containers/image).
- */
-const pullInstaller = async (
-  machine: Machine,
-  image: string,
-  signal: AbortSignal,
-): Promise<string | null> => {
-  const { journal } = machine
-  const says = (what: string): void => journal.kernel(`[talos] pulling image ${image}: ${what}...`)
-  const has = (kind: Fault['kind']): boolean =>
-    machine.disk.state.faults.some((fault) => fault.kind === kind)
-  journal.kernel(`[talos] pulling "${image}"`)
-  if (!isTalosVersion(imageTag(image) ?? '')) {
-    await machine.takes(TAKES.pullInstaller, signal)
-    return `failed to pull image "${image}": ${image}: not found`
-  }
-  const patience = machine.world.clock.elapsed() + TAKES.pullPatience
-  for (let attempt = 0; ; attempt++) {
-    // Each attempt begins with this line, also those that fail.
-    says('starting')
-    await machine.takes(TAKES.pullInstaller / 2, signal)
-    if (!has('no-image')) break
-    const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
-    if (machine.world.clock.elapsed() > patience) return problem
-    // go-retry logs a repeated error only once; the pull logs every failed request
-    // (internal/pkg/containers/image/pull.go: logrus without quotes).
-    if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
-    else
-      journal.kernel(
-        `level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`,
-      )
-    await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
-  }
-  says('downloading 1 layers (29 MiB/50 MiB) (58.00%)')
-  await machine.until(() => !has('endless-pull'), signal)
-  await machine.takes(TAKES.pullInstaller / 2, signal)
-  says('extracting')
-  return null
-}
-
-/**
- * The installer ends with an error, and machined reports its exit (Talos:
- * internal/pkg/install/install.go).
- */
-const exit = (machine: Machine, signal: AbortSignal, error: string): Promise<void> => {
-  for (const line of failureOutput(error)) machine.journal.kernel(line)
-  return fail(machine, signal, 'task "upgrade" failed: exit code 1')
-}
-
-const fail = async (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
-  machine.disk.count('failedInstalls')
-  machine.stage.failSequence(message)
-  machine.journal.kernel('[talos] rebooting in 10 seconds')
-  await machine.takes(TAKES.failedSequence, signal)
-}
-
-const matchesPath = (path: string, name: string, wwid: string): boolean =>
-  path === `/dev/${name}` ||
-  path === `/dev/disk/by-id/wwn-0x${wwid.split('.')[1]}` ||
-  path === `/dev/disk/by-id/nvme-${wwid}`
-
 const start = async (
   machine: Machine,
   config: ActiveConfig,
@@ -283,6 +165,12 @@ const start = async (
   // The disk may have been wiped after the check. Without a system disk there are no volumes, so
   // the boot waits for the disk.
   await machine.until(() => machine.systemDisk !== null, signal)
+  // CRI waits for an installation that is going on, and a reboot may follow it (Talos:
+  // services/cri.go).
+  await machine.until(
+    () => machine.unattendedInstall === null || machine.unattendedInstall.phase === 'installed',
+    signal,
+  )
   machine.hasEphemeral = true
   stage.phase('startEverything')
   machine.service('cri', 'Starting', 'Starting service')

@@ -1,6 +1,6 @@
 import { resolveExtensions } from '../factory/catalogue.ts'
 import { imageExists, notFoundMessage } from '../config/images.ts'
-import { hasFeature, RELEASES } from '../config/versions.ts'
+import { hasFeature, releaseOf } from '../config/versions.ts'
 import type { Fault } from '../fleet/faults.ts'
 import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
@@ -49,8 +49,7 @@ const SLOW_IMAGE_MIB = 50
  * constants.DefaultEtcdVersion).
  */
 export const etcdImageOf = ({ config, talosMinor }: Machine): string =>
-  config?.node?.cluster.etcdImage ||
-  `registry.k8s.io/etcd:${RELEASES[talosMinor as keyof typeof RELEASES].etcd}`
+  config?.node?.cluster.etcdImage || `registry.k8s.io/etcd:${releaseOf(talosMinor).etcd}`
 
 interface Pull {
   readonly signal?: AbortSignal

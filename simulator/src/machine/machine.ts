@@ -160,6 +160,11 @@ export interface Machine {
    * on Talos 1.13.9).
    */
   wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null
+  /** The installation by a document in this boot. Null without such a document. */
+  unattendedInstall: {
+    readonly phase: 'pending' | 'installing' | 'installed' | 'waiting-for-reboot' | 'failed'
+    readonly error: string
+  } | null
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral: boolean
   /** Whether a requested reboot will activate the configuration on the disk. */

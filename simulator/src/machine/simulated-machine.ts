@@ -66,6 +66,7 @@ export class SimulatedMachine implements Machine {
   hasMeta = false
   wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null = null
   hasEphemeral = false
+  unattendedInstall: Machine['unattendedInstall'] = null
   rebootPending = false
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
@@ -261,6 +262,7 @@ export class SimulatedMachine implements Machine {
     this.rebootPending = false
     this.wiped = null
     this.hasEphemeral = false
+    this.unattendedInstall = null
     // Installers are in the store of the system's containerd, which is in memory.
     for (const reference of this.images.keys())
       if (isInstaller(reference)) this.images.delete(reference)

@@ -4,6 +4,7 @@ import { imageTag } from '../config/versions.ts'
 import { drain } from './kubelet/drain.ts'
 import { TAKES } from './durations.ts'
 import { failureOutput, grubError } from './installing/installer.ts'
+import { installerProblem } from './installing/preflight.ts'
 import type { Machine } from './machine.ts'
 import { stopServices } from './sequences.ts'
 
@@ -116,9 +117,15 @@ export const install = async (
   print = (line: string): void => machine.journal.kernel(line),
 ): Promise<0 | 1> => {
   print(`running Talos installer ${imageTag(image) ?? ''}`)
+  const problem = installerProblem(machine, image)
+  if (problem !== null) {
+    for (const line of failureOutput(problem, imageTag(image) ?? '')) print(line)
+    return 1
+  }
   await machine.takes(TAKES.writeImage, signal)
   if (machine.strike('fail-upgrade')) {
-    for (const line of failureOutput(grubError(machine.systemDisk ?? ''))) print(line)
+    for (const line of failureOutput(grubError(machine.systemDisk ?? ''), imageTag(image) ?? ''))
+      print(line)
     return 1
   }
   while (machine.disk.state.faults.some(({ kind }) => kind === 'hang-upgrade'))

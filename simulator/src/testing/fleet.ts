@@ -9,7 +9,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import { mintTalosClient, type TalosRole } from '#talos/pki/certificates.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
-import { RELEASES } from '../config/versions.ts'
+import { releaseOf } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
@@ -99,8 +99,7 @@ export const configFor = (
     clusterName: 'blue-fox',
     endpoint: `https://${endpoint}:6443`,
     talosVersion: machine.talosVersion,
-    kubernetesVersion:
-      more.kubernetesVersion ?? RELEASES[machine.talosMinor as keyof typeof RELEASES].kubernetes,
+    kubernetesVersion: more.kubernetesVersion ?? releaseOf(machine.talosMinor).kubernetes,
     secrets: bundle,
     installDisk: more.installDisk ?? `/dev/${machine.hardware.disks[0]?.name ?? 'sda'}`,
     installImage: `factory.talos.dev/metal-installer/${machine.schematic}:${machine.talosVersion}`,

@@ -1,3 +1,5 @@
+import { minorOf } from '../../config/versions.ts'
+
 /**
  * What Talos's installer prints, a separate program whose output goes to the kernel's log, or to
  * the caller of the LifecycleService.
@@ -26,11 +28,11 @@ Global Flags:
 `
 
 /**
- * The lines with which the installer ends after an error: cobra prints it, then its usage, and main
- * prints the error again.
+ * The lines with which an installer ends after an error. Up to Talos 1.13, cobra prints it, then its
+ * usage, and main prints the error again.
  */
-export const failureOutput = (error: string): string[] =>
-  `Error: ${error}\n${usage}\n${error}`.split('\n')
+export const failureOutput = (error: string, version: string): string[] =>
+  (minorOf(version) >= 14 ? error : `Error: ${error}\n${usage}\n${error}`).split('\n')
 
 /**
  * The error of a `grub-install` that fails, with what the program said (Talos:

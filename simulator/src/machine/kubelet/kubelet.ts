@@ -1,7 +1,6 @@
 import { Interrupted } from '../../clock.ts'
 import { certify, isLockedOut, kubernetesOf } from '../../kubernetes/joining.ts'
 import { refusesKubelet, registerNode, updateNode } from '../../kubernetes/nodes.ts'
-import { object } from '../../config/shape.ts'
 import { TAKES } from '../durations.ts'
 import { fails, showRestarts, untilMended } from '../failing.ts'
 import { pullImage } from '../images.ts'
@@ -16,7 +15,7 @@ const specOf = ({ config, hostname }: Machine): string => {
   const node = config?.node
   const { ca, acceptedCas, token, endpoint } = node?.cluster ?? {}
   return JSON.stringify([
-    object(config?.loaded.v1alpha1?.machine).kubelet,
+    node?.kubelet,
     ca?.crt,
     acceptedCas,
     token,

@@ -78,8 +78,7 @@ const textsOf = (machine: Machine, name: StaticPodName): Record<PodAnnotation, s
     cluster.acceptedCas,
     cluster.aggregatorCa,
     cluster.serviceAccountKey,
-    cluster.secretboxSecret,
-    cluster.aescbcSecret,
+    cluster.encryption,
     cluster.apiServerSans,
     cluster.endpoint,
   ]
