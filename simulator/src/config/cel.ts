@@ -236,12 +236,12 @@ const glob = (pattern: string, text: string): boolean =>
   ).test(text)
 
 const FUNCTIONS: Readonly<Record<string, (...values: readonly Value[]) => Value>> = {
-  glob: (pattern, text) => glob(string(pattern!), string(text!)),
-  startsWith: (text, part) => string(text!).startsWith(string(part!)),
-  endsWith: (text, part) => string(text!).endsWith(string(part!)),
-  contains: (text, part) => string(text!).includes(string(part!)),
-  matches: (text, pattern) => new RegExp(string(pattern!)).test(string(text!)),
-  lowerAscii: (text) => string(text!).toLowerCase(),
+  glob: (pattern, text) => glob(string(pattern), string(text)),
+  startsWith: (text, part) => string(text).startsWith(string(part)),
+  endsWith: (text, part) => string(text).endsWith(string(part)),
+  contains: (text, part) => string(text).includes(string(part)),
+  matches: (text, pattern) => new RegExp(string(pattern)).test(string(text)),
+  lowerAscii: (text) => string(text).toLowerCase(),
   size: (of) => (typeof of === 'string' || Array.isArray(of) ? of.length : noOverload()),
 }
 

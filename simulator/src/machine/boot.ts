@@ -87,7 +87,8 @@ const untilLoadable = async (
   const { talosVersion, hardware } = machine
   const circumstances = { talosVersion, installed: true, disks: hardware.disks }
   const problem = bootProblem(stored, circumstances)
-  for (let attempt = 0; problem !== null; attempt++) {
+  if (problem === null) return
+  for (let attempt = 0; ; attempt++) {
     machine.journal.kernel(
       `[talos] controller failed {"component": "controller-runtime", "controller": "config.AcquireController", "error": ${JSON.stringify(problem)}}`,
     )
