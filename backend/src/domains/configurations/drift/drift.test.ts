@@ -225,6 +225,28 @@ test('a change made after the user saw the difference is not overwritten', async
   await world.until(drift, (d) => d.state === 'none')
 })
 
+test('a decision to overwrite that is made while the difference is found again is carried out', async () => {
+  await patchOutside(sysctl('kernel.c', '3'))
+  const { seen } = await drift()
+  const { machines } = backend.domains.clusters
+  const touching = machines.touching.bind(machines)
+  // The machine was compared, and what follows from that is not stored yet.
+  const decided: unknown[] = []
+  const spy = vi.spyOn(machines, 'touching').mockImplementationOnce((...given) =>
+    touching(...given).finally(async () => {
+      const body = { seen: seen! }
+      decided.push((await admin.call(serverDriftOverwrite, { params: params(), body })).answer)
+    }),
+  )
+  await inTransaction(backend.platform.db, (tx) =>
+    backend.platform.engine.wake(tx, configuringQueue, node.id),
+  )
+  await world.until(held, (yaml) => !yaml.includes('kernel.c'))
+  expect(decided).toEqual([expect.objectContaining({ state: 'overwriting' })])
+  await world.until(drift, (d) => d.state === 'none')
+  spy.mockRestore()
+})
+
 test("a change that can't be expressed as a patch becomes the base configuration of the patches", async () => {
   const own = await admin.call(patchCreate, {
     params: params(),

@@ -34,6 +34,13 @@ const operationFollowsMs = 5 * 60_000
  */
 class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers'
+  /** Digest of the configuration that a user had chosen to overwrite, or null. */
+  readonly overwrite: string | null
+
+  constructor(overwrite: string | null) {
+    super('The configuration of the machine was changed by others')
+    this.overwrite = overwrite
+  }
 }
 
 /**
@@ -100,7 +107,7 @@ export function configuring(
             // talosctl.
             const judged = server.status === 'ready' ? await drifts.look(client, server) : null
             if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen)
-              throw new ChangedByOthers()
+              throw new ChangedByOthers(judged.configs.overwrite)
             if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
               throw new OtherImages()
             const given = {
@@ -154,9 +161,13 @@ export function configuring(
         return { againMs: 0 }
       }
       if (error instanceof ChangedByOthers) {
-        await tell('config_drifted', { hash }, (tx) =>
-          clusters.allowOverwrite(tx, cluster.id, server.id, null),
-        )
+        await tell('config_drifted', { hash }, async (tx) => {
+          await clusters.lock(tx, cluster.id)
+          const now = await clusters.machine(tx, cluster.id, server.id)
+          // A user may have decided since the machine was read: that decision is carried out next.
+          if (now?.overwrite === error.overwrite)
+            await clusters.allowOverwrite(tx, cluster.id, server.id, null)
+        })
         return undefined
       }
       if (!(error instanceof TalosError && error.kind === 'invalid_argument')) throw error
