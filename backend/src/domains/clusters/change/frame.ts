@@ -60,15 +60,26 @@ export interface Planned {
 }
 
 /**
- * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group
- * is done; the group's remaining steps are skipped, except for `uncordon`, and the operation says
- * what the step waited for. `isUnharmed`: the server of the step runs as before the change, so that
+ * A step that is called again. `isSafe`: a cancel may end the change here, before the group is done;
+ * the group's remaining steps are skipped, except for `uncordon`, and the operation says what the
+ * step waited for. `isUnsent`: the server has not got for good what the step sends, so that what
+ * ails the server isn't what the step waits for.
+ */
+export interface Waiting {
+  readonly waiting: string
+  readonly againMs?: number
+  readonly isSafe?: boolean
+  readonly isUnsent?: true
+}
+
+/**
+ * `isUnharmed`: the server of the step runs as before the change, so that
  * it may run workload.
  */
 export type StepResult =
   | 'done'
   | { readonly skipped: string }
-  | { readonly waiting: string; readonly againMs?: number; readonly isSafe?: boolean }
+  | Waiting
   | { readonly failed: string; readonly isUnharmed?: boolean }
 
 export interface ChangeTurn<C = unknown> {

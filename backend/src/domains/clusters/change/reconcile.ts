@@ -24,11 +24,13 @@ import {
   prefixOf,
   type StepAt,
   type StepResult,
+  type Waiting,
   waitedMs,
   write,
 } from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
+import { whileDead } from './shared/dead.ts'
 import { controlPlaneWell, gated, gateStep } from './shared/gate.ts'
 import { resumeWorkload } from './shared/resume.ts'
 
@@ -99,11 +101,17 @@ const gateOf =
 
 /** Runs a step. An unreachable machine or API is a reason to wait. */
 async function attempt(turn: Turn, step: Step): Promise<StepResult> {
+  const at = { key: step.key, nodeId: step.node_id, step }
+  const result = await run(turn, at)
+  return typeof result === 'object' && 'waiting' in result ? whileDead(turn, at, result) : result
+}
+
+async function run(turn: Turn, at: StepAt): Promise<StepResult> {
   const kind = kindOf(turn.change.kind)
-  const run = prefixOf(step.key) === gateStep ? gateOf(kind) : kind.steps[prefixOf(step.key)]
-  if (!run) throw new Error(`The change ${turn.change.kind} has no step ${step.key}`)
+  const act = prefixOf(at.key) === gateStep ? gateOf(kind) : kind.steps[prefixOf(at.key)]
+  if (!act) throw new Error(`The change ${turn.change.kind} has no step ${at.key}`)
   try {
-    return await run(turn, { key: step.key, nodeId: step.node_id, step })
+    return await act(turn, at)
   } catch (error) {
     if (
       turn.job.signal.aborted ||
@@ -236,7 +244,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
 async function wait(
   turn: Turn,
   step: Step,
-  result: Extract<StepResult, { waiting: string }>,
+  result: Waiting,
   isCancelled: boolean,
 ): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn

@@ -25,10 +25,11 @@ import {
   staticPodNames,
 } from './judge.ts'
 
-/** Time limit of the calls to one machine, in ms. */
+/**
+ * Time limit in ms of the calls to one machine, and of all calls to Kubernetes, where API servers
+ * that hang are asked in turn.
+ */
 const deadlineMs = 10_000
-/** Time limit of all calls to Kubernetes, in ms: API servers that hang are asked in turn. */
-const kubernetesMs = 10_000
 /** More pods than one node runs in the namespace of the control plane. */
 const mostPods = 2_000
 
@@ -132,10 +133,10 @@ async function readKubernetes(
   api: Kubernetes,
   target: { name: string; address: string },
   nodes: Promise<readonly KubernetesNode[]>,
-  signal: AbortSignal,
+  { signal, withinMs }: { readonly signal: AbortSignal; readonly withinMs: number },
 ) {
   const { name } = target
-  const unready = api.readyz(target, signal).then(
+  const unready = within(signal, withinMs, (limit) => api.readyz(target, limit)).then(
     () => null,
     (error: unknown) => {
       if (!(error instanceof KubernetesError)) throw error
@@ -144,7 +145,7 @@ async function readKubernetes(
   )
   const nothing = { mirrors: new Map<StaticPodName, unknown>(), node: null, reportedAtMs: null }
   try {
-    const [found, mirrors, lease] = await within(signal, kubernetesMs, (limit) =>
+    const [found, mirrors, lease] = await within(signal, withinMs, (limit) =>
       Promise.all([
         nodes,
         api.list(
@@ -192,6 +193,7 @@ async function sightingOf(
   m: MemberRow,
   { silence }: Pick<ServerFacts, 'silence'>,
   ofKubernetes: ReturnType<typeof readKubernetes>,
+  withinMs: number,
 ): Promise<Sighting> {
   let silent: string | null = null
   let machine = ofSilent
@@ -200,7 +202,7 @@ async function sightingOf(
     const keys = (await parts.secrets.talosAdmin(state.row.id))!
     machine = await connection.secure(keys, (client) => readMachine(client, m.name), {
       signal,
-      deadlineMs,
+      deadlineMs: withinMs,
     })
   } catch (error) {
     if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
@@ -222,19 +224,21 @@ async function sightingOf(
 }
 
 /**
- * Asks control planes at once how they are. `isAsked`: which ones; by default all of them.
+ * Asks control planes at once how they are. `isAsked`: which ones; by default all of them. What
+ * doesn't answer within `withinMs` is silent.
  * @throws Error only for bugs, and if aborted
  */
 export async function controlPlanesNow(
   view: ClusterView,
   isAsked: (nodeId: string) => boolean = () => true,
+  withinMs = deadlineMs,
 ): Promise<ControlPlaneState[]> {
   const { parts, state, signal } = view
   const members = controlPlanesOf(state.members).filter((m) => isAsked(m.node_id))
   if (members.length === 0) return []
   const facts = await factsOf(parts, parts.db, members)
   const api = await kubernetesOf(parts, state)
-  const nodes = within(signal, kubernetesMs, (limit) => api.nodes(limit))
+  const nodes = within(signal, withinMs, (limit) => api.nodes(limit))
   // Each reader of the nodes handles the failure.
   nodes.catch(() => undefined)
   const sightings = await Promise.all(
@@ -243,7 +247,11 @@ export async function controlPlanesNow(
         view,
         m,
         facts[i]!,
-        readKubernetes(api, { name: m.name, address: facts[i]!.address }, nodes, signal),
+        readKubernetes(api, { name: m.name, address: facts[i]!.address }, nodes, {
+          signal,
+          withinMs,
+        }),
+        withinMs,
       ),
     ),
   )

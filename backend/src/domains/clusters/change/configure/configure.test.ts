@@ -366,6 +366,26 @@ describe('a component of a control plane does not come back', () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
   })
 
+  test('a step that waits before the wait for the control plane says which component is dead, with the end of its log', async () => {
+    await isWell()
+    await addFault(world.machine(third), { kind: 'component-fails', component: 'etcd' })
+    const { id } = await world.change(
+      cluster.id,
+      configureWith([patchNamed('panic', sysctl('vm.swappiness', '93'))], { node_ids: [third.id] }),
+    )
+    const { reason } = await world.until(
+      async () => (await world.operation(id)).steps.find((s) => s.key === `etcd-back/${third.id}`)!,
+      (step) => step.reason?.startsWith('etcd of ') === true,
+    )
+    expect(reason).toMatch(
+      new RegExp(
+        `^etcd of ${third.name} does not run: Error running Containerd\\(etcd\\), going to restart forever.+Its log ends with: `,
+      ),
+    )
+    await clearFaults(world.machine(third))
+    expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+  })
+
   test('three API servers that a change has killed come back by taking it back, confirmed by their names', async () => {
     const three = [first, second, third]
     const body = 'cluster:\n  apiServer:\n    extraArgs:\n      audit-log-maxage: "7"\n'

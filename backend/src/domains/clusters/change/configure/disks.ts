@@ -207,7 +207,7 @@ export const disks: ChangeKind<Change> = {
         try {
           const touched = await touching(viewOf(turn), m, () => wipe(turn, m, device))
           if ('forbidden' in touched)
-            return { waiting: touched.forbidden, againMs: 1_000, isSafe: true }
+            return { waiting: touched.forbidden, againMs: 1_000, isSafe: true, isUnsent: true }
           if (touched.sent !== null) return { failed: touched.sent }
         } catch (error) {
           if (!(error instanceof TalosError && error.kind === 'failed_precondition')) throw error

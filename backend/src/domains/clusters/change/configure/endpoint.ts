@@ -12,9 +12,8 @@ import type { Facts } from '#talos/facts/facts.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
-import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { endpointUrl, judgeEndpoint } from '../../create/check-endpoint.ts'
-import { factsOf, updateCluster } from '../../parts.ts'
+import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {
@@ -23,7 +22,6 @@ import {
   type ChangeView,
   check,
   keyOf,
-  kubernetes,
   memberOf,
   type PlannedGroup,
   type StepAt,
@@ -201,27 +199,6 @@ async function send(
   return why === null ? 'done' : { waiting: why, againMs: 500 }
 }
 
-/** Like `send` for a control plane, whose API server then answers with its new certificate. */
-async function sendToControlPlane(
-  turn: Turn,
-  nodeId: string,
-  before: (tx: Tx) => Promise<unknown>,
-): Promise<StepResult> {
-  const result = await send(turn, nodeId, before)
-  if (result !== 'done') return result
-  const [target] = await factsOf(turn.parts, turn.parts.db, [memberOf(turn, nodeId)])
-  try {
-    await (await kubernetes(turn)).readyz(target!, turn.job.signal)
-    return 'done'
-  } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error
-    return {
-      waiting: `The API server of ${target!.name} is not ready: ${error.message}`,
-      againMs: 1_000,
-    }
-  }
-}
-
 const set = (tx: Tx, turn: Turn, change: Parameters<typeof store.update>[2]) =>
   updateCluster(turn.parts, tx, system, turn.state.row.id, change)
 
@@ -297,7 +274,7 @@ export const endpoint: ChangeKind<Change> = {
   touches: ['names', 'endpoint', 'forget'],
   steps: {
     names: (turn, { nodeId }: StepAt) =>
-      sendToControlPlane(turn, nodeId!, (tx) =>
+      send(turn, nodeId!, (tx) =>
         changeOwn(tx, turn, nodeId!, async (base) => ({
           apiServerNames: await namesWith(base, turn),
         })),
@@ -339,7 +316,7 @@ export const endpoint: ChangeKind<Change> = {
       return 'done'
     },
     async forget(turn, { nodeId }: StepAt): Promise<StepResult> {
-      const result = await sendToControlPlane(turn, nodeId!, async (tx) => {
+      const result = await send(turn, nodeId!, async (tx) => {
         if (turn.state.row.other_endpoint !== null)
           await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
       })

@@ -113,9 +113,9 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
     case 'silent':
       return { waiting: sent.reason }
     case 'trying':
-      return { waiting: sent.reason, againMs: tryingMs }
+      return { waiting: sent.reason, againMs: tryingMs, isUnsent: true }
     case 'forbidden':
-      return { waiting: sent.reason, againMs: 1_000, isSafe: true }
+      return { waiting: sent.reason, againMs: 1_000, isSafe: true, isUnsent: true }
     default:
       return { failed: sent.reason }
   }

@@ -139,7 +139,9 @@ const waits = (id: string, key: string, reason: string) =>
   world.until(
     () => world.operation(id),
     ({ steps }) =>
-      steps.some((s) => s.key === key && s.status === 'waiting' && s.reason === reason),
+      steps.some(
+        (s) => s.key === key && s.status === 'waiting' && s.reason?.startsWith(reason) === true,
+      ),
   )
 /**
  * Makes the waiting steps of an operation older. The wall clock stays, because the machines would
@@ -166,7 +168,7 @@ const crashes = (node: Pick<Server, 'name'>) =>
   `kube-apiserver of ${node.name} is not ready: CrashLoopBackOff: back-off 10s restarting failed container=kube-apiserver`
 
 test(
-  'an upgrade that hangs stops after 20 minutes with the reason, can be retried, and a cancel ends it and says what is left',
+  'an upgrade stops after 3 minutes of a dead component with the reason, can be retried, and a cancel ends it and says what is left',
   { timeout: 600_000 },
   async () => {
     const [first, hanging, last, , ill] = nodes as [Server, Server, Server, Server, Server]
@@ -188,13 +190,15 @@ test(
     await waits(alone.id, `kube-apiserver/${lone.id}`, crashes(lone))
     expect(await looking.stop()).toEqual([])
 
-    for (const id of [stopped, alone.id]) await waitLonger(id, 21)
+    for (const id of [stopped, alone.id]) await waitLonger(id, 4)
     const advice =
       'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
     for (const [id, node] of [[stopped, hanging] as const, [alone.id, lone] as const])
       expect(await world.ended(id)).toMatchObject({
         status: 'failed',
-        reason: `Not done after 21 min. ${crashes(node)}. ${advice}`,
+        reason: expect.stringMatching(
+          `^${crashes(node)}\\. Its log ends with: .+\\. No other control plane was changed after it\\. ${advice}$`,
+        ) as string,
       })
     expect([first, hanging, last].map((n) => imagesAt(n).apiServer?.endsWith('v1.36.3'))).toEqual([
       true,
@@ -215,7 +219,7 @@ test(
     expect(await world.ended(alone.id)).toMatchObject({
       status: 'cancelled',
       reason: expect.stringMatching(
-        `^Cancelled after \\d+ of \\d+ steps. .*${lone.name}.*: Cancelled while it waited: ${crashes(lone)}$`,
+        `^Cancelled after \\d+ of \\d+ steps. .*${lone.name}.*: Cancelled while it waited: ${crashes(lone)}`,
       ) as string,
     })
 

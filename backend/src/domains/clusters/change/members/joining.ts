@@ -144,7 +144,8 @@ async function joinOn(
       // etcd gets a member that has no data yet, so all others must be well.
       const mends = namesLeaving(turn.operation, turn.state.members)
       const touched = await touching(viewOf(turn), m, start, { mends, isComing: true })
-      if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
+      if ('forbidden' in touched)
+        return { waiting: touched.forbidden, againMs: 1_000, isUnsent: true }
     }
     return followed(at, `${m.name} starts to join`)
   }

@@ -91,7 +91,7 @@ async function rejoin(
     })
   const mends = namesLeaving(turn.operation, state.members)
   const touched = await touching(viewOf(turn), { ...m, role }, join, { mends, isComing: true })
-  if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
+  if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000, isUnsent: true }
   return followed(at, `${m.name} joins again`)
 }
 

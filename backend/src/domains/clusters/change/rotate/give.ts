@@ -80,7 +80,8 @@ export async function give(
         ),
       ),
     )
-    if ('forbidden' in touched) return { waiting: touched.forbidden, againMs: 1_000 }
+    if ('forbidden' in touched)
+      return { waiting: touched.forbidden, againMs: 1_000, isUnsent: true }
     generation = touched.sent.generation
   } catch (error) {
     if (error instanceof TalosError && error.kind === 'invalid_argument')

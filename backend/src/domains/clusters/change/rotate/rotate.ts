@@ -25,7 +25,7 @@ import {
 } from '../frame.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
-import { gateStep, whenDead } from '../shared/gate.ts'
+import { gateStep } from '../shared/gate.ts'
 import { give } from './give.ts'
 import { concerned, groupsBack, isRotatable, planRotation, serversOf } from './plan.ts'
 import type { ServerStep } from '../../rotation-stages.ts'
@@ -109,11 +109,7 @@ const onServer = (step: ServerStep) =>
   waiting(async (turn, at) => {
     const member = turn.state.members.find((m) => m.node_id === at.nodeId)
     if (!member || !store.isWanted(member)) return { skipped: 'The server has left the cluster' }
-    const result = await bring(turn, await demandRotation(turn), member, step)
-    const isWaiting = result !== 'done' && 'waiting' in result
-    return isWaiting && member.role === 'control_plane'
-      ? ((await whenDead(turn, at)) ?? result)
-      : result
+    return bring(turn, await demandRotation(turn), member, step)
   })
 
 async function bring(

@@ -28,6 +28,7 @@ const takingBack: Partial<Record<ChangeKindName, string>> = {
   role: 'Change the role back, or solve this problem and retry',
   rotate:
     'Solve this problem, then retry. A cancel of the retry takes the rotation back, as long as no server refuses the old authority',
+  upgradeKubernetes: startAgain,
   upgradeTalos: 'Roll Talos back on this server, or solve this problem and retry',
 }
 

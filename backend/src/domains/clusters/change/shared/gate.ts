@@ -11,9 +11,11 @@ import type {
 } from '#contract/clusters/changes/changes.ts'
 import { sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { printable } from '../../../../kubernetes/answers.ts'
 import {
+  type Component,
   type ControlPlaneState,
   type Illness,
   sentenceOf,
@@ -51,7 +53,7 @@ export const othersStep = 'control-planes'
  */
 const deadForMs = 3 * 60_000
 /** A dead component's log is read after this time, in ms, because it may come back by itself. */
-const quietMs = 5_000
+export const quietMs = 5_000
 const logLines = 3
 const lineLength = 300
 
@@ -148,20 +150,30 @@ export function judgeControlPlanes(
   return check('control-planes', false, `${why}. ${next}`)
 }
 
-/** The last lines of the log of the first static pod that has ended, as the end of a sentence. */
-async function lastWords(turn: ChangeTurn, ill: readonly ControlPlaneState[]): Promise<string> {
+/** The last lines of the log of a component, as Talos or the kubelet keeps it. */
+async function logOf(client: TalosClient, component: Component, name: string): Promise<string[]> {
+  if (component.startsWith('kube-'))
+    return client.podLog(`${component}-${name}`, component, logLines)
+  const parts = await Array.fromAsync(client.logs({ service: component, tail: logLines }))
+  return Buffer.concat(parts).toString('utf8').split('\n')
+}
+
+/** The last lines of the log of the first component that has ended, as the end of a sentence. */
+export async function lastWords(
+  turn: ChangeTurn,
+  ill: readonly ControlPlaneState[],
+): Promise<string> {
   const [dead] = ill.flatMap(({ node_id, name, illnesses }) =>
-    illnesses.flatMap(({ component, isDead }) =>
-      isDead && component.startsWith('kube-') ? [{ node_id, name, component }] : [],
-    ),
+    illnesses.flatMap(({ component, isDead }) => (isDead ? [{ node_id, name, component }] : [])),
   )
   if (dead === undefined) return ''
   const { node_id, name, component } = dead
   try {
-    const lines = await talos(turn, node_id, (client) =>
-      client.podLog(`${component}-${name}`, component, logLines),
-    )
-    const said = lines.map((line) => printable(line.trim()).slice(0, lineLength)).join(' / ')
+    const lines = await talos(turn, node_id, (client) => logOf(client, component, name))
+    const said = lines
+      .filter((line) => line.trim() !== '')
+      .map((line) => printable(line.trim()).slice(0, lineLength))
+      .join(' / ')
     return said === '' ? '' : `. Its log ends with: ${said}`
   } catch (error) {
     if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
@@ -196,7 +208,8 @@ export function outcomeOf(
     : { waiting: why, againMs: 1_000, isSafe }
 }
 
-const isAnyDead = (illnesses: readonly Illness[]): boolean => illnesses.some((one) => one.isDead)
+export const isAnyDead = (illnesses: readonly Illness[]): boolean =>
+  illnesses.some((one) => one.isDead)
 
 /** Waits until these control planes, which are not well, are well. */
 async function waitWell(
@@ -209,22 +222,6 @@ async function waitWell(
   const waited = waitedMs(turn.job, step)
   const words = isAnyDead(illnesses) && waited > quietMs ? await lastWords(turn, ill) : ''
   return outcomeOf(illnesses, { kind: turn.change.kind, waited, words, isSafe })
-}
-
-/**
- * What another wait for this control plane comes to while a component of it is dead; null while none
- * is, and at first, because a component that has just been changed may come back by itself.
- */
-export async function whenDead(
-  turn: ChangeTurn<ClusterChange>,
-  at: StepAt,
-): Promise<StepResult | null> {
-  if (waitedMs(turn.job, at.step) <= quietMs) return null
-  const isOwn = (id: string): boolean => id === at.nodeId
-  const dead = (await controlPlanesNow(viewOf(turn), isOwn)).filter(
-    ({ node_id, illnesses }) => isOwn(node_id) && isAnyDead(illnesses),
-  )
-  return dead.length === 0 ? null : waitWell(turn, at, dead, false)
 }
 
 /** Step `control-plane/<node id>/…`: waits until the server that was changed is well. */
