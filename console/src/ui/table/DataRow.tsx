@@ -159,6 +159,31 @@ function DrawnRow<Row>({
   )
 }
 
+interface NameRowProps {
+  index: number
+  name: string
+  /** Whether the table has checkboxes. */
+  isIndented: boolean
+  /** In px. */
+  height: number
+}
+
+/** A row that scrolling passes too fast to read more than its name. */
+export const NameRow = memo(({ index, name, isIndented, height }: NameRowProps) => (
+  <tr
+    {...as.row}
+    data-row={index}
+    data-indented={isIndented || undefined}
+    aria-rowindex={index + 1}
+    className={cx(css['row'], css['brief'])}
+    style={{ height }}
+  >
+    <td {...as.cell} className={css['name']}>
+      {name}
+    </td>
+  </tr>
+))
+
 /**
  * One row and its open detail. A page has many rows, so a row has few elements, and the table's
  * body handles the clicks on its controls. A row re-renders only when its content changes:

@@ -13,7 +13,7 @@ import {
 } from 'react'
 import { preloadMenu } from '../overlay/Menu.tsx'
 import type { useTip } from '../overlay/Tooltip.tsx'
-import { DataRow, type Does } from './DataRow.tsx'
+import { DataRow, type Does, NameRow } from './DataRow.tsx'
 import type { Column, DataTableProps, WidthFrom } from './DataTable.tsx'
 import css from './DataTable.module.css'
 import { as } from './roles.ts'
@@ -77,8 +77,9 @@ function Body<Row>(props: TableBodyProps<Row>) {
   const openRows =
     open.size === 0 ? [] : rows.flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
   const view = useWindow({ body, count, openRows })
-  const { from, to, measure } = view
+  const { from, to, full, measure } = view
   const hasMenu = actions !== undefined
+  const isIndented = selection !== undefined
   const shared = useMemo(
     () => ({ cols, width, hasArrow, hasMenu, detail, measure }),
     [cols, width, hasArrow, hasMenu, detail, measure],
@@ -203,7 +204,7 @@ function Body<Row>(props: TableBodyProps<Row>) {
     onPointerOver,
     onPointerOut,
   }
-  const stop = active < from || active >= to ? from : active
+  const stop = active < full.from || active >= full.to ? full.from : active
   return (
     <tbody {...as.group} ref={body} {...listeners}>
       {view.before > 0 && <Space height={view.before} />}
@@ -211,6 +212,8 @@ function Body<Row>(props: TableBodyProps<Row>) {
         const index = from + i
         const id = rowKey(row)
         const name = rowName(row)
+        if (index < full.from || index >= full.to)
+          return <NameRow key={id} {...{ index, name, isIndented, height: view.rowHeight }} />
         const is = {
           isStop: index === stop,
           isOpen: open.has(id),

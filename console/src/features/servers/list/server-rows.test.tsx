@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useSelection } from '../../../ui/table/selection.ts'
-import { overscan } from '../../../ui/table/use-window.ts'
+import { overscan, restMs } from '../../../ui/table/use-window.ts'
 import { serverColumns } from './server-columns.tsx'
 
 // Code that loads at its first use takes longer than the default of one second on a busy machine.
@@ -144,7 +144,9 @@ describe('a table that has a size', () => {
       scrolled = px
       document.dispatchEvent(new Event('scroll'))
     })
+  const rest = () => act(() => void vi.advanceTimersByTime(restMs))
   beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     scrolled = 0
     frames.length = 0
     vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
@@ -159,6 +161,7 @@ describe('a table that has a size', () => {
     })
   })
   afterEach(() => {
+    vi.useRealTimers()
     vi.restoreAllMocks()
   })
 
@@ -187,10 +190,18 @@ describe('a table that has a size', () => {
     expect(header).not.toHaveBeenCalled()
   })
 
-  test('after a jump the rows there are rendered, and as many as before', () => {
+  test('after a jump the rows there show their names, and their columns once the list rests', () => {
     render(<List />)
     runFrames()
+    cell.mockClear()
     scrollTo(36 * 300)
+    const names = [...document.querySelectorAll('tbody tr[data-row]')].map((row) => row.textContent)
+    expect([names[overscan], names.length]).toEqual([
+      serverAt(300).name,
+      overscan + 21 + overscan + 3,
+    ])
+    expect(cell).not.toHaveBeenCalled()
+    rest()
     expect([rendered()[0], rendered().at(-1)]).toEqual([300 - overscan, 300 + 20 + overscan + 3])
   })
 
@@ -198,9 +209,11 @@ describe('a table that has a size', () => {
     const { rerender } = render(<List />)
     runFrames()
     scrollTo(36 * 390)
+    rest()
     rerender(<List rows={servers.slice(0, 250)} />)
     expect(rendered().length).toBeGreaterThan(0)
     scrollTo(36 * 230)
+    rest()
     expect(rendered().at(-1)).toBe(249)
   })
 
