@@ -7,6 +7,8 @@ import type { ConfigDocument } from '../config/decode.ts'
 import { join } from '../config/tree.ts'
 import type { Minor } from '../versions.ts'
 import { addressRules } from './addresses.ts'
+import { certificateRules } from './certificates.ts'
+import { componentNameRules } from './component-names.ts'
 import { componentRules } from './components.ts'
 import { componentValueRules } from './component-values.ts'
 import { fileRules } from './files.ts'
@@ -28,6 +30,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kubernetesRules,
   ...componentRules,
   ...componentValueRules,
+  ...componentNameRules,
+  ...certificateRules,
   ...kubeletRules,
   ...kernelRules,
   ...addressRules,

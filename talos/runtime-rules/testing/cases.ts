@@ -1,4 +1,5 @@
 /** Patches that violate the rules, from public reports and guides. */
+import { casesOfNames } from './cases-of-names.ts'
 import { casesOfValues } from './cases-of-values.ts'
 
 export type Cases = Readonly<
@@ -7,6 +8,7 @@ export type Cases = Readonly<
 
 /** For each rule: patches that violate it, and one that doesn't. */
 export const cases: Cases = {
+  ...casesOfNames,
   ...casesOfValues,
   'file-operation': {
     bad: [

@@ -289,6 +289,15 @@ export interface Composing {
     blueprint: Blueprint,
     set: LayerSet,
   ) => Promise<Rendered & { readonly refused: readonly string[] }>
+  /**
+   * Like `judge`, for a member whose blueprint is to change; of the findings, those that the change
+   * brings. `refused` also says what Talos would refuse. Sentences begin with the server's name.
+   */
+  readonly judgeAfter: (
+    clusterId: string,
+    nodeId: string,
+    change: (now: Blueprint) => Blueprint,
+  ) => Promise<{ readonly refused: readonly string[]; readonly warnings: readonly string[] }>
   /** Renders and stores a server's configuration if it has none yet. */
   readonly renderFirst: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
   /**

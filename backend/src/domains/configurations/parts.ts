@@ -22,7 +22,8 @@ export interface ConfigurationParts extends Platform {
 }
 
 /** What the parts of configurations that contact machines use of the others. */
-export interface Core extends Composing, Pick<ComposingCore, 'factsOf' | 'baseOf'> {
+export interface Core
+  extends Composing, Pick<ComposingCore, 'factsOf' | 'baseOf' | 'hold' | 'refusedInsteadOf'> {
   readonly kept: Kept
 }
 

@@ -10,6 +10,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
+import { judgePatches } from './configurations.ts'
 import { reachedAfter } from './losses.ts'
 import {
   clusterQueue,
@@ -55,26 +56,28 @@ export async function replaceServer(
   nodeId: string,
   asked: Input<typeof clusterServerReplace>['body'],
 ): Promise<{ operation: Operation }> {
-  const losses = await lossesBy(parts, id, nodeId, asked.node_id)
+  const { losses, refused } = await judgeNew(parts, id, nodeId, asked.node_id)
+  if (refused !== undefined) throw new Problem('not_eligible', refused)
   demandNoLoss(losses, asked.confirmed_loss)
   return replaceIn(parts, caller, id, nodeId, asked)
 }
 
-/** The new server, if its patches cut it off. */
-async function lossesBy(
+/** The new server if its patches cut it off, and what can't work in them. */
+async function judgeNew(
   parts: ClusterParts,
   id: string,
   nodeId: string,
   by: string,
-): Promise<readonly ServerLoss[]> {
+): Promise<{ readonly losses: readonly ServerLoss[]; readonly refused: string | undefined }> {
+  const none = { losses: [], refused: undefined }
   const state = await store.load(parts.db, id)
   const old = state?.members.find((m) => m.node_id === nodeId)
-  if (!state || !old) return []
+  if (!state || !old) return none
   const staying = state.members.filter((m) => store.isWanted(m) && m.node_id !== nodeId)
   const facts = await parts.servers.forPlan(parts.db, [by, ...staying.map((m) => m.node_id)])
   const candidate = facts[0]!
   const disk = defaultInstallDisk(candidate, [])
-  if (disk === null) return []
+  if (disk === null) return none
   const { role } = old
   const chosen = {
     node_id: by,
@@ -95,7 +98,12 @@ async function lossesBy(
       isControlPlane: m.role === 'control_plane',
     })),
   })
-  return losses
+  const { findings } = await judgePatches(parts, parts.db, {
+    name: state.row.name,
+    resolved: { ...state.row, servers: [chosen] },
+    servers: [{ node_id: by, role, workload_disks: [] }],
+  })
+  return { losses, refused: findings[0]?.message }
 }
 
 const replaceIn = (

@@ -2,6 +2,7 @@
  * Renders the configurations of servers: generated, patched, stored. Each generation is rendered
  * once: the stored bytes are the validated bytes and the sent bytes. Only a change renders again.
  */
+import { Problem } from '#contract/errors.ts'
 import { problemSentence } from '#contract/patches.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -11,8 +12,9 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Blueprint, ClusterSide, Composing, Kept, LayerSet, LayerStore } from '../api.ts'
 import type { ConfigurationStore } from '../store.ts'
 import { freeBase, type RenderContext } from './layers.ts'
-import { inventoryFor, type TakenBy } from './inventory.ts'
-import { cautionsOf, demandValid, layersOf, refusedOf } from './render.ts'
+import { gate } from './gate.ts'
+import type { TakenBy } from './inventory.ts'
+import { demandValid, layersOf } from './render.ts'
 
 /** What the layers of a server are merged onto. */
 export interface Base {
@@ -36,6 +38,7 @@ export function composing(
   store: ConfigurationStore,
   kept: Kept,
 ) {
+  const hold = gate({ read, servers })
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
     (await servers.forPlan(on, [nodeId]))[0]!
 
@@ -45,6 +48,19 @@ export function composing(
   })
   const generatedFrom = (blueprint: Blueprint): Promise<Base> =>
     baseFrom(generateConfig({ ...blueprint, talosVersion: blueprint.contract }), blueprint)
+
+  /** What the layers of a member are merged onto: the base adopted from it, or a generated one. */
+  const onto = async (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+    blueprint: Blueprint,
+  ): Promise<Base> => {
+    const adopted = await store.base(on, clusterId, nodeId)
+    return adopted === undefined
+      ? generatedFrom(blueprint)
+      : baseFrom(adopted, { ...blueprint, isAdopted: true })
+  }
 
   /** During a rotation each server has the secrets of the step that it has reached. */
   const whileRotating = async (
@@ -69,11 +85,7 @@ export function composing(
   ): Promise<Base | null> => {
     const blueprint = await clusters.blueprint(on, clusterId, nodeId)
     if (!blueprint) return null
-    const adopted = await store.base(on, clusterId, nodeId)
-    const { yaml, context } =
-      adopted === undefined
-        ? await generatedFrom(blueprint)
-        : await baseFrom(adopted, { ...blueprint, isAdopted: true })
+    const { yaml, context } = await onto(on, clusterId, nodeId, blueprint)
     return { yaml: await whileRotating(on, clusterId, nodeId, blueprint, yaml), context }
   }
 
@@ -110,32 +122,74 @@ export function composing(
     const server = await factsOf(on, nodeId)
     const { yaml: base, context } = await generatedFrom(blueprint)
     const { stored, more } = await layers.after(on, nodeId, set)
-    const bodies = [...stored, ...more].map((layer) => layer.body)
-    const composed = await read(
-      ours,
-      'composeChange',
+    const { refused, cautions, ...rendered } = await hold(ours, on, server, {
       base,
-      layersOf(server, context, []),
-      layersOf(server, context, stored, more),
-      { talosVersion: context.talosVersion },
-      await inventoryFor({ db: on, servers }, server, context, bodies),
-    )
-    const own = set.patches[0]?.name ?? ''
-    const rendered = demandValid(server, composed)
+      context,
+      layers: layersOf(server, context, stored, more),
+      before: { layers: layersOf(server, context, []) },
+      own: set.patches[0]?.name ?? '',
+    })
     return {
       ...rendered,
       warnings: [
         ...rendered.warnings,
-        ...cautionsOf(composed, own).map(({ line, message }) =>
+        ...cautions.map(({ line, message }) =>
           problemSentence({ line, message, path: null, column: null }),
         ),
       ],
-      refused: refusedOf(composed.findings, own).map(problemSentence),
+      refused: refused.map(problemSentence),
     }
+  }
+
+  const judgeAfter: Composing['judgeAfter'] = async (clusterId, nodeId, change) => {
+    const now = await clusters.blueprint(db, clusterId, nodeId)
+    const newest = await kept.newest(db, clusterId, nodeId)
+    if (!now || !newest) return { refused: [], warnings: [] }
+    const server = await factsOf(db, nodeId)
+    const { yaml: base, context } = await onto(db, clusterId, nodeId, change(now))
+    try {
+      const { refused, cautions } = await hold(ours, db, server, {
+        base,
+        context,
+        layers: layersOf(server, context, await layers.ofServer(db, nodeId)),
+        before: { base: newest.yaml, layers: [] },
+        own: '',
+      })
+      return {
+        refused: refused.map(({ message }) => `${server.name}: ${message}`),
+        warnings: cautions.map(({ message }) => `${server.name}: ${message}`),
+      }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      return { refused: [error.message], warnings: [] }
+    }
+  }
+
+  /**
+   * What can't work in the configuration that a member gets in place of the one that its machine
+   * runs.
+   */
+  const refusedInsteadOf = async (
+    clusterId: string,
+    nodeId: string,
+    active: string,
+  ): Promise<string[]> => {
+    const server = await factsOf(db, nodeId)
+    const from = await generated(db, clusterId, nodeId)
+    if (!from) return []
+    const { refused } = await hold(ours, db, server, {
+      base: from.yaml,
+      context: from.context,
+      layers: layersOf(server, from.context, await layers.ofServer(db, nodeId)),
+      before: { base: active, layers: [] },
+      own: '',
+    })
+    return refused.map(problemSentence)
   }
 
   const face: Composing = {
     judge,
+    judgeAfter,
     compose: async (on, nodeId, blueprint, set) =>
       render(on, nodeId, await generatedFrom(blueprint), set),
     async renderFirst(tx, clusterId, nodeId) {
@@ -155,6 +209,8 @@ export function composing(
   return {
     ...face,
     factsOf,
+    hold,
+    refusedInsteadOf,
     /**
      * The base of a server's layers. `isReal`: generated for the server's cluster and not a
      * placeholder.

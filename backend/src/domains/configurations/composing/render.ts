@@ -163,20 +163,21 @@ export function compose(
   return other.errors.length > 0 ? composed : { ...other, onlyOnControlPlanes: composed.errors }
 }
 
-/**
- * Like `compose`, for a change of layers: of the findings, only those that the change brings.
- * @param without the layers without the change
- */
+interface Basis {
+  readonly base: string
+  readonly layers: readonly Layer[]
+}
+
+/** Like `compose`, for a change: of the findings, only those that the change brings. */
 export function composeChange(
-  base: string,
-  without: readonly Layer[],
-  layers: readonly Layer[],
+  without: Basis,
+  { base, layers }: Basis,
   context: Known,
   inventory: Inventory | null,
 ): Composed {
   const after = compose(base, layers, context, inventory)
   if (after.findings.length === 0) return after
-  const before = compose(base, without, context, inventory)
+  const before = compose(without.base, without.layers, context, inventory)
   return { ...after, findings: broughtBy(after.findings, before.findings) }
 }
 

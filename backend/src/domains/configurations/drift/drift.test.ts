@@ -10,6 +10,7 @@ import { readFound } from '#talos/client/found.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { createAuthority, type Credentials } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
+import { system } from '../../../http/caller.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue, sweepQueue } from '../api.ts'
 
@@ -119,6 +120,13 @@ test('a server with the configuration that Steelyard sent has no drift', async (
     keep: null,
   })
   expect((await world.server(node.id)).drift).toBeNull()
+})
+
+test('the configuration that a member would get with another blueprint is held against the rules', async () => {
+  const judge = (podCidr: string) =>
+    backend.domains.configurations.judgeAfter(cluster.id, node.id, (now) => ({ ...now, podCidr }))
+  expect(await judge('10.250.0.0/16')).toEqual({ refused: [], warnings: [] })
+  expect((await judge('10.250.0.0/33')).refused.join()).toMatch(/10\.250\.0\.0\/33/)
 })
 
 test('the drift sweep finds changes by others and shows them line by line, and no patch overwrites them', async () => {
@@ -329,6 +337,36 @@ test('after an upgrade outside of Steelyard, the cluster shows the new version, 
     (e) => e.type === 'cluster.versions_changed_outside',
   )
   expect(told!.message).toContain('Talos v1.13.10')
+})
+
+test("a change by others is not overwritten with what can't work", async () => {
+  // A patch of a release that did not know the rule.
+  const body = 'machine:\n  network:\n    nameservers: [dns.example.org]\n'
+  await inTransaction(backend.platform.db, async (tx) => {
+    const patch = { name: 'of-an-earlier-release', weight: 500, labels: {}, body }
+    await backend.domains.patches.createIn(tx, system, node.id, patch)
+    await backend.domains.configurations.renderAgain(tx, cluster.id, node.id)
+    await backend.platform.engine.wake(tx, configuringQueue, node.id)
+  })
+  await world.until(held, (yaml) => yaml.includes('dns.example.org'))
+  await replaceOutside('dns.example.org', '10.0.0.53')
+  const [{ seen }, sent] = [await drift(), applies()]
+  expect(
+    await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } }),
+  ).toMatchObject({
+    status: 422,
+    problem: {
+      code: 'invalid',
+      error: expect.stringMatching(
+        /^What Steelyard would send to .* can't work\. .*dns\.example\.org.*Keep the changes, then change the patch$/,
+      ) as string,
+    },
+  })
+  expect(applies()).toBe(sent)
+  expect(await held()).toContain('10.0.0.53')
+  expect(
+    (await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer,
+  ).toMatchObject({ state: 'none' })
 })
 
 test("a changed Kubernetes certificate authority is shown on the server and the cluster, and can't be kept as a patch", async () => {

@@ -29,7 +29,12 @@ const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff
 
 export function drifts(
   { db, record, engine, read, servers, layers, clusters }: ConfigurationParts,
-  { kept, factsOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'renderAgain'>,
+  {
+    kept,
+    factsOf,
+    refusedInsteadOf,
+    renderAgain,
+  }: Pick<Core, 'kept' | 'factsOf' | 'refusedInsteadOf' | 'renderAgain'>,
   { effectOfOverwrite, lossOf }: Pick<EffectsOfChanges, 'effectOfOverwrite' | 'lossOf'>,
 ) {
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
@@ -216,6 +221,23 @@ export function drifts(
       )
   }
 
+  /**
+   * Throws if what Steelyard would send can't work, and the machine's own configuration can. Changed
+   * secrets can't be kept, so they are overwritten anyway. @throws Problem invalid
+   */
+  const demandUsable = async (
+    { id, name, cluster }: ServerFacts,
+    judged: Judged,
+  ): Promise<void> => {
+    if (judged.keep?.how === 'secrets') return
+    const [first] = await refusedInsteadOf(cluster!.id, id, judged.found.stored)
+    if (first !== undefined)
+      throw new Problem(
+        'invalid',
+        `What Steelyard would send to ${name} can't work. ${first}. Keep the changes, then change the patch`,
+      )
+  }
+
   const keepAsPatch = async (
     tx: Tx,
     caller: Caller,
@@ -323,7 +345,7 @@ export function drifts(
       return none
     },
 
-    /** @throws Problem stale like `keep`; loss_not_confirmed */
+    /** @throws Problem stale like `keep`; invalid; loss_not_confirmed */
     async overwrite(
       caller: Caller,
       nodeId: string,
@@ -333,6 +355,7 @@ export function drifts(
       const { server, judged } = await demandSeen(nodeId, seen)
       await demandWell(server)
       const { found, configs } = judged
+      await demandUsable(server, judged)
       const effect = await effectOfOverwrite(server, found.active, configs.newest.yaml)
       demandNoLoss(lossOf(server, effect), confirmedLoss)
       // Read before the commit: the server may be removed right after it.

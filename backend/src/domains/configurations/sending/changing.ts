@@ -5,8 +5,7 @@ import { inTransaction } from '../../../db/db.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { configuringQueue, type Layering, type Sending } from '../api.ts'
-import { inventoryFor } from '../composing/inventory.ts'
-import { demandValid, layersOf, refusedOf } from '../composing/render.ts'
+import { layersOf } from '../composing/render.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { ConfigurationParts, Core } from '../parts.ts'
@@ -15,7 +14,13 @@ import { demandNoLoss } from '../../../http/errors.ts'
 
 export function changing(
   { db, engine, read, servers, layers }: ConfigurationParts,
-  { kept, factsOf, baseOf, renderAgain }: Pick<Core, 'kept' | 'factsOf' | 'baseOf' | 'renderAgain'>,
+  {
+    kept,
+    factsOf,
+    baseOf,
+    hold,
+    renderAgain,
+  }: Pick<Core, 'kept' | 'factsOf' | 'baseOf' | 'hold' | 'renderAgain'>,
   {
     verdict,
     drift,
@@ -38,26 +43,18 @@ export function changing(
     const { yaml: base, context, isReal } = await baseOf(server)
     const { talosVersion, controlPlaneBase } = context
     const before = await layers.ofServer(db, nodeId)
-    const changed = layersOf(server, context, stored, more)
-    const composed = await read(
-      { caller },
-      'composeChange',
-      base,
-      layersOf(server, context, before),
-      changed,
-      { talosVersion, controlPlaneBase },
-      await inventoryFor(
-        { db, servers },
-        server,
-        context,
-        changed.map((layer) => layer.body),
-      ),
-    )
-    const { yaml } = demandValid(server, composed)
     const own =
       more[0]?.name ??
       stored.find((layer) => before.find(({ id }) => id === layer.id)?.body !== layer.body)?.name
-    const refused = refusedOf(composed.findings, own ?? '').map(problemSentence)
+    const held = await hold({ caller }, db, server, {
+      base,
+      context,
+      layers: layersOf(server, context, stored, more),
+      before: { layers: layersOf(server, context, before) },
+      own: own ?? '',
+    })
+    const { yaml } = held
+    const refused = held.refused.map(problemSentence)
     if (refused[0] !== undefined)
       throw new Problem('invalid', refused[0], { body: refused.slice(0, 20).join('\n') })
     const isLost = await demandReached()

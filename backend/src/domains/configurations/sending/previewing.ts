@@ -197,7 +197,8 @@ export function previewing(
           { db, servers },
           server,
           context,
-          set.patches.map((p) => p.body),
+          // A removed patch may bring to light what another one says.
+          [...after.stored, ...after.more].map((layer) => layer.body),
         ),
       })
       const [error] = merged.errors

@@ -29,6 +29,7 @@ import {
   write,
 } from '../frame.ts'
 import { nodeReady } from '../shared/drain.ts'
+import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { reach } from './reach.ts'
 import { attemptOf, checkReachable, notHeld, workersFirst } from './servers.ts'
@@ -218,6 +219,13 @@ export const endpoint: ChangeKind<Change> = {
     const isThird =
       other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
     const { checks, warnings } = await addressCheck(view, change)
+    const configurations = await checkConfigurations(view, members, (now) => ({
+      ...now,
+      endpoint: urlOf(change),
+      endpointHost: endpointHost(change.endpoint),
+      otherHosts: [],
+      virtualIps: change.virtual_ip ? [endpointHost(change.endpoint)] : [],
+    }))
     return {
       checks: [
         check(
@@ -246,10 +254,12 @@ export const endpoint: ChangeKind<Change> = {
         checkReachable(members, view.facts),
         ...checks,
         await reachCheck(view, change),
+        configurations.check,
         checkEtcd(await etcdReports(view)),
       ],
       warnings: [
         ...warnings,
+        ...configurations.warnings,
         'Kubeconfigs that were downloaded before stop working at the end: download new ones.',
         ...(adopted.length === 0
           ? []

@@ -28,6 +28,7 @@ import {
 } from '../frame.ts'
 import { checkReachable, workersFirst } from '../configure/servers.ts'
 import { drain, uncordon } from '../shared/drain.ts'
+import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkApis } from './apis.ts'
 import { imagesNow, kubelet, proxy, pullImages, readyAgain, staticPod } from './components.ts'
@@ -201,6 +202,11 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const { removed, images } = await configurationProblems(view, members, version)
+    // The images of a member replace those of the blueprint, so they are left out.
+    const configurations = await checkConfigurations(view, members, ({ images: _, ...now }) => ({
+      ...now,
+      kubernetesVersion: version,
+    }))
     const apis = await checkApis(view, minorOf(version), change.accept_removed_apis)
     const [controlPlane] = controlPlanesOf(state.members)
     const manifests = controlPlane
@@ -224,6 +230,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
             ? 'Every image has a version that can be replaced'
             : `These images are named by a digest, or by a tag without a version: ${listed(images, 6)}. Change the patches that set them`,
         ),
+        configurations.check,
         ...apis.checks,
         check(
           'manifests',
@@ -231,7 +238,11 @@ export const upgradeKubernetes: ChangeKind<Change> = {
           manifests.problem ?? 'The cluster accepts the objects that Talos maintains',
         ),
       ],
-      warnings: [...apis.warnings, ...parts.versions.warnings(state.row.talos_version, version)],
+      warnings: [
+        ...configurations.warnings,
+        ...apis.warnings,
+        ...parts.versions.warnings(state.row.talos_version, version),
+      ],
       groups: groupsOf(members, change.drain),
       differences:
         manifests.diff === ''

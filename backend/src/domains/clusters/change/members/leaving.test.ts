@@ -9,6 +9,7 @@ import {
   clusterServerReplace,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
+import { patchCreate, patchRemove } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { operationCancel } from '#contract/operations.ts'
@@ -385,10 +386,30 @@ describe.concurrent('changing the role of a server', () => {
         type: 'control_plane',
         identity: { state: 'confirmed' },
       })
-      const second = await world.change(cluster.id, {
-        kind: 'role',
-        servers: [{ node_id: b.id, role: 'worker' }],
+      const demotes = {
+        kind: 'role' as const,
+        servers: [{ node_id: b.id, role: 'worker' as const }],
+      }
+      const patch = await admin.call(patchCreate, {
+        params: { id: b.id },
+        body: {
+          name: 'of-control-planes',
+          body: 'machine: {features: {kubernetesTalosAPIAccess: {enabled: true, allowedRoles: [os:reader], allowedKubernetesNamespaces: [kube-system]}}}\n',
+        },
       })
+      expect(patch.text).toContain('patch_id')
+      // The patch was checked for a control plane.
+      expect(await refusal(cluster, demotes)).toMatchObject({
+        error: expect.stringMatching(/kubernetesTalosAPIAccess|control plane/) as string,
+      })
+      await world.until(
+        () => world.server(b.id),
+        (s) => s.pending === null,
+      )
+      await admin.call(patchRemove, {
+        params: { id: b.id, patchId: patch.answer!.patch_id },
+      })
+      const second = await world.change(cluster.id, demotes)
       expect(await world.ended(second.id)).toMatchObject({ status: 'done' })
       expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
       expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))

@@ -2,13 +2,17 @@
  * Gives servers of a cluster the other role. Talos can't change the type of a machine in place, so
  * the server leaves, is reset and joins again.
  */
-import { canHaveControlPlanes, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { canHaveControlPlanes, type Check, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
+import type { ServerLoss } from '#contract/servers/losses.ts'
 import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { system } from '../../../../http/caller.ts'
+import type { ChosenServer } from '../../blueprint.ts'
+import { judgePatches } from '../../create/configurations.ts'
+import { reachedAfter } from '../../create/losses.ts'
 import { agreedOf } from '../../disks.ts'
 import { namesLeaving, touching } from '../../control-planes/touching.ts'
 import { joiningStepsOf } from '../../plan.ts'
@@ -17,6 +21,7 @@ import * as store from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
+  type ChangeView,
   type PlannedGroup,
   type StepAt,
   type StepResult,
@@ -102,6 +107,47 @@ const step: ChangeKind<ChangeOf<'role'>>['steps'][string] = (turn, at) => {
   return joining(turn, at, { together: [], isTakenBack: false })
 }
 
+/**
+ * The configurations that the servers get when they join again with their patches, which were
+ * checked for the former role.
+ */
+async function judgeRejoining(
+  { parts, state: { row, members }, facts }: ChangeView,
+  rows: readonly store.MemberRow[],
+  change: ChangeOf<'role'>,
+): Promise<{ checks: Check[]; warnings: string[]; losses: readonly ServerLoss[] }> {
+  const chosen = rows.flatMap((m): ChosenServer[] => {
+    const candidate = facts.get(m.node_id)
+    return candidate ? [{ ...m, role: roleOf(change, m.node_id)!, candidate }] : []
+  })
+  const { findings, warnings } = await judgePatches(parts, parts.db, {
+    name: row.name,
+    resolved: { ...row, servers: chosen },
+    servers: chosen.map(({ node_id, role: becomes }) => ({
+      node_id,
+      role: becomes,
+      workload_disks: [],
+    })),
+  })
+  const { losses, sentences } = await reachedAfter(parts, {
+    name: row.name,
+    settings: row,
+    chosen,
+    patchOf: () => undefined,
+    there: members.flatMap((m) => {
+      const server = facts.get(m.node_id)
+      return server && store.isWanted(m) && !rows.includes(m)
+        ? [{ address: server.address, isControlPlane: m.role === 'control_plane' }]
+        : []
+    }),
+  })
+  return {
+    checks: findings.map(({ check: name, ok, message }) => ({ check: name, ok, message })),
+    warnings: [...warnings, ...sentences.values()],
+    losses,
+  }
+}
+
 export const role: ChangeKind<ChangeOf<'role'>> = {
   patienceMs: joiningPatienceMs,
   touches: ['join'],
@@ -127,6 +173,7 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
       (f) => f.memory_bytes !== null && f.memory_bytes < leastMemoryBytes.control_plane,
     )
     const { checks, warnings } = controlPlaneCheck(state, demoted, outlook)
+    const rejoining = await judgeRejoining(view, rows, change)
     return {
       checks: [
         known,
@@ -155,9 +202,12 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         promoted.length > 0 ? etcdCheck(outlook, row.name) : checkAlarms(outlook.reports),
         ...checks,
         kubernetesCheck(outlook),
+        ...rejoining.checks,
       ],
+      losses: rejoining.losses,
       warnings: [
         ...warnings,
+        ...rejoining.warnings,
         ...(row.taken_over_at === null
           ? []
           : [

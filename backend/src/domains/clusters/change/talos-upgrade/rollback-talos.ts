@@ -10,6 +10,7 @@ import { isInDocuments } from '../../forms.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check, keyOf } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { checkConfigurations } from '../shared/configurations.ts'
 import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkAll, checkNodes } from './checks.ts'
 import { follow } from './follow.ts'
@@ -88,6 +89,10 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
       }
     const unreadable = await whyUnreadable(view, m, before.version)
     const about = { name: m.name, version: before.version }
+    const configurations = await checkConfigurations(view, [m], (now) => ({
+      ...now,
+      talosVersion: before.version,
+    }))
     return {
       checks: [
         check('before', true, `${m.name} ran Talos ${before.version} before its last upgrade`),
@@ -104,8 +109,12 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           'Every other member of etcd is healthy',
         ),
         { ...nodes, check: 'nodes' },
+        configurations.check,
       ],
-      warnings: ['Talos refuses a rollback if the disk has no previous version.'],
+      warnings: [
+        ...configurations.warnings,
+        'Talos refuses a rollback if the disk has no previous version.',
+      ],
       groups: [
         { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
         {

@@ -8,6 +8,7 @@ import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import { type ChangeKind, check } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import {
   checkDrift,
@@ -48,9 +49,17 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     const older = changed
       .filter(({ seen }) => seen !== null && isOlderPatch(seen.version, version))
       .map(({ m }) => m.name)
+    const configurations = path.ok
+      ? await checkConfigurations(
+          view,
+          changed.map(({ m }) => m),
+          (now) => ({ ...now, talosVersion: version }),
+        )
+      : null
     return {
       checks: [
         path,
+        ...(configurations === null ? [] : [configurations.check]),
         ...(path.ok
           ? [
               await checkImages(
@@ -76,6 +85,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
       ],
       warnings: [
         ...warningsOf(view, order, change.canary),
+        ...(configurations?.warnings ?? []),
         ...(older.length === 0
           ? []
           : [

@@ -1,0 +1,61 @@
+/**
+ * The gate of configurations that are to be saved or sent: Talos's validation, the rules that apply
+ * only when running, and what is known of the server. Of the findings, those count that the change
+ * brings. Only previews go another way (`previewOf`), which finds the same and shows more.
+ */
+import type { PatchProblem, PreviewWarning } from '#contract/patches.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Platform } from '../../../platform.ts'
+import type { For } from '../../../reading/asker.ts'
+import type { ServerFacts } from '../../servers/api.ts'
+import type { Rendered } from '../api.ts'
+import { inventoryFor, type TakenBy } from './inventory.ts'
+import type { Layer, RenderContext } from './layers.ts'
+import { cautionsOf, demandValid, refusedOf } from './render.ts'
+
+interface Asked {
+  readonly base: string
+  readonly context: RenderContext
+  readonly layers: readonly Layer[]
+  /** What the server has without the change; `base` if left out. */
+  readonly before: { readonly base?: string; readonly layers: readonly Layer[] }
+  /** Name of the layer that is changed: lines of findings are those of its text. */
+  readonly own: string
+}
+
+export interface Held extends Rendered {
+  /** What can't work when running. */
+  readonly refused: readonly PatchProblem[]
+  /** What may not work. */
+  readonly cautions: readonly PreviewWarning[]
+}
+
+/** @throws Problem `invalid` from `hold`, if Talos would refuse the configuration */
+export const gate =
+  ({ read, servers }: Pick<Platform, 'read'> & { readonly servers: TakenBy }) =>
+  async (
+    who: For,
+    on: Db | Tx,
+    server: ServerFacts,
+    { base, context, layers, before, own }: Asked,
+  ): Promise<Held> => {
+    const { talosVersion, controlPlaneBase } = context
+    const composed = await read(
+      who,
+      'composeChange',
+      { base: before.base ?? base, layers: before.layers },
+      { base, layers },
+      { talosVersion, controlPlaneBase },
+      await inventoryFor(
+        { db: on, servers },
+        server,
+        context,
+        layers.map((layer) => layer.body),
+      ),
+    )
+    return {
+      ...demandValid(server, composed),
+      refused: refusedOf(composed.findings, own),
+      cautions: cautionsOf(composed, own),
+    }
+  }
