@@ -8,6 +8,7 @@ import { nameOf } from '../names.ts'
 import { permits, scopesOf } from '../permissions.ts'
 import {
   canBecome,
+  canCommandServer,
   canControlServer,
   canForceRemoveServer,
   canJoinCluster,
@@ -64,6 +65,18 @@ test('a server can be controlled only after it runs its cluster’s configuratio
   expect(canControlServer({ status: 'maintenance', cluster: null })).toEqual({
     ok: false,
     reason: 'Talos allows this only once the server is in a cluster',
+  })
+})
+
+test('a command can be sent only to a server that answers', () => {
+  const cluster = { id: '0198c0de-0000-7000-8000-000000000001', name: 'web' }
+  const judge = (reachable: boolean | null) =>
+    canCommandServer({ name: 'calm-heron-204', status: 'ready', cluster, talos: { reachable } })
+  expect([judge(true), judge(null)]).toEqual([{ ok: true }, { ok: true }])
+  expect(judge(false)).toEqual({
+    ok: false,
+    reason:
+      'calm-heron-204 does not answer, so no command reaches it: switch it off and on at its place',
   })
 })
 

@@ -96,7 +96,7 @@ const commandCall = (kind: MachineCommand) =>
   operation(kind, `POST /v1/nodes/{id}/${machineCommands[kind].verb}`, 'servers:write', {
     summary: machineCommands[kind].summary,
     answer: begun,
-    errors: ['server_not_in_cluster', 'operation_running'],
+    errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running'],
   })
 /** The calls of the machine commands. */
 export const serverCommands = Object.fromEntries(
@@ -287,6 +287,17 @@ export function canControlServer(s: Known): Verdict {
   return s.status === 'ready'
     ? yes
     : no(`The server does not run the configuration of ${s.cluster.name} yet`)
+}
+
+/** Whether a command, such as a reboot, can be sent to a server now. */
+export function canCommandServer(
+  s: Known & Pick<Server, 'name'> & { talos: Pick<Server['talos'], 'reachable'> },
+): Verdict {
+  const control = canControlServer(s)
+  if (!control.ok) return control
+  return s.talos.reachable === false
+    ? no(`${s.name} does not answer, so no command reaches it: switch it off and on at its place`)
+    : yes
 }
 
 type Identified = { readonly identity: Pick<Server['identity'], 'state' | 'seen'> }

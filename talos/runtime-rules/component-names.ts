@@ -102,7 +102,9 @@ function portsOf(text: string): { first: number; last: number } | string {
 
 /** The minor of an image's tag, as a number: 36 for 1.36.3; null if the tag has none. */
 function minorOf({ main }: Configuration, path: readonly string[]): number | null {
-  const found = /:v?1\.(\d+)(?:\.\d+)?(?:[-+@][\w.+:-]*)?$/.exec(main.text(...path))
+  const image = main.text(...path)
+  const [, tag = ''] = image.slice(image.lastIndexOf('/') + 1).split(':')
+  const found = /^v?1\.(\d+)/.exec(tag)
   return found === null ? null : Number(found[1])
 }
 
@@ -165,9 +167,9 @@ export const componentNameRules: readonly RuntimeRule[] = [
               path,
               sentence: `Kubernetes has no admission plugin ${name} any more. ${apiServerStops}`,
             }
-      const enabled = ['NodeRestriction', ...partsOf(config, on)]
+      const enabled = new Set(['NodeRestriction', ...partsOf(config, on)])
       for (const name of partsOf(config, off))
-        if (enabled.includes(name))
+        if (enabled.has(name))
           yield {
             document,
             path: off,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { mergePatches } from '../config/merge.ts'
-import { type Inventory, inventoryFindings, inventoryRules } from './inventory.ts'
+import { inventoryFindings, inventoryRules } from './inventory.ts'
+import type { Inventory } from './known.ts'
 
 const disk = {
   size: 2 * 1024 ** 4,
@@ -55,7 +56,54 @@ const volume = (match: string) =>
 const alias = (match: string) =>
   `apiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector:\n  match: ${JSON.stringify(match)}\n`
 
-const cases: Readonly<Record<string, { bad: readonly string[]; good: readonly string[] }>> = {
+const kept = `apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nprovisioning: {maxSize: 40GiB}\n`
+const userVolume = (match: string, more = ''): string =>
+  `apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: data\nprovisioning:\n  diskSelector:\n    match: ${JSON.stringify(match)}\n${more}`
+const sysctl = (key: string, value = '1') => `machine: {sysctls: {${key}: "${value}"}}`
+const withoutSix = [
+  'net.ipv6.conf.all.disable_ipv6',
+  'net.ipv6.conf.enp1s0f0.disable_ipv6',
+  'net/ipv6/conf/default/disable_ipv6',
+]
+
+interface Case {
+  readonly bad: readonly string[]
+  readonly good: readonly string[]
+  readonly of?: Inventory
+}
+const cases: Readonly<Record<string, Case>> = {
+  'volume-larger-than-disks': {
+    bad: [
+      userVolume("disk.dev_path == '/dev/nvme1n1'", '  minSize: 3TiB\n'),
+      userVolume('!system_disk', '  minSize: 2049GiB\n'),
+      volume("disk.dev_path == '/dev/nvme0n1'").replace('  maxSize: 40GiB', '  minSize: 257GiB'),
+    ],
+    good: [
+      userVolume('!system_disk', '  minSize: 2TB\n'),
+      userVolume("disk.transport == 'nvme'", '  minSize: 1TiB\n'),
+    ],
+  },
+  'volume-beside-ephemeral': {
+    bad: [
+      userVolume('system_disk'),
+      userVolume("disk.dev_path == '/dev/nvme0n1'"),
+      userVolume('disk.size < 1u * TiB').replace('UserVolumeConfig', 'RawVolumeConfig'),
+    ],
+    good: [
+      `${kept}---\n${userVolume('system_disk')}`,
+      userVolume("disk.transport == 'nvme'"),
+      userVolume('!system_disk'),
+    ],
+  },
+  'ipv6-switched-off': {
+    bad: withoutSix.map((key) => sysctl(key)),
+    good: [sysctl(withoutSix[0]!, '0'), sysctl('net.ipv6.conf.lo.disable_ipv6')],
+  },
+  'only-ipv6-switched-off': {
+    of: { ...machine, addresses: ['fd00::7'] },
+    bad: withoutSix.map((key) => sysctl(key)),
+    good: [sysctl(withoutSix[0]!, '0')],
+  },
   'selector-of-links': {
     bad: [
       device('hardwareAddr: "B8:CE:F6:B2:DB:C5"'),
@@ -171,12 +219,13 @@ describe('values that are not possible on a machine', () => {
     for (const { bad } of Object.values(cases)) expect(bad.length).toBeGreaterThanOrEqual(3)
   })
 
-  it.each(Object.entries(cases))('finds %s', (rule, { bad, good }) => {
-    expect(bad.filter((body) => find(body).length !== 1 || find(body)[0]!.rule !== rule)).toEqual(
+  it.each(Object.entries(cases))('finds %s', (rule, { bad, good, of }) => {
+    const found = (body: string) => find(body, of)
+    expect(bad.filter((body) => found(body).length !== 1 || found(body)[0]!.rule !== rule)).toEqual(
       [],
     )
-    expect(bad.every((body) => find(body)[0]!.layer === 'mine')).toBe(true)
-    expect(good.flatMap((body) => find(body))).toEqual([])
+    expect(bad.every((body) => found(body)[0]!.layer === 'mine')).toBe(true)
+    expect(good.flatMap(found)).toEqual([])
   })
 
   it('finds nothing while the machine is unknown', () => {

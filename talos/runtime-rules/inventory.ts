@@ -2,60 +2,16 @@
  * Values of a configuration that are possible, but not on this machine: selectors that match none
  * of its links or disks, and addresses that others have.
  */
-import { celSelects, type CelFacts } from '../config/cel.ts'
 import type { ConfigDocument } from '../config/decode.ts'
 import { type Report, textOf } from '../config/report.ts'
 import type { KnownLink } from '../network-effect/facts.ts'
 import { isChosen, matches } from '../network-effect/selectors.ts'
-import { Configuration, type Hit, quoted } from './rule.ts'
+import { Configuration, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
-
-/** What is known of a machine. */
-export interface Inventory {
-  /** Name of the server, for the sentences. */
-  readonly server: string
-  /** Its links; null if unknown. */
-  readonly links: readonly KnownLink[] | null
-  /** Its disks; null if unknown. Sizes in bytes. */
-  readonly disks:
-    | readonly {
-        /** `/dev/nvme0n1` */
-        readonly path: string
-        readonly size: number | null
-        readonly model: string | null
-        readonly serial: string | null
-        readonly wwid: string | null
-        readonly transport: string | null
-        readonly rotational: boolean | null
-        readonly readonly: boolean | null
-      }[]
-    | null
-  /** Path of the disk that Talos is or will be installed on. */
-  readonly systemDisk: string | null
-  /** Its own addresses without prefix; null if unknown. */
-  readonly addresses: readonly string[] | null
-  /** Its gateways; left out if unknown. */
-  readonly gateways?: readonly string[]
-  /** Addresses that others have, in one spelling, and who. */
-  readonly taken: readonly { readonly address: string; readonly by: string }[]
-}
-
-interface InventoryRule {
-  readonly id: string
-  readonly source: string
-  readonly level: 'refuse' | 'warn'
-  readonly find: (config: Configuration, inventory: Inventory) => Iterable<Hit>
-}
+import { type Inventory, type InventoryRule, some } from './known.ts'
+import { volumeRules } from './volumes.ts'
 
 const deviceConfig = 'Talos internal/app/machined/pkg/controllers/network/device_config.go'
-const mostNamed = 6
-
-/** `a, b and 3 more` */
-function some(names: readonly string[]): string {
-  if (names.length === 0) return 'none'
-  const shown = names.slice(0, mostNamed).join(', ')
-  return names.length > mostNamed ? `${shown} and ${names.length - mostNamed} more` : shown
-}
 
 /** Selectors of links in the old form: of interfaces, and of a bond's members. */
 const selectorsOf = (config: Configuration) => {
@@ -111,31 +67,6 @@ function spelling(
   return `It has ${some(links.filter((link) => link.physical).map(shown))}`
 }
 
-type Disk = NonNullable<Inventory['disks']>[number]
-
-function celFacts(disk: Disk): CelFacts {
-  const known = {
-    dev_path: disk.path,
-    size: disk.size === null ? null : BigInt(disk.size),
-    model: disk.model,
-    serial: disk.serial,
-    wwid: disk.wwid,
-    transport: disk.transport,
-    rotational: disk.rotational,
-    readonly: disk.readonly,
-    cdrom: false,
-  }
-  return Object.fromEntries(
-    Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
-  )
-}
-
-const diskSelectors = (config: Configuration) =>
-  config
-    .of('VolumeConfig', 'UserVolumeConfig', 'RawVolumeConfig', 'SwapVolumeConfig')
-    .map((document) => ({ document, path: ['provisioning', 'diskSelector', 'match'] }))
-    .filter(({ document, path }) => document.has(...path))
-
 /** `10.0.0.0/24` or an address contains an address; compares the bits. */
 function holds(network: string, address: string): boolean {
   const [base, length] = network.split('/')
@@ -172,6 +103,20 @@ function isEdge(network: string, address: string): boolean {
 /** Whether two texts are the same address. */
 const isSame = (a: string, b: string): boolean =>
   a === b || (bits(a) !== null && bits(a) === bits(b))
+
+const disablesSource =
+  'Linux Documentation/networking/ip-sysctl.rst, disable_ipv6: the link loses its IPv6 addresses'
+
+/** Sysctls that switch IPv6 off on a link or on all. */
+const disabledSix = (main: Report) =>
+  main
+    .entries('machine', 'sysctls')
+    .filter(
+      ({ key, node }) =>
+        /^net[./]ipv6[./]conf[./].+[./]disable_ipv6$/.test(key) &&
+        !/[./]lo[./]/.test(key) &&
+        textOf(node) === '1',
+    )
 
 /** Lists of networks that the addresses of a component are chosen from. */
 const chosenFrom = [
@@ -225,29 +170,7 @@ export const inventoryRules: readonly InventoryRule[] = [
       }
     },
   },
-  {
-    id: 'volume-on-no-disk',
-    source:
-      'Talos internal/app/machined/pkg/controllers/block/internal/volumes/locate.go: "no disks matched selector for volume"; the volume waits, and an installation with it',
-    level: 'warn',
-    *find(config, { server, disks, systemDisk }) {
-      if (disks === null) return
-      for (const { document, path } of diskSelectors(config)) {
-        const expression = document.text(...path)
-        const matches = disks.map((disk) =>
-          celSelects(expression, 'disk', celFacts(disk), {
-            system_disk: disk.path === systemDisk,
-          }),
-        )
-        if (matches.every((match) => match === false))
-          yield {
-            document,
-            path,
-            sentence: `The expression matches no disk of ${server}, so the volume ${document.text('name')} is never created. It has ${some(disks.map((disk) => disk.path))}`,
-          }
-      }
-    },
-  },
+  ...volumeRules,
   {
     id: 'disk-that-is-not-there',
     source:
@@ -344,6 +267,35 @@ export const inventoryRules: readonly InventoryRule[] = [
           yield {
             ...place,
             sentence: `${server} has a port ${name} already, so no other link can have this name`,
+          }
+    },
+  },
+  {
+    id: 'ipv6-switched-off',
+    source: disablesSource,
+    level: 'warn',
+    *find({ main }, { server, addresses }) {
+      const six = (addresses ?? []).filter((one) => one.includes(':'))
+      if (six.length > 0 && six.length < addresses!.length)
+        for (const { path, key } of disabledSix(main))
+          yield {
+            document: main,
+            path,
+            sentence: `${server} loses its IPv6 addresses (${some(six)}) with ${key}`,
+          }
+    },
+  },
+  {
+    id: 'only-ipv6-switched-off',
+    source: disablesSource,
+    level: 'refuse',
+    *find({ main }, { server, addresses }) {
+      if (addresses && addresses.length > 0 && addresses.every((one) => one.includes(':')))
+        for (const { path, key } of disabledSix(main))
+          yield {
+            document: main,
+            path,
+            sentence: `${server} has only IPv6 addresses (${some(addresses)}), and loses them with ${key}`,
           }
     },
   },

@@ -8,6 +8,8 @@ import { join } from '../config/tree.ts'
 import type { Minor } from '../versions.ts'
 import { addressRules } from './addresses.ts'
 import { certificateRules } from './certificates.ts'
+import { componentConfigRules } from './component-configs.ts'
+import { componentFlagRules } from './component-flags.ts'
 import { componentNameRules } from './component-names.ts'
 import { componentRules } from './components.ts'
 import { componentValueRules } from './component-values.ts'
@@ -19,6 +21,7 @@ import { linkRules } from './links.ts'
 import { nameRules } from './names.ts'
 import { registryRules } from './registries.ts'
 import { Configuration, type Hit, type RuntimeRule } from './rule.ts'
+import { serviceRules } from './services.ts'
 import { sysctlRules } from './sysctls.ts'
 
 export const runtimeRules: readonly RuntimeRule[] = [
@@ -26,11 +29,14 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...nameRules,
   ...linkRules,
   ...sysctlRules,
+  ...serviceRules,
   ...registryRules,
   ...kubernetesRules,
   ...componentRules,
   ...componentValueRules,
   ...componentNameRules,
+  ...componentFlagRules,
+  ...componentConfigRules,
   ...certificateRules,
   ...kubeletRules,
   ...kernelRules,

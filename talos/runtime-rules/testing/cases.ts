@@ -1,4 +1,6 @@
 /** Patches that violate the rules, from public reports and guides. */
+import { casesOfConfigs } from './cases-of-configs.ts'
+import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfValues } from './cases-of-values.ts'
 
@@ -8,6 +10,8 @@ export type Cases = Readonly<
 
 /** For each rule: patches that violate it, and one that doesn't. */
 export const cases: Cases = {
+  ...casesOfConfigs,
+  ...casesOfFlags,
   ...casesOfNames,
   ...casesOfValues,
   'file-operation': {

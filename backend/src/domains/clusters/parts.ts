@@ -34,7 +34,7 @@ export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly patches: Patches
   readonly configurations: Configurations
-  readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
+  readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'assigning' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>

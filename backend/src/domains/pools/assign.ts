@@ -45,6 +45,13 @@ export async function refusal(
     return taken(subnet, holder, verdict.reason, field, now)
   }
   const cidr = parseCidr(subnet.cidr)!
+  const { family } = parseCidr(cluster.service_cidr)!
+  if (subnet.purpose === 'workload' && family !== cidr.family) {
+    const sentence = `Services of cluster ${cluster.name} have IPv${family} addresses, and ${subnet.name} has IPv${cidr.family} ones`
+    return new Problem('conflict', `${subnet.name} can't be assigned: ${sentence}`, {
+      [field]: sentence,
+    })
+  }
   const clash = (['pod', 'service'] as const).find((what) =>
     overlap(cidr, parseCidr(cluster[`${what}_cidr`])!),
   )

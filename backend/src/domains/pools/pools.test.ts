@@ -150,6 +150,13 @@ test('an assignment is refused for another datacenter, overlapping cluster netwo
     error: other,
     fields: { 'subnet_ids.0': other },
   })
+  const six = await world.subnet({ cidr: '2001:db8:20::/120', gateway: '2001:db8:20::1' })
+  const family = `Services of cluster ${c.name} have IPv4 addresses, and ${six.name} has IPv6 ones`
+  expect((await world.put(c.id, [six])).problem).toMatchObject({
+    code: 'conflict',
+    error: `${six.name} can't be assigned: ${family}`,
+    fields: { 'subnet_ids.0': family },
+  })
   const s = await world.subnet()
   await sql`update cluster set pod_cidr = ${s.cidr.replace('.0/28', '.0/24')} where id = ${c.id}`.execute(
     db,

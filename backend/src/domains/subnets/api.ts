@@ -13,6 +13,8 @@ export interface Subnets {
   readonly lockNetworks: (tx: Tx) => Promise<void>
   /** Subnets in the datacenter, which a cluster's own networks must not shadow. */
   readonly inDatacenter: (on: On, datacenterId: string) => Promise<{ name: string; cidr: string }[]>
+  /** Name of the workload subnet from which the address may be assigned to a Service, or null. */
+  readonly assigning: (on: On, datacenterId: string, address: string) => Promise<string | null>
   /** Ids, names and CIDRs of clusters' subnets, by cluster id. */
   readonly namesByCluster: (
     on: On,

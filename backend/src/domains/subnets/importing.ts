@@ -14,7 +14,14 @@ import type { ServerAddress, Servers } from '../servers/api.ts'
 import { type CsvRecord, parseCsv } from '../../csv.ts'
 import { neighbours, overlapsAmong } from './neighbours.ts'
 import { audited, columnsOf, handsOutSame, isSame, type Wanted } from './present.ts'
-import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
+import {
+  containsEndpoint,
+  containsServer,
+  type Finding,
+  fixedWhileAssigned,
+  shadowedBy,
+  takesUsed,
+} from './rules.ts'
 import * as store from './store.ts'
 import * as shown from './store-read.ts'
 import { type ReadRow, readHeader, readRow } from './csv-rows.ts'
@@ -83,6 +90,7 @@ export function importing(
       const findings: (Finding | undefined)[] = [
         shadowedBy(wanted, near),
         containsServer(wanted, before, near),
+        containsEndpoint(wanted, before, near),
       ]
       if (before && before.clusters.length > 0) {
         findings.unshift(fixedWhileAssigned(before, wanted))

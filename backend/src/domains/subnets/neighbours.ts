@@ -11,6 +11,7 @@ import {
   parseAddress,
   parseCidr,
 } from '#contract/network/addresses.ts'
+import { endpointHost } from '#contract/clusters/clusters.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import type { ReadRow } from './csv-rows.ts'
@@ -61,6 +62,12 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
         found.push(all[at]!)
       return isPrivate(cidr) ? found.filter((p) => p.datacenter_id === datacenterId) : found
     },
+    /** Clusters of the datacenter with a virtual IP, and that address. */
+    endpointsIn: (datacenterId: string) =>
+      clusters.flatMap((cluster) => {
+        const parsed = cluster.virtual_ip ? parseAddress(endpointHost(cluster.endpoint)) : null
+        return cluster.datacenter_id === datacenterId && parsed ? [{ cluster, parsed }] : []
+      }),
     /**
      * The first network that shares addresses with a CIDR, among the networks of the datacenter's
      * clusters.

@@ -2,7 +2,12 @@
  * Rules that compare a subnet with other objects. Pure, so that a single change and an import of
  * thousands of rows are checked in the same way.
  */
-import { type Address, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import {
+  type Address,
+  formatAddress,
+  parseAddress,
+  parseCidr,
+} from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
@@ -101,6 +106,25 @@ export function containsServer(
       field: 'cidr',
       message: `Contains ${server.address}, the address of server ${server.name}. Exclude it first`,
       related: { kind: 'server', id: server.node_id, name: server.name },
+    }
+  )
+}
+
+/** Finding if a Service could get the virtual IP of a cluster's Kubernetes API. */
+export function containsEndpoint(
+  wanted: Wanted,
+  before: (SubnetText & { purpose: Subnet['purpose'] }) | null,
+  near: Neighbours,
+): Finding | undefined {
+  if (wanted.purpose !== 'workload') return undefined
+  const isNew = newly(wanted, before?.purpose === 'workload' ? before : null)
+  const found = near.endpointsIn(wanted.datacenter_id).find(({ parsed }) => isNew(parsed))
+  return (
+    found && {
+      code: 'conflict',
+      field: 'cidr',
+      message: `Contains ${formatAddress(found.parsed)}, the virtual IP of cluster ${found.cluster.name}. Exclude it first`,
+      related: { kind: 'cluster', id: found.cluster.id, name: found.cluster.name },
     }
   )
 }

@@ -120,9 +120,19 @@ export type ClusterNetworks = Awaited<ReturnType<typeof clusterNetworks>>[number
 export const clusterNetworks = (on: On, datacenterId?: string) =>
   on
     .selectFrom('cluster')
-    .select(['id', 'name', 'datacenter_id', 'pod_cidr', 'service_cidr'])
+    .select(['id', 'name', 'datacenter_id', 'pod_cidr', 'service_cidr', 'endpoint', 'virtual_ip'])
     .where((e) => e.and(datacenterId === undefined ? [] : [e('datacenter_id', '=', datacenterId)]))
     .where('deleted_at', 'is', null)
+    .orderBy('name')
+    .execute()
+
+/** Workload subnets in the datacenter. */
+export const workloadIn = (on: On, datacenterId: string) =>
+  on
+    .selectFrom('subnet')
+    .select(['name', 'cidr', 'gateway', 'vlan_id', 'exclude', 'first_and_last'])
+    .where('datacenter_id', '=', datacenterId)
+    .where('purpose', '=', 'workload')
     .orderBy('name')
     .execute()
 

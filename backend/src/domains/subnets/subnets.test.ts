@@ -341,6 +341,49 @@ test('a changed subnet is validated with all its fields, and a change without a 
   })
 })
 
+test('Services never get the virtual IP of a cluster, whichever was there first', async () => {
+  const place = await addDatacenter(operator, 'LCJ')
+  const id = await addCluster(backend, place.id, 'has-a-virtual-ip', elsewhere)
+  await sql`update cluster set endpoint = 'https://10.71.0.50:6443', virtual_ip = true where id = ${id}`.execute(
+    backend.platform.db,
+  )
+  const sentence =
+    'Contains 10.71.0.50, the virtual IP of cluster has-a-virtual-ip. Exclude it first'
+  const at = (more: object) => create({ datacenter_id: place.id, cidr: '10.71.0.0/24', ...more })
+  expect((await at({})).problem).toMatchObject({
+    code: 'conflict',
+    error: sentence,
+    related: { kind: 'cluster', id, name: 'has-a-virtual-ip' },
+  })
+  expect((await at({ purpose: 'management', cidr: '10.71.0.48/30' })).status).toBe(201)
+  const made = await at({ cidr: '10.71.1.0/24', exclude: ['10.71.1.7'], name: 'of-services' })
+  expect(made.status).toBe(201)
+  const node_id = await addServer(backend, place.id, 'calm-otter-301', '10.71.1.7', [
+    '10.71.1.7/24',
+  ])
+  const preview = async (endpoint: string) =>
+    (
+      await operator.call(clusterPreview, {
+        body: {
+          name: 'later',
+          datacenter_id: place.id,
+          servers: [{ node_id, role: 'control_plane' as const }],
+          endpoint,
+          virtual_ip: true,
+        },
+      })
+    ).answer!.checks.filter(({ check }) => check === 'endpoint')
+  expect(await preview('10.71.1.8')).toEqual([
+    {
+      check: 'endpoint',
+      ok: false,
+      message: '10.71.1.8 is in use by the workload subnet of-services',
+    },
+  ])
+  await change(made.answer!.id, { exclude: ['10.71.1.7', '10.71.1.8'] })
+  expect(await preview('10.71.1.8')).toMatchObject([{ ok: true }])
+})
+
 test('a change based on an old version is refused with the name of the user who changed the subnet', async () => {
   const made = await addSubnet(operator, poznan.id, 'contended', '10.90.0.0/24')
   const other = await backend.signIn({ role: 'operator' })

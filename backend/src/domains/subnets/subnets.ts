@@ -1,9 +1,10 @@
 /** Use cases of subnets. Each change is one transaction with rows, audit entry and event. */
-import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
+import { formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { inRange } from '#contract/network/address-ranges.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { subnetProblems } from '#contract/network/subnet-rules.ts'
+import { piecesOf, subnetProblems } from '#contract/network/subnet-rules.ts'
 import {
   canRemoveSubnet,
   importLimits,
@@ -43,6 +44,7 @@ import {
 } from './present.ts'
 import {
   asProblem,
+  containsEndpoint,
   containsServer,
   demand,
   fixedWhileAssigned,
@@ -112,6 +114,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
     const near = neighbours(held, await store.clusterNetworks(tx, wanted.datacenter_id))
     demand(shadowedBy(wanted, near))
     demand(containsServer(wanted, before, near))
+    demand(containsEndpoint(wanted, before, near))
   }
 
   /** Reads everything that an address map needs, concurrently. */
@@ -274,6 +277,15 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
     },
     lockNetworks: async (tx) => void (await store.lockNetworks(tx)),
     inDatacenter: store.inDatacenter,
+    async assigning(on, datacenterId, text) {
+      const address = parseAddress(text)
+      if (address === null) return null
+      const subnets = await store.workloadIn(on, datacenterId)
+      return (
+        subnets.find((subnet) => piecesOf(subnet).some((piece) => inRange(piece, address)))?.name ??
+        null
+      )
+    },
     async namesByCluster(on, clusterIds) {
       const rows = await store.namesByCluster(on, clusterIds)
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)

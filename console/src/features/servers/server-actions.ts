@@ -7,6 +7,7 @@ import {
   machineCommands,
 } from '#contract/servers/machine-commands.ts'
 import {
+  canCommandServer,
   canConfirmServer,
   canControlServer,
   canForceRemoveServer,
@@ -78,7 +79,7 @@ export const serverActions = (s: ListedServer): Action[] => [
       label: title,
       icon,
       danger,
-      can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)),
+      can: all(allowed(serverCommands[kind]), canCommandServer(s), idle(s)),
       run: () => command(s, kind),
     }
   }),

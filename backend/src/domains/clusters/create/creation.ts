@@ -38,6 +38,11 @@ async function surroundings(
   const candidates = await servers.forPlan(on, [...new Set(asked.servers.map((s) => s.node_id))])
   const addresses = await servers.addressesIn(on, asked.datacenter_id)
   const others = await store.endpoints(on, asked.datacenter_id)
+  const virtual = asked.virtual_ip ? asked.endpoint : undefined
+  const subnet =
+    virtual === undefined
+      ? null
+      : await parts.subnets.assigning(on, asked.datacenter_id, endpointHost(virtual))
   return {
     datacenter,
     candidates: new Map(candidates.map((c) => [c.id, c])),
@@ -51,6 +56,9 @@ async function surroundings(
       ...others
         .filter((o) => o.virtual_ip)
         .map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+      ...(subnet === null
+        ? []
+        : [{ address: endpointHost(virtual!), by: `the workload subnet ${subnet}` }]),
     ],
     versions: parts.versions,
     eligibility: (candidate, wanted) => servers.eligibilityFor(candidate, wanted),

@@ -1,6 +1,6 @@
 /** What is known of a server, in the form that Talos's rules take. */
 import { devicePath } from '#contract/servers/disks.ts'
-import type { Inventory } from '#talos/runtime-rules/inventory.ts'
+import type { Inventory } from '#talos/runtime-rules/known.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { RenderContext } from './layers.ts'

@@ -17,7 +17,8 @@ import { checkPatch } from '#talos/config/patch-check.ts'
 import { documentAt, placeIn, placeOfDocument } from '#talos/config/places.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
-import { type Inventory, inventoryFindings } from '#talos/runtime-rules/inventory.ts'
+import { inventoryFindings } from '#talos/runtime-rules/inventory.ts'
+import type { Inventory } from '#talos/runtime-rules/known.ts'
 import {
   broughtBy,
   type RuntimeFinding,

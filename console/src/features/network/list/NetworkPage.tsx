@@ -175,6 +175,8 @@ function Toolbar({
   actions: [Action, Action, Action, Action]
 }) {
   const narrow = useMedia('below', 'sm')
+  const medium = useMedia('from', 'lg')
+  const wide = useMedia('from', 'xl')
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const cluster = state.search['cluster']
@@ -199,7 +201,13 @@ function Toolbar({
       state={shown}
       placeholder="Name, CIDR or address"
       options={options}
-      inline={['cluster', 'datacenter', 'status', 'type']}
+      inline={
+        wide
+          ? ['cluster', 'datacenter', 'status', 'type']
+          : medium
+            ? ['cluster', 'datacenter']
+            : ['datacenter']
+      }
     >
       <Menu
         label="More actions"

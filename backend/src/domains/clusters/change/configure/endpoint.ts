@@ -63,9 +63,14 @@ async function addressCheck(
       : (await store.endpoints(parts.db, row.datacenter_id)).filter(
           (o) => o.virtual_ip && o.id !== row.id,
         )
+  const subnet =
+    row.datacenter_id === null || !change.virtual_ip
+      ? null
+      : await parts.subnets.assigning(parts.db, row.datacenter_id, host)
   const used = [
     ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
     ...others.map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+    ...(subnet === null ? [] : [{ address: host, by: `the workload subnet ${subnet}` }]),
   ]
   const [pod, service] = [parseCidr(row.pod_cidr)!, parseCidr(row.service_cidr)!]
   const checks: Check[] = []

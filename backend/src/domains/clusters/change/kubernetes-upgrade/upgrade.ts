@@ -203,8 +203,9 @@ export const upgradeKubernetes: ChangeKind<Change> = {
 
     const { removed, images } = await configurationProblems(view, members, version)
     // The images of a member replace those of the blueprint, so they are left out.
-    const configurations = await checkConfigurations(view, members, ({ images: _, ...now }) => ({
+    const configurations = await checkConfigurations(view, members, (now) => ({
       ...now,
+      images: undefined,
       kubernetesVersion: version,
     }))
     const apis = await checkApis(view, minorOf(version), change.accept_removed_apis)

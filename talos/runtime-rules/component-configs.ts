@@ -1,0 +1,157 @@
+/** Configurations of Kubernetes's components that they refuse when they start, and static pods. */
+import { textOf } from '../config/report.ts'
+import { quoted, type RuntimeRule } from './rule.ts'
+
+const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse']
+const components = [
+  { section: 'apiServer', name: 'The API server' },
+  { section: 'controllerManager', name: 'The controller manager' },
+  { section: 'scheduler', name: 'The scheduler' },
+] as const
+/** Folders that Talos gives to the static pods of control planes, or that are in their images. */
+const givenFolders = ['/system/', '/etc/ssl/', '/etc/kubernetes/', '/var/log/audit/', '/usr/share/']
+
+export const componentConfigRules: readonly RuntimeRule[] = [
+  {
+    id: 'audit-level',
+    source:
+      'Kubernetes staging/src/k8s.io/apiserver/pkg/apis/audit/validation/validation.go, validateLevel; pkg/audit/policy/reader.go',
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path } of main.items('cluster', 'apiServer', 'auditPolicy', 'rules')) {
+        const level = main.text(...path, 'level')
+        if (!auditLevels.includes(level))
+          yield {
+            document: main,
+            path: [...path, 'level'],
+            sentence: `${quoted(level)} is not a level of an audit rule (${auditLevels.join(', ')}), so the API server does not start`,
+          }
+      }
+    },
+  },
+  {
+    id: 'scheduler-version',
+    source:
+      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go: only v1 since 1.29 (CHANGELOG-1.29); cmd/kube-scheduler/app/options/configfile.go',
+    level: 'refuse',
+    *find({ main }) {
+      const at = ['cluster', 'scheduler', 'config']
+      const version = main.text(...at, 'apiVersion')
+      const kind = main.text(...at, 'kind')
+      if (version !== '' && version !== 'kubescheduler.config.k8s.io/v1')
+        yield {
+          document: main,
+          path: [...at, 'apiVersion'],
+          sentence: `The scheduler has no version ${quoted(version)} of its configuration, so it does not start: write kubescheduler.config.k8s.io/v1`,
+        }
+      if (kind !== '' && kind !== 'KubeSchedulerConfiguration')
+        yield {
+          document: main,
+          path: [...at, 'kind'],
+          sentence: `The kind ${quoted(kind)} is not KubeSchedulerConfiguration, so the scheduler does not start`,
+        }
+    },
+  },
+  {
+    id: 'component-file',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/control_plane_static_pod.go: a static pod sees only its own folders and extraVolumes',
+    level: 'warn',
+    *find({ main }) {
+      for (const { section, name } of components) {
+        const mounts = main
+          .items('cluster', section, 'extraVolumes')
+          .map(({ path }) => `${main.text(...path, 'mountPath').replace(/\/$/, '')}/`)
+        for (const { path, key, node } of main.entries('cluster', section, 'extraArgs')) {
+          const file = textOf(node)
+          const isFile = key.endsWith('-file') && file.startsWith('/')
+          if (
+            isFile &&
+            ![...givenFolders, ...mounts].some((folder) => `${file}/`.startsWith(folder))
+          )
+            yield {
+              document: main,
+              path,
+              sentence: `${name} may not see ${file}, and does not start without it: mount its folder by extraVolumes`,
+            }
+        }
+      }
+    },
+  },
+  {
+    id: 'kubelet-reserved-cgroup',
+    source:
+      'Kubernetes pkg/kubelet/apis/config/validation/validation.go: "kubeReservedCgroup (--kube-reserved-cgroup) must be specified"',
+    level: 'refuse',
+    *find({ main }) {
+      const at = ['machine', 'kubelet', 'extraConfig']
+      for (const { path, text } of main.texts(...at, 'enforceNodeAllocatable')) {
+        const needed = {
+          'kube-reserved': 'kubeReservedCgroup',
+          'system-reserved': 'systemReservedCgroup',
+        }[text.replace(/-compressible$/, '')]
+        if (needed !== undefined && !main.has(...at, needed))
+          yield {
+            document: main,
+            path,
+            sentence: `The kubelet does not start with ${text} in enforceNodeAllocatable and without ${needed}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'node-name',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go and nodename.go: the node has this name; Steelyard finds a node by the name of its server',
+    level: 'refuse',
+    *find({ main }) {
+      const path = ['machine', 'kubelet', 'extraArgs', 'hostname-override']
+      if (main.has(...path))
+        yield {
+          document: main,
+          path,
+          sentence:
+            'With hostname-override the node has another name than its server, and Steelyard waits for it in vain. Rename the server instead, before it joins',
+        }
+    },
+  },
+  {
+    id: 'node-name-with-domain',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/nodename.go: with a domain name, which DHCP may give, the node is named host.domain',
+    level: 'warn',
+    *find({ main }) {
+      const path = ['machine', 'kubelet', 'registerWithFQDN']
+      if (main.flag(...path))
+        yield {
+          document: main,
+          path,
+          sentence:
+            'If the server gets a domain name, also by DHCP, its node has another name than the server, and Steelyard waits for it in vain',
+        }
+    },
+  },
+  {
+    id: 'static-pod-name',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/static_pod_config.go: "name is missing in static pod metadata" stops all static pods of the configuration',
+    level: 'refuse',
+    *find({ main }) {
+      const seen = new Set<string>()
+      for (const { path } of main.items('machine', 'pods')) {
+        const name = main.text(...path, 'metadata', 'name')
+        const key = `${main.text(...path, 'metadata', 'namespace') || 'default'}/${name}`
+        const problem =
+          name === ''
+            ? 'A static pod needs metadata.name: without it Talos starts none of machine.pods'
+            : main.text(...path, 'kind') !== 'Pod' || main.text(...path, 'apiVersion') !== 'v1'
+              ? `The static pod ${name} needs apiVersion: v1 and kind: Pod`
+              : seen.has(key)
+                ? `The static pod ${key} is there twice, so Talos starts only one of them`
+                : null
+        if (problem !== null) yield { document: main, path, sentence: problem }
+        seen.add(key)
+      }
+    },
+  },
+]

@@ -1,0 +1,46 @@
+/** Patches that violate the rules of `component-flags.ts`. */
+import type { Cases } from './cases.ts'
+
+const args = (section: string, text: string): string =>
+  `cluster: {${section}: {extraArgs: {${text}}}}`
+
+export const casesOfFlags: Cases = {
+  'component-argument-value': {
+    bad: [
+      args('apiServer', 'authorization-mode: "Node,RBAC,Webhok"'),
+      args('apiServer', 'tls-min-version: "1.2"'),
+      args('apiServer', 'event-ttl: "60"'),
+      args('apiServer', 'audit-log-maxage: 30d'),
+      args('controllerManager', 'bind-address: "0.0.0.0:10257"'),
+      args('controllerManager', 'node-monitor-grace-period: 40'),
+      args('etcd', 'quota-backend-bytes: 8GB'),
+      args('etcd', 'listen-metrics-urls: "0.0.0.0:2381"'),
+      args('etcd', 'auto-compaction-retention: 8 hours'),
+      args('etcd', 'auto-compaction-mode: periodicaly'),
+      'machine: {kubelet: {extraArgs: {max-pods: many}}}',
+    ],
+    good: [
+      args('apiServer', 'authorization-mode: "Node, RBAC", event-ttl: 1h30m, profiling: "false"'),
+      args('controllerManager', 'bind-address: "::", terminated-pod-gc-threshold: 100'),
+      args('etcd', 'auto-compaction-retention: "8", listen-metrics-urls: "http://0.0.0.0:2381"'),
+      args('etcd', 'auto-compaction-retention: 8h, quota-backend-bytes: "8589934592"'),
+      'machine: {kubelet: {extraArgs: {max-pods: 250, rotate-server-certificates: true}}}',
+    ],
+  },
+  'authentication-twice': {
+    bad: ['oidc-issuer-url: "https://a.example.org"', 'oidc-client-id: k', 'oidc-ca-file: /x'].map(
+      (one) => args('apiServer', `${one}, authentication-config: /etc/kubernetes/a.yaml`),
+    ),
+    good: [args('apiServer', 'authentication-config: /etc/kubernetes/a.yaml')],
+  },
+  'sysctl-of-vlan': {
+    bad: [
+      'net.ipv4.conf.eth0.100.rp_filter',
+      'net.ipv6.conf.bond0.4000.accept_ra',
+      'net.ipv4.neigh.eno1.7.base_reachable_time_ms',
+    ].map((key) => `machine: {sysctls: {${key}: "0"}}`),
+    good: ['net/ipv4/conf/eth0.100/rp_filter', 'net.ipv4.conf.vlan100.rp_filter'].map(
+      (key) => `machine: {sysctls: {${key}: "0"}}`,
+    ),
+  },
+}
