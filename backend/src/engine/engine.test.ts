@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { inTransaction } from '../db/db.ts'
 import { startBackend } from '../testing/backend.ts'
 import { FenceLost, type Job, type Outcome, retryDelayMs } from './engine.ts'
@@ -254,4 +257,18 @@ test('a failpoint is selected by the full name of an effect, by its name before 
   expect(met('apply/2:before', ['apply/1', 'apply/2'])).toEqual(['apply/2:before'])
   expect(met('#2:after', ['a', 'b', 'c'])).toEqual(['b:after'])
   expect(() => failpoint('apply', () => process.exit())).toThrow(/FAILPOINT must look like/)
+})
+
+test('a file names the failpoint, and can be changed while the process runs', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'sy-failpoint-')), 'point')
+  onTestFinished(() => rmSync(dirname(file), { recursive: true }))
+  const { reach } = failpoint(`@${file}`, () => {
+    throw new Error('killed')
+  })
+  reach('apply/1', 'after')
+  writeFileSync(file, 'apply:after')
+  reach('apply/1', 'before')
+  expect(() => reach('apply/1', 'after')).toThrow('killed')
+  rmSync(file)
+  reach('apply/2', 'after')
 })

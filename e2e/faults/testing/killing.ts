@@ -1,4 +1,6 @@
 /** An installation that tests kill with −9 in the middle of its work. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect } from 'vitest'
 import type * as z from 'zod/mini'
@@ -14,8 +16,9 @@ export interface Installation {
   /** Calls the program that runs now. */
   readonly call: Caller
   /**
-   * Restarts the program so that it is killed at `point` (`FAILPOINT`), runs `act`, waits for the
-   * kill, and starts the program again. Both programs get `settings`.
+   * Makes the program kill itself at `point` (`FAILPOINT`), runs `act`, waits for the kill, and
+   * starts the program again. With `settings` the program is first restarted; both programs get
+   * them.
    */
   readonly killedAt: <T>(
     point: string,
@@ -37,18 +40,32 @@ export interface Installation {
 export async function startInstallation(options: SiteOptions): Promise<Installation> {
   const site = await openSite(options)
   afterAll(() => site.stop())
-  let program = await site.start()
+  /** Names the point of the program that runs now: a restart for each would cost half of the time. */
+  const pointFile = join(site.folder, 'failpoint')
+  const start = (settings: Readonly<Record<string, string>> = {}) =>
+    site.start({ FAILPOINT: `@${pointFile}`, ...settings })
+  let program = await start()
   let current = await signIn(program.url)
-  const restart = async (settings: Readonly<Record<string, string>> = {}) => {
+  /** Whether the program that runs now has settings of a case. */
+  let isSpecial = false
+  const restart = async (settings?: Readonly<Record<string, string>>) => {
     await program.kill()
-    program = await site.start(settings)
+    rmSync(pointFile, { force: true })
+    program = await start(settings)
+    isSpecial = settings !== undefined
     current = await signIn(program.url)
+  }
+  /** Restarts the program if it doesn't have just these settings. */
+  const runWith = async (settings?: Readonly<Record<string, string>>) => {
+    if (isSpecial || settings) await restart(settings)
   }
   return {
     site,
     call: (operation, asked) => current(operation, asked),
     async killedAt(point, act, settings) {
-      await restart({ FAILPOINT: point, ...settings })
+      await runWith(settings)
+      writeFileSync(`${pointFile}.next`, point)
+      renameSync(`${pointFile}.next`, pointFile)
       const answer = await act()
       const how = await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])
       expect({ point, how }).toEqual({ point, how: 'SIGKILL' })
@@ -56,7 +73,7 @@ export async function startInstallation(options: SiteOptions): Promise<Installat
       return answer
     },
     async killedAfter(afterMs, act, settings) {
-      if (settings) await restart(settings)
+      await runWith(settings)
       const answer = await act()
       await pause(afterMs)
       await restart(settings)
