@@ -157,9 +157,9 @@ test('the counts have every status, and follow the search and the filters', asyn
 async function fill(): Promise<void> {
   await sql`insert into datacenter (country_code, city_code, city_name, index, certifications, created_at, updated_at)
     select 'DE', 'MNY', 'Many', i, '{}', now(), now() from generate_series(1, 10) i`.execute(db)
-  await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address,
+  await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address,
       created_at, updated_at)
-    select gen_random_uuid(), 'cluster-' || i, (select id from datacenter where city_code = 'MNY' and index = i % 10 + 1), 'v1.13.9', '1.36.3',
+    select gen_random_uuid(), 'cluster-' || i, (select id from datacenter where city_code = 'MNY' and index = i % 10 + 1), 'v1.13.9', '1.13', '1.36.3',
       'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now()
     from generate_series(0, 99) i`.execute(db)
   await sql`insert into server (name, address, identity_state, identity_since, created_at, updated_at, datacenter_id, cluster_id, cluster_name, hardware)

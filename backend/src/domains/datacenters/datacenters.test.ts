@@ -394,8 +394,8 @@ test('removed servers, deleted clusters, ended operations and ended tokens do no
     status: 'deleted',
     removed: new Date(),
   }).execute(db)
-  await sql`insert into cluster (name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, deleted_at, created_at, updated_at)
-    values ('gone', ${answer!.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now(), now())`.execute(
+  await sql`insert into cluster (name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, deleted_at, created_at, updated_at)
+    values ('gone', ${answer!.id}, 'v1.13.9', '1.13', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now(), now())`.execute(
     db,
   )
   const operation = await sql<{

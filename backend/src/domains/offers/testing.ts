@@ -101,8 +101,8 @@ export async function offerWorld(backend: Backend): Promise<OfferWorld> {
     const name = `cluster-${++made}`
     const key = await makeChainKey()
     const at = new Date(backend.clock.now())
-    await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, status, ready_at, created_at, updated_at)
-      values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.36.3', 'https://10.9.9.9:6443', false, '10.244.0.0/16', '10.96.0.0/12', ${key.address}, ${status}, ${ready ? at : null}, ${at}, ${at})`.execute(
+    await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, status, ready_at, created_at, updated_at)
+      values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.13', '1.36.3', 'https://10.9.9.9:6443', false, '10.244.0.0/16', '10.96.0.0/12', ${key.address}, ${status}, ${ready ? at : null}, ${at}, ${at})`.execute(
       db,
     )
     for (const [position, node] of (servers ?? [await server()]).entries())

@@ -66,8 +66,8 @@ export async function buildCluster(
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at)
-    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(
+  await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at)
+    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.13', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(
     platform.db,
   )
 }
