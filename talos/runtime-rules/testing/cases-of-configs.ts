@@ -1,5 +1,5 @@
 /** Patches that violate the rules of `component-configs.ts` and `services.ts`. */
-import type { Cases } from './cases.ts'
+import type { Cases } from './case.ts'
 
 const cluster = (text: string): string => `cluster: {${text}}`
 const kubelet = (text: string): string => `machine: {kubelet: {${text}}}`

@@ -1,5 +1,5 @@
 /** Patches that violate the rules of `component-flags.ts`. */
-import type { Cases } from './cases.ts'
+import type { Cases } from './case.ts'
 
 const args = (section: string, text: string): string =>
   `cluster: {${section}: {extraArgs: {${text}}}}`

@@ -1,5 +1,5 @@
 /** Patches that violate the rules of `component-names.ts` and `certificates.ts`. */
-import type { Cases } from './cases.ts'
+import type { Cases } from './case.ts'
 
 const apiServer = (args: string): string => `cluster: {apiServer: {extraArgs: {${args}}}}`
 const range = (text: string): string => apiServer(`service-node-port-range: "${text}"`)

@@ -1,5 +1,5 @@
 /** Like `cases.ts`, for values of components, of the kubelet and of the kernel. */
-import type { Cases } from './cases.ts'
+import type { Cases } from './case.ts'
 
 const kubelet = (config: string): string => `machine: {kubelet: {${config}}}`
 const kubeletConfig = (config: string): string => kubelet(`extraConfig: {${config}}`)

@@ -1,12 +1,9 @@
 /** Patches that violate the rules, from public reports and guides. */
+import type { Cases } from './case.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfValues } from './cases-of-values.ts'
-
-export type Cases = Readonly<
-  Record<string, { bad: readonly string[]; good: readonly string[]; on?: 'worker' }>
->
 
 /** For each rule: patches that violate it, and one that doesn't. */
 export const cases: Cases = {

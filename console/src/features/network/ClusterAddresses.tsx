@@ -9,6 +9,7 @@ import { both } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { CopyButton } from '../../ui/text/Copyable.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
+import { namesPx, strongPx } from '../../ui/table/text-width.ts'
 import { YamlText } from '../../ui/text/YamlText.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -17,7 +18,18 @@ import { clusterSubnetsOf } from './network-queries.ts'
 import { SubnetStatus, SubnetUse } from './list/subnet-columns.tsx'
 
 const rows = columns<Subnet>([
-  { id: 'name', head: 'Subnet', card: 'name', width: 160, cell: (s) => s.name },
+  {
+    id: 'name',
+    head: 'Subnet',
+    card: 'name',
+    width: (_, rows) =>
+      strongPx +
+      namesPx(
+        rows.map((s) => s.name),
+        100,
+      ),
+    cell: (s) => s.name,
+  },
   {
     id: 'cidr',
     head: 'CIDR',

@@ -32,6 +32,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
+import { namesPx } from '../../ui/table/text-width.ts'
 import { Command, copyText } from '../../ui/text/Copyable.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Backups.module.css'
@@ -60,7 +61,15 @@ const backupColumns = listColumns(backupList.list, {
     ),
   },
   size: { card: 'fact', width: 100 },
-  store: { from: 'md', width: 150, cell: (b) => <span className="clip">{b.store.name}</span> },
+  store: {
+    from: 'md',
+    width: (_, rows) =>
+      namesPx(
+        rows.map((b) => b.store.name),
+        80,
+      ),
+    cell: (b) => <span className="clip">{b.store.name}</span>,
+  },
   key: {
     from: 'md',
     cell: (b) => (

@@ -21,6 +21,13 @@ export function textWidth(text: string): number {
 /** How much wider a usual name is in the weight of names, which is medium, in px. */
 export const strongPx = 9
 
+/**
+ * Width in px of a column that is not the first one, with names of objects. The longest have 25
+ * characters.
+ */
+export const namesPx = (names: Iterable<string>, least: number): number =>
+  widest(names, { least, most: 250, more: 20 })
+
 /** Width in px of the widest of the texts, between two limits. `more`: padding, and a shape. */
 export function widest(
   texts: Iterable<string>,

@@ -50,6 +50,10 @@ const unreadMs = 120_000
 /** The machine's timer and Steelyard's clock may differ by this, in ms. */
 const marginMs = 2_000
 
+/** The sentence of a trial of which it is not known whether the machine has got the change. */
+export const checkingSentence = (name: string): string =>
+  `Steelyard checks whether ${name} has received the change`
+
 /** The sentence of a trial that was not confirmed in time. */
 export const undoneSentence = (lastsMs: number): string =>
   `The server did not answer within ${Math.round(lastsMs / 1000)} s with the change, so Talos has undone it`
@@ -78,7 +82,7 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
             }
           : wait(silent)
       if (trial.answered_at === null && since(trial.began_at) < tryDeadlineMs + marginMs)
-        return wait(`Steelyard checks whether ${name} has received the change`)
+        return wait(checkingSentence(name))
       // Without an answer, the change may have been tried and undone: it is not sent again by itself.
       if (since(trial.began_at) >= lastsMs - marginMs)
         return { act: 'end', reason: undoneSentence(lastsMs) }

@@ -15,7 +15,14 @@ import { sentBy } from '../../../reading/asker.ts'
 import { apply, tryFor } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { nextOf, patchesAttempt, type Sight, type Trial, tryDeadlineMs } from './judge.ts'
+import {
+  checkingSentence,
+  nextOf,
+  patchesAttempt,
+  type Sight,
+  type Trial,
+  tryDeadlineMs,
+} from './judge.ts'
 import * as store from './store.ts'
 
 /** Deadline of one look at a machine on trial, in ms: each look is a new connection. */
@@ -310,7 +317,7 @@ export function trials(
       if (error.kind !== 'invalid_argument')
         return {
           kind: 'trying',
-          reason: `Steelyard checks whether ${name} has received the change: ${error.message}`,
+          reason: `${checkingSentence(name)}: ${error.message}`,
         }
       await drop(job, server)
       // Talos `v1alpha1_server.go`, CanApplyImmediate.

@@ -31,6 +31,7 @@ import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
+import { namesPx } from '../../../ui/table/text-width.ts'
 import { changeActions } from '../change/change-actions.ts'
 import css from '../health/Health.module.css'
 import type ImportSnapshot from './ImportSnapshot.tsx'
@@ -65,7 +66,17 @@ const snapshotColumns = columns<Snapshot>([
     cell: (s) =>
       s.size_bytes === null ? <span className="t3">Unknown</span> : memory(s.size_bytes),
   },
-  { id: 'store', head: 'Store', width: 150, from: 'md', cell: (s) => s.store.name },
+  {
+    id: 'store',
+    head: 'Store',
+    width: (_, rows) =>
+      namesPx(
+        rows.map((s) => s.store.name),
+        80,
+      ),
+    from: 'md',
+    cell: (s) => s.store.name,
+  },
   { id: 'by', head: 'By', width: 110, from: 'md', cell: (s) => sentence(s.made_by) },
   {
     id: 'verified',

@@ -19,14 +19,25 @@ import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
-import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
+import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../../ui/table/list-columns.tsx'
+import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { apiTokensQuery, type Whose } from '../people-queries.ts'
 
 const createApiToken = dialog(() => import('./CreateApiToken.tsx'))
 
 const apiTokenColumns = listColumns(apiTokenList.list, {
-  name: { fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : undefined) },
+  name: {
+    fixed: true,
+    card: 'name',
+    width: (from, rows) =>
+      from.md
+        ? widest(
+            rows.map((t) => t.name),
+            { least: 110, most: from.xl ? 440 : 320, more: strongPx + 20 },
+          )
+        : undefined,
+  },
   status: {
     card: 'state',
     width: 100,

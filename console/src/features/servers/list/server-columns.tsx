@@ -229,4 +229,7 @@ const columns = listColumns(serverList.list, {
 
 /** Without commitments among the servers, their column is hidden until a user turns it on. */
 export const serverColumns = columns.map((c) => (c.id === 'cc' ? { ...c, hidden: true } : c))
-export const committedColumns = columns
+/** Below `lg` the reason of a status has no room beside commitments and the datacenter. */
+export const committedColumns = columns.map((c) =>
+  c.id === 'datacenter' ? { ...c, from: 'lg' as const } : c,
+)
