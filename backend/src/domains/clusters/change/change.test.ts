@@ -9,9 +9,9 @@ import {
   operationGet,
   operationRetry,
 } from '#contract/operations.ts'
-import { serverCommands } from '#contract/servers/servers.ts'
+import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
-import { addFault } from '#simulator/src/machine/trouble.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { changeQueue } from './planning.ts'
 import { upgradeWorld } from './talos-upgrade/testing.ts'
@@ -91,6 +91,34 @@ test('a change with an outdated digest of its plan is refused', async () => {
     body: { ...body, seen: '0'.repeat(64) },
   })
   expect(called.problem).toMatchObject({ code: 'stale' })
+})
+
+test('a step of a worker that waits long says as well which component of a control plane is dead', async () => {
+  const [, , third, worker] = four as [Server, Server, Server, Server]
+  await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
+  const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
+  const { id } = await world.change(cluster.id, {
+    kind: 'configure',
+    patches: [{ name: 'swap', weight: 500, labels: {}, body }],
+    node_ids: [worker.id],
+  })
+  const waits = (why: string) =>
+    world.until(
+      async () =>
+        (await world.operation(id)).steps.find((s) => s.key === `node-ready/${worker.id}`)!,
+      ({ status, reason }) => status === 'waiting' && new RegExp(why).test(reason ?? ''),
+    )
+  const own = `^${worker.name} is not Ready: `
+  await waits(own)
+  await addFault(world.machine(third), {
+    kind: 'component-fails',
+    component: 'kube-scheduler',
+    config: 'machine:',
+  })
+  world.backend.clock.advance(25_000)
+  await waits(`${own}.+\\. kube-scheduler of ${third.name} is not ready: .+Its log ends with: `)
+  for (const one of [third, worker]) await clearFaults(world.machine(one))
+  expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
 })
 
 describe('a scheduled change', () => {

@@ -13,6 +13,8 @@ import { gateStep, lastWords, othersStep, outcomeOf, quietMs } from './gate.ts'
 /** Time limit of the look at control planes, and the shortest pause between two looks, in ms. */
 const lookMs = 3_000
 const pauseMs = 1_000
+/** A step that has waited for this time, in ms, asks every control plane, which costs some calls. */
+const longMs = 20_000
 
 /**
  * Steps whose waits name what is not well themselves, and steps of a restore at which etcd does not
@@ -78,16 +80,13 @@ export async function whileDead(
 ): Promise<StepResult> {
   const waited = waitedMs(turn.job, at.step)
   if (result.isUnsent || saysItself.has(prefixOf(at.key)) || waited <= quietMs) return result
-  const all = await controlPlanesNow(viewOf(turn), () => true, lookMs)
-  const again = {
-    ...result,
-    ...(result.againMs !== undefined && { againMs: Math.max(result.againMs, pauseMs) }),
-  }
+  const isOwn = (id: string): boolean => id === at.nodeId
+  const look = async (isAsked: (id: string) => boolean): Promise<ControlPlaneState[]> =>
+    unnamedIn('', await controlPlanesNow(viewOf(turn), isAsked, lookMs))
   const { steps } = turn.operation
-  const dead = unnamedIn('', all)
-  const own = dead.filter(({ node_id }) => node_id === at.nodeId)
-  if (own.length > 0 && isTouched(steps, at.key)) {
-    const outcome = outcomeOf(
+  const own = isTouched(steps, at.key) ? await look(isOwn) : []
+  if (own.length > 0)
+    return outcomeOf(
       own.flatMap((one) => one.illnesses),
       {
         kind: turn.change.kind,
@@ -96,9 +95,12 @@ export async function whileDead(
         isSafe: result.isSafe === true,
       },
     )
-    return outcome
+  const again = {
+    ...result,
+    ...(result.againMs !== undefined && { againMs: Math.max(result.againMs, pauseMs) }),
   }
-  const more = unnamedIn(result.waiting, dead)
+  if (waited <= longMs) return again
+  const more = unnamedIn(result.waiting, await look(() => true))
   if (more.length === 0) return again
   const why = sentenceOf(more.flatMap((one) => one.illnesses))
   return {
