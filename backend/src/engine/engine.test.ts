@@ -262,13 +262,13 @@ test('a failpoint is selected by the full name of an effect, by its name before 
 test('a file names the failpoint, and can be changed while the process runs', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'sy-failpoint-')), 'point')
   onTestFinished(() => rmSync(dirname(file), { recursive: true }))
-  const { reach } = failpoint(`@${file}`, () => {
+  const point = failpoint(`@${file}`, () => {
     throw new Error('killed')
   })
-  reach('apply/1', 'after')
+  point.reach('apply/1', 'after')
   writeFileSync(file, 'apply:after')
-  reach('apply/1', 'before')
-  expect(() => reach('apply/1', 'after')).toThrow('killed')
+  point.reach('apply/1', 'before')
+  expect(() => point.reach('apply/1', 'after')).toThrow('killed')
   rmSync(file)
-  reach('apply/2', 'after')
+  point.reach('apply/2', 'after')
 })
