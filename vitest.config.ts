@@ -139,6 +139,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
+          ...shared,
           include: ['e2e/faults/**/*.test.ts'],
           exclude: never,
           globalSetup: ['tools/built.ts', 'e2e/template.ts'],

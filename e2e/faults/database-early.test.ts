@@ -1,6 +1,8 @@
+import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { longTests } from '../../tools/testing/length.ts'
+import { copyTemplate } from '../template.ts'
 import { databaseOf, startProgram, temporaryFolder } from './processes.ts'
 
 const moments = longTests ? 50 : 3
@@ -13,6 +15,8 @@ const momentOf = (n: number): number => Math.round(lastMs * (n / moments) ** 2)
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
+mkdirSync(`${folder}/data`, { mode: 0o711 })
+copyTemplate(inject('template'), `${folder}/data`)
 
 /**
  * What becomes of a program whose database is killed this long after it has reported that it is

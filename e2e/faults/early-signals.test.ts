@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { freeBlock } from '../free-block.ts'
+import { copyTemplate } from '../template.ts'
 import { longTests } from '../../tools/testing/length.ts'
 import {
   admin,
@@ -80,6 +82,10 @@ async function tryMoments(
   const wrong: string[] = []
   const offset = await freeBlock(1)
   const kept = temporaryFolder()
+  if (!fresh) {
+    mkdirSync(`${kept.folder}/data`, { mode: 0o711 })
+    copyTemplate(inject('template'), `${kept.folder}/data`)
+  }
   let readyMs = 0
   // The first start is terminated when it is ready.
   for (let n = 0; n <= moments; n++) {
@@ -126,7 +132,7 @@ const tried: readonly (readonly [keyof typeof commands, number, { fresh: boolean
     ]
   : [
       ['demo', 1, { fresh: false }],
-      ['program', 3, { fresh: false }],
+      ['program', 2, { fresh: false }],
       ['program', 1, { fresh: true }],
     ]
 

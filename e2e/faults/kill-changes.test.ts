@@ -13,7 +13,7 @@ import { longTests } from '../../tools/testing/length.ts'
 import { startInstallation } from './testing/killing.ts'
 
 const installation = await startInstallation({
-  servers: longTests ? 34 : 21,
+  servers: longTests ? 34 : 14,
   seed: 'kill-changes',
   special: { 1: withDisks, 2: withDisks },
 })
@@ -21,5 +21,4 @@ killConfigurations(installation)
 killTalosUpgrades(installation)
 killAssignments(installation)
 killChangesOfMembers(installation)
-killResets(installation)
-killDeletions(installation)
+killDeletions(installation, killResets(installation))

@@ -1,6 +1,6 @@
 /**
  * Kills the program during the creation of clusters: around every effect, and at seeded moments.
- * `npm test` tries four of the 30 points around effects. `npm run faults` sets more seeds; a seed is
+ * `npm test` tries three of the 30 points around effects. `npm run faults` sets more seeds; a seed is
  * replayed with FAULT_SEEDS=7 FAULT_MOMENTS=1.
  */
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { create, dismiss, ended, findings } from './testing/world.ts'
 const seeds = (process.env['FAULT_SEEDS'] ?? '1').split(',').map(Number)
 const moments = Number(process.env['FAULT_MOMENTS'] ?? '2')
 const kinds: readonly (readonly [seed: string, points: readonly KillPoint[]])[] = [
-  ['effects', spread(effectPoints, 4)],
+  ['effects', spread(effectPoints, 3)],
   ...(longTests
     ? [
         [

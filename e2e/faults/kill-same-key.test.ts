@@ -5,8 +5,9 @@
  * is still running (409), because the process that ran it is dead. A long run kills the program ten
  * times, `npm test` three times; each time 24 calls are sent.
  */
+import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { joinTokenCreate, joinTokenList } from '#contract/join-tokens.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -14,6 +15,8 @@ import { authorize } from '#contract/sessions.ts'
 import { subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { apiClient } from '../../tools/api-client.ts'
 import { longTests } from '../../tools/testing/length.ts'
+import { copyTemplate } from '../template.ts'
+import { failpointFile } from './testing/failpoint-file.ts'
 import { admin, endDatabase, type Program, startProgram, temporaryFolder } from './processes.ts'
 
 const kills = longTests ? 10 : 3
@@ -21,16 +24,17 @@ const callsAtOnce = 24
 
 const { folder, remove } = temporaryFolder()
 const data = `${folder}/data`
-let program: Program = await startProgram(data)
+mkdirSync(data, { mode: 0o711 })
+copyTemplate(inject('template'), data)
+const failpoint = failpointFile(`${folder}/failpoint`)
+const start = () => startProgram(data, failpoint.setting)
+let program: Program = await start()
 afterAll(async () => {
   await program.kill()
   await endDatabase(data)
   remove()
 })
 const { accessToken } = await apiClient(program.url).call(authorize, { body: admin })
-const first = await apiClient(program.url, accessToken).call(datacenterCreate, {
-  body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
-})
 
 interface Write {
   readonly operation: Operation
@@ -57,7 +61,7 @@ const write = (kill: number, i: number): Write => {
     body: {
       name: key,
       cidr: `10.${100 + Math.floor(n / 256)}.${n % 256}.0/24`,
-      datacenter_id: first.id,
+      datacenter_id: inject('template').datacenterId!,
     },
   }
 }
@@ -103,10 +107,7 @@ test(`calls repeated with the same key after kill −9 are done once: ${kills * 
   const wrong: string[] = []
   for (let kill = 0; kill < kills; kill++) {
     const point = points[kill % points.length]
-    if (point !== undefined) {
-      await program.kill()
-      program = await startProgram(data, { FAILPOINT: point })
-    }
+    if (point !== undefined) failpoint.set(point)
     const writes = Array.from({ length: callsAtOnce }, (_, i) => write(kill, i))
     const answered = Promise.all(writes.map((one) => send(one).catch(() => undefined)))
     if (point === undefined) {
@@ -116,7 +117,8 @@ test(`calls repeated with the same key after kill −9 are done once: ${kills * 
     const how = await Promise.race([program.ended, pause(60_000).then(() => 'not killed')])
     if (how !== 'SIGKILL') wrong.push(`${point ?? 'a moment'} was ${how}`)
     const before = await answered
-    program = await startProgram(data)
+    failpoint.clear()
+    program = await start()
     const after = await Promise.all(writes.map(sendAgain))
     const once = await Promise.all(writes.map(sendAgain))
     for (const [i, { operation, key }] of writes.entries()) {

@@ -1,5 +1,4 @@
 /** An installation that tests kill with −9 in the middle of its work. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect } from 'vitest'
@@ -9,6 +8,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { ConfirmedDisks } from '#contract/servers/disks.ts'
 import type { Caller } from '../../../tools/api-client.ts'
 import type { SiteOptions } from '../processes.ts'
+import { failpointFile } from './failpoint-file.ts'
 import { ended, openSite, patiently, type Site, signIn } from './world.ts'
 
 export interface Installation {
@@ -40,17 +40,17 @@ export interface Installation {
 export async function startInstallation(options: SiteOptions): Promise<Installation> {
   const site = await openSite(options)
   afterAll(() => site.stop())
-  /** Names the point of the program that runs now: a restart for each would cost half of the time. */
-  const pointFile = join(site.folder, 'failpoint')
+  // A restart for each point would cost half of the time.
+  const failpoint = failpointFile(join(site.folder, 'failpoint'))
   const start = (settings: Readonly<Record<string, string>> = {}) =>
-    site.start({ FAILPOINT: `@${pointFile}`, ...settings })
+    site.start({ ...failpoint.setting, ...settings })
   let program = await start()
   let current = await signIn(program.url)
   /** Whether the program that runs now has settings of a case. */
   let isSpecial = false
   const restart = async (settings?: Readonly<Record<string, string>>) => {
     await program.kill()
-    rmSync(pointFile, { force: true })
+    failpoint.clear()
     program = await start(settings)
     isSpecial = settings !== undefined
     current = await signIn(program.url)
@@ -64,8 +64,7 @@ export async function startInstallation(options: SiteOptions): Promise<Installat
     call: (operation, asked) => current(operation, asked),
     async killedAt(point, act, settings) {
       await runWith(settings)
-      writeFileSync(`${pointFile}.next`, point)
-      renameSync(`${pointFile}.next`, pointFile)
+      failpoint.set(point)
       const answer = await act()
       const how = await Promise.race([program.ended, pause(90_000).then(() => 'not reached')])
       expect({ point, how }).toEqual({ point, how: 'SIGKILL' })

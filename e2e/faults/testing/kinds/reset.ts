@@ -18,11 +18,18 @@ const ofWorkers = [
   },
 ]
 
-export const killResets = ({ site, call, killedAt }: Installation): void =>
-  void describe('a server leaves', () => {
+/** A cluster, and its servers, control planes first. */
+export interface Left {
+  readonly cluster: Cluster
+  readonly nodes: readonly Server[]
+}
+
+/** Returns a function that tells, after the tests, the cluster and what is left of its servers. */
+export function killResets({ site, call, killedAt }: Installation): () => Promise<Left> {
+  let nodes: readonly Server[] = []
+  let cluster: Cluster
+  describe('a server leaves', () => {
     const cases = spread(ofWorkers, 1).map((one, i) => ({ ...one, node: 4 + i }))
-    let nodes: readonly Server[] = []
-    let cluster: Cluster
     /**
      * Numbers of control planes and workers that are still in the cluster. Every case removes one
      * server.
@@ -114,3 +121,8 @@ export const killResets = ({ site, call, killedAt }: Installation): void =>
       },
     )
   })
+  return async () => {
+    const now = await call(clusterGet, { params: { id: cluster.id } })
+    return { cluster, nodes: nodes.filter((n) => now.servers.some((s) => s.node_id === n.id)) }
+  }
+}
