@@ -11,6 +11,10 @@ test.each([
   ['a Dell board without a service tag', '4C4C4544-0000-2010-8020-80C04F202020'],
   ['typed by hand', '11111111-2222-3333-4444-555555555555'],
   ['X over and over', '58585858-5858-5858-5858-585858585858'],
+  ['digits in order', '00112233-4455-6677-8899-AABBCCDDEEFF'],
+  ['digits in order, in the other byte order', '33221100-5544-7766-8899-aabbccddeeff'],
+  ['hexadecimal digits in order', '01234567-89ab-cdef-0123-456789abcdef'],
+  ['half of it zeros', '00000001-0000-0000-0000-000000000000'],
 ])('no identity: %s', (_, uuid) => {
   expect(isSharedUuid(uuid)).toBe(true)
 })
@@ -30,6 +34,11 @@ test.each([
   'SN-12345',
   '0123456789ABCDEF',
   '123456789012345678',
+  '01234567890123456789',
+  'BSN12345678901234567',
+  'MSS-0123456789',
+  'To Be Filled',
+  'TBD by OEM',
   'System Serial Number',
   'Not Specified',
   'INVALID',

@@ -12,6 +12,10 @@ const sharedUuids: ReadonlySet<string> = new Set([
   '03000200-0400-0500-0006-000700080009',
   '00020003-0004-0005-0006-000700080009',
   '00010203-0405-0607-0809-0a0b0c0d0e0f',
+  '00112233-4455-6677-8899-aabbccddeeff',
+  '33221100-5544-7766-8899-aabbccddeeff',
+  '01234567-89ab-cdef-0123-456789abcdef',
+  '67452301-ab89-efcd-0123-456789abcdef',
   '03020100-0504-0706-0809-0a0b0c0d0e0f',
   '12345678-1234-5678-90ab-cddeefaabbcc',
   '12345678-1234-1234-1234-123456789abc',
@@ -39,7 +43,7 @@ export function isSharedUuid(uuid: string): boolean {
     sharedUuids.has(lower) ||
     oneByte.test(lower.replaceAll('-', '')) ||
     // Half of it was never written.
-    lower.endsWith('-ffff-ffff-ffff-ffffffffffff')
+    /-(?:ffff-ffff-ffff-ffffffffffff|0000-0000-0000-000000000000)$/.test(lower)
   )
 }
 
@@ -65,10 +69,15 @@ const sharedSerials: ReadonlySet<string> = new Set([
   'notset',
   'notspecified',
   'null',
+  'nosn',
   'oem',
+  'oemdefault',
   'serial',
   'serialnumber',
+  'standard',
   'systemserialnumber',
+  'tbdbyoem',
+  'tobefilled',
   'tobefilledbyoem',
   'tobefilledbyoembymorestring',
   'unknow',
@@ -77,11 +86,13 @@ const sharedSerials: ReadonlySet<string> = new Set([
 ])
 /** Digits in their order, as makers' examples have them: 12345, SYS-1234567890, 0123456789ABCDEF. */
 function isInOrder(plain: string): boolean {
-  const digits = plain.replace(/^(?:sys|sn|mb|bb)(?=\d)/, '')
+  const digits = plain.replace(/^(?:sys|sn|mb|bb|b?ss|mss|bsn)(?=\d)/, '')
   return (
     digits === '9876543210' ||
     (digits.length >= 5 &&
-      ['0123456789abcdef', '1234567890'.repeat(3)].some((order) => order.startsWith(digits)))
+      ['0123456789abcdef', '0123456789'.repeat(3), '1234567890'.repeat(3)].some((order) =>
+        order.startsWith(digits),
+      ))
   )
 }
 

@@ -268,21 +268,26 @@ test('without quorum reads and writes fail', async () => {
   })
 })
 
-test('Kubernetes objects survive a restart of the simulator', async () => {
+test('Kubernetes objects survive a restart of the simulator, also of a node that was off', async () => {
   const dataDir = dataFolder()
-  const first = await fleet({ scenario: rack(1), dataDir })
-  const { bundle, controlPlanes } = await cluster(first, 1, 0)
+  const first = await fleet({ scenario: rack(2), dataDir })
+  const { bundle, controlPlanes, workers } = await cluster(first, 1, 1)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
   await ask('POST', '/api/v1/namespaces/default/configmaps', {
     metadata: { name: 'kept' },
     data: { a: 'b' },
   })
+  await workers[0]!.lifecycle.powerOff()
   await first.stop()
-  const second = await fleet({ scenario: rack(1), dataDir })
-  await until(
-    'it runs again',
-    () => second.servers[0]!.stage.ready && second.servers[0]!.stage.stage === 'running',
-  )
+  const second = await fleet({ scenario: rack(2), dataDir })
+  const { address } = controlPlanes[0]!.plan
+  await until('it runs again', () => {
+    const { stage } = second.servers.find((one) => one.plan.address === address)!
+    return stage.ready && stage.stage === 'running'
+  })
+  const leases = await ask('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases')
+  expect(leases.status).toBe(200)
+  expect(leases.body['items']).toHaveLength(2)
   expect((await ask('GET', '/api/v1/namespaces/default/configmaps/kept')).body).toMatchObject({
     data: { a: 'b' },
   })

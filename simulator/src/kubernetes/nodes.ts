@@ -220,7 +220,9 @@ const reportedAt = (world: World, isAlive: boolean): string =>
 export const heartbeatOf = (world: World, stored: Body): string => {
   const { machine, isAlive } = reporterOf(world, stored)
   if (isAlive || !machine) return new Date(reportedMs(world, isAlive)).toISOString()
-  return new Date(world.clock.now() - (world.clock.elapsed() - machine.lastHeartbeat)).toISOString()
+  // A machine that was off when the simulator started has sent none since then.
+  const last = Math.max(0, machine.lastHeartbeat)
+  return new Date(world.clock.now() - (world.clock.elapsed() - last)).toISOString()
 }
 
 /** A node with its machine's current status. */

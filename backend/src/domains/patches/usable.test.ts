@@ -1,5 +1,6 @@
 /** Values that Talos accepts and that can't work or may not work when running, through the API. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { patchCreate, patchPreview, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
@@ -187,4 +188,106 @@ test.each([
   ])
   expect(verdict.kind).toBe('not_allowed')
   expect(await create(id, body)).toMatchObject({ status: 422, problem: { code: 'invalid' } })
+})
+
+describe('each entry holds a patch against the same rules', async () => {
+  const admin = await backend.signIn()
+  const { id: datacenter_id } = (
+    await admin.call(datacenterCreate, {
+      body: { country_code: 'PL', city_code: 'GDN', city_name: 'Gdańsk' },
+    })
+  ).answer!
+  await buildServer(backend, { address: '10.0.0.9', datacenter_id, name: 'has-the-address' })
+  const made = () =>
+    buildServer(backend, {
+      address: '10.0.0.5',
+      datacenter_id,
+      hardware: JSON.stringify(hardware),
+      reachable: true,
+    })
+  const creationOf = (node_id: string, body: string) => ({
+    name: 'entries',
+    datacenter_id,
+    servers: [{ node_id, role: 'control_plane' as const, patch: { name: 'mine', body } }],
+  })
+
+  /** What each way of giving a server a patch says about it. */
+  const entries = {
+    preview: async (body: string) => {
+      const { errors, warnings } = await preview(await made(), body)
+      return [...errors, ...warnings].map(({ message }) => message)
+    },
+    'saving a patch': async (body: string) => {
+      const { problem } = await create(await made(), body)
+      return [problem?.error ?? '', problem?.fields?.['body'] ?? '']
+    },
+    'changing a patch': async (body: string) => {
+      const id = await made()
+      const saved = await create(id, 'machine: {time: {servers: [time.example.org]}}\n')
+      const params = { id, patchId: saved.answer!.patch_id }
+      const { problem } = await operator.call(patchUpdate, { params, body: { body } })
+      return [problem?.error ?? '', problem?.fields?.['body'] ?? '']
+    },
+    'previewing a creation': async (body: string) => {
+      const called = await operator.call(clusterPreview, { body: creationOf(await made(), body) })
+      return [
+        ...called.answer!.checks.filter(({ ok }) => !ok).map(({ message }) => message),
+        ...called.answer!.servers.flatMap(({ warnings }) => warnings),
+      ]
+    },
+    creation: async (body: string) => {
+      const { problem } = await operator.call(clusterCreate, {
+        body: creationOf(await made(), body),
+      })
+      return [problem?.error ?? '', ...Object.values(problem?.fields ?? {})]
+    },
+  } satisfies Record<string, (body: string) => Promise<string[]>>
+
+  const refused: Readonly<Record<string, readonly [body: string, says: RegExp]>> = {
+    'a value that is refused when running': [
+      'cluster: {apiServer: {extraArgs: {service-node-port-range: "30000-70000"}}}',
+      /goes beyond port 65535/,
+    ],
+    'an argument with a value of another type': [
+      'cluster: {etcd: {extraArgs: {quota-backend-bytes: 8GB}}}',
+      /quota-backend-bytes must be a whole number/,
+    ],
+    'an address that another server has': [
+      'apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: 10.0.0.9\nlink: eth0\n',
+      /10\.0\.0\.9 is the address of server has-the-address/,
+    ],
+    'a cut': [
+      'machine: {network: {interfaces: [{interface: eth0, ignore: true}]}}',
+      /Steelyard would lose/,
+    ],
+    'a broken certificate': [
+      `machine: {registries: {config: {a.example.org: {tls: {ca: ${Buffer.from('-----BEGIN CERTIFICATE-----\nMAMC\n').toString('base64')}}}}}}`,
+      /The authority of a\.example\.org has no line/,
+    ],
+  }
+  test.each(
+    Object.entries(entries).flatMap(([entry, ask]) =>
+      Object.entries(refused).map(([what, [body, says]]) => ({ entry, ask, what, body, says })),
+    ),
+  )('$entry: $what is told', async ({ ask, body, says }) => {
+    expect((await ask(`${body}\n`)).join('\n')).toMatch(says)
+  })
+
+  const warned: Readonly<Record<string, readonly [body: string, says: RegExp]>> = {
+    'a selector that matches no link': [
+      'machine: {network: {interfaces: [{deviceSelector: {hardwareAddr: "de:ad:*"}, mtu: 1500}]}}',
+      /matches no link/,
+    ],
+    'a volume beside EPHEMERAL': [
+      'apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: data\nprovisioning: {diskSelector: {match: system_disk}, minSize: 1GiB}\n',
+      /which EPHEMERAL fills/,
+    ],
+  }
+  test.each(
+    (['preview', 'previewing a creation'] as const).flatMap((entry) =>
+      Object.entries(warned).map(([what, [body, says]]) => ({ entry, what, body, says })),
+    ),
+  )('$entry: $what is warned about', async ({ entry, body, says }) => {
+    expect((await entries[entry](`${body}\n`)).join('\n')).toMatch(says)
+  })
 })

@@ -31,6 +31,7 @@ import { Menu } from '../../ui/overlay/Menu.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { EventTime } from '../../ui/table/EventTable.tsx'
 import { listColumns, none } from '../../ui/table/list-columns.tsx'
+import { widest } from '../../ui/table/text-width.ts'
 import { actorSaid, objectPage, objectSaid, resultSaid } from './audit-entry.ts'
 import { auditQuery } from './audit-queries.ts'
 import css from './AuditPage.module.css'
@@ -62,7 +63,17 @@ const auditColumns = listColumns(auditList.list, {
       </span>
     ),
   },
-  target: { from: 'md', width: 210, cell: (e) => <ObjectOf entry={e} /> },
+  target: {
+    from: 'md',
+    width: (from, rows) => ({
+      least: 210,
+      most: widest(
+        rows.map((e) => `${objectSaid(e) ?? ''} ${e.target?.kind ?? ''}`),
+        { least: 210, most: from.xl ? 400 : 330, more: 26 },
+      ),
+    }),
+    cell: (e) => <ObjectOf entry={e} />,
+  },
   result: {
     card: 'state',
     width: (from) => (from.md ? 170 : 150),

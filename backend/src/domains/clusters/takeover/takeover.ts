@@ -36,6 +36,7 @@ import { formProblem, takenForm } from './forms.ts'
 import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
+import { unusableValues } from './unusable.ts'
 
 type Asked = Input<typeof clusterImportPreview>['body']
 type Confirmed = Input<typeof clusterImport>['body']
@@ -117,6 +118,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
   const warnings = [
     ...(odd.ok ? [] : [odd.reason]),
     ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id)),
+    ...(await unusableValues(parts, machines)),
   ]
   const silent = machines.filter((m) => m.told === null)
   const checks: Takeover['checks'] = [

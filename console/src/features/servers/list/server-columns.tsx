@@ -82,9 +82,10 @@ const paddingOf = (from: WidthFrom): number => (from.xl ? 20 : 12)
 const shape = 15
 /**
  * Statuses in px: "Unreachable since 17:38" is always whole, "Unreachable since 17:38 · connection
- * refused" and what other statuses say if there is room.
+ * refused" and what other statuses say if there is room. `stacked`: on narrower screens, where the
+ * reason may have a line of its own.
  */
-const statusPx = { least: 188, trouble: 308, usual: 226 }
+const statusPx = { least: 188, trouble: 308, usual: 226, stacked: 214 }
 
 /**
  * The columns. Names, clusters and commitments have room for the longest of the list, the hardware
@@ -94,19 +95,13 @@ const statusPx = { least: 188, trouble: 308, usual: 226 }
 const columns = listColumns(serverList.list, {
   name: {
     fixed: true,
-    width: (from, rows) =>
-      from.md
-        ? {
-            least: 110,
-            most: widest(
-              rows.map((s) => s.name),
-              { least: 110, most: nameWidth, more: strongPx + paddingOf(from) },
-            ),
-          }
-        : widest(
-            rows.map((s) => s.name),
-            { least: 110, most: 156, more: strongPx + 20 },
-          ),
+    width: (from, rows) => ({
+      least: 110,
+      most: widest(
+        rows.map((s) => s.name),
+        { least: 110, most: nameWidth, more: strongPx + paddingOf(from) },
+      ),
+    }),
     card: 'name',
     cell: (s) => <Name server={s} />,
   },
@@ -120,7 +115,7 @@ const columns = listColumns(serverList.list, {
               paddingOf(from) +
               (rows.some((s) => statusOf(s).tone === 'danger') ? statusPx.trouble : statusPx.usual),
           }
-        : undefined,
+        : { least: statusPx.stacked },
     card: 'state',
     cell: (s) => <ServerStatus server={s} inList />,
   },
