@@ -96,7 +96,7 @@ const commandCall = (kind: MachineCommand) =>
   operation(kind, `POST /v1/nodes/{id}/${machineCommands[kind].verb}`, 'servers:write', {
     summary: machineCommands[kind].summary,
     answer: begun,
-    errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running'],
+    errors: ['server_not_in_cluster', 'operation_running'],
   })
 /** The calls of the machine commands. */
 export const serverCommands = Object.fromEntries(
@@ -289,7 +289,10 @@ export function canControlServer(s: Known): Verdict {
     : no(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
-/** Whether a command, such as a reboot, can be sent to a server now. */
+/**
+ * Whether a command, such as a reboot, is offered. A call is accepted for a silent server as well:
+ * the operation asks the machine itself, which may answer again.
+ */
 export function canCommandServer(
   s: Known & Pick<Server, 'name'> & { talos: Pick<Server['talos'], 'reachable'> },
 ): Verdict {

@@ -5,7 +5,6 @@ import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import { type MachineCommand, machineCommandKinds } from '#contract/servers/machine-commands.ts'
 import {
-  canCommandServer,
   canControlServer,
   serverAdd,
   serverCommands,
@@ -95,9 +94,7 @@ export function serverCalls(parts: CallParts): Domain {
     ): Promise<{ operation: Operation }> =>
       inTransaction(db, async (tx) => {
         const row = store.existing(await store.lockOne(tx, id), id)
-        const server = await shown(tx, row)
-        demand(canControlServer(server), 'server_not_in_cluster')
-        demand(canCommandServer(server), 'server_unreachable')
+        demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
         if (row.operation_id)
           throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
         const operation = await operations.create(tx, caller, {
