@@ -13,6 +13,7 @@ import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
 import * as existing from './clusters/existing.ts'
 import * as events from './events.ts'
+import * as findings from './findings/findings.ts'
 import * as extensions from './clusters/extensions.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
@@ -118,6 +119,7 @@ const nouns: readonly object[] = [
   offers,
   ccs,
   operations,
+  findings,
   overview,
   restoration,
   events,

@@ -111,6 +111,7 @@ const sentences = {
   'operation.cancelled': 'Cancelled[: {reason}]',
   'operation.failed': 'Failed[: {reason}]',
   'operation.done': 'Completed',
+  'finding.acknowledged': 'Acknowledged[: {note}]',
   'session.started': 'Signed in[: by {method}]',
   'session.ended': 'A session ended[: {reason}]',
   'session.refused': `A sign-in failed${several}`,

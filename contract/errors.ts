@@ -72,6 +72,10 @@ export const errors = {
     means:
       'The operation has ended, so it cannot be cancelled, or did not fail, so it cannot be retried.',
   },
+  finding_ended: {
+    status: 409,
+    means: 'The finding has ended, so nobody needs to take care of it.',
+  },
   datacenter_in_use: {
     status: 409,
     means: 'The datacenter still contains servers, clusters or subnets.',

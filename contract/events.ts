@@ -15,6 +15,7 @@ export const eventKinds = {
   image: 'servers:read',
   join_token: 'servers:read',
   operation: 'signed_in',
+  finding: 'signed_in',
   offer: 'marketplace:read',
   store: 'clusters:read',
   snapshot: 'clusters:read',

@@ -17,6 +17,7 @@ import {
   datacenters as makeDatacenters,
 } from './domains/datacenters/datacenters.ts'
 import { events as makeEvents } from './domains/events/events.ts'
+import { findings as makeFindings } from './domains/findings/findings.ts'
 import { imageDomain } from './domains/images/domain.ts'
 import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joining as makeJoining } from './domains/joining/domain.ts'
@@ -85,6 +86,13 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const offers = makeOffers({ ...platform, clusters, servers, installationKey })
   const snapshots = makeSnapshots({ ...platform, clusters, stores })
   const events = makeEvents(platform)
+  const findings = makeFindings({
+    ...platform,
+    servers,
+    clusters,
+    operations,
+    versions: images.versions,
+  })
   const all: Domain[] = [
     accounts,
     sessions,
@@ -141,6 +149,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     restoration({ ...platform, operations, clusters }),
     audit,
     events,
+    findings,
     overview({ datacenters, operations, servers, clusters, subnets, config }),
     waitlist({ ...platform, invitations }),
     applied(platform),
@@ -161,6 +170,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     datacenters,
     audit,
     events,
+    findings,
     servers,
     configurations,
     patches,

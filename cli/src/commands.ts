@@ -11,6 +11,7 @@ import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { contextCommands } from './commands/contexts.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
+import { findingCommands } from './commands/findings.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
 import { offerCommands } from './commands/offers.ts'
@@ -48,6 +49,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...offerCommands,
     ...ccCommands,
     ...applyCommands,
+    ...findingCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

@@ -65,7 +65,9 @@ function named<L extends AnyList>(
 }
 
 /** Objects without a name, found by id. */
-const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot' | 'backup'): Noun => ({
+const unnamed = (
+  what: 'operation' | 'finding' | 'image' | 'session' | 'snapshot' | 'backup',
+): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
@@ -73,7 +75,7 @@ const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot' | 'backup'
     if (isId(text)) return { id: text, name: text }
     throw new CliError(
       'usage',
-      `${oneLine(text)} is not the id of ${/^[bs]/.test(what) ? 'a' : 'an'} ${what}`,
+      `${oneLine(text)} is not the id of ${/^[bfs]/.test(what) ? 'a' : 'an'} ${what}`,
       { hint: `steelyard ${what} list shows them` },
     )
   },
@@ -155,6 +157,7 @@ export const commitment: Noun = {
   },
 }
 export const operation = unnamed('operation')
+export const finding = unnamed('finding')
 export const image = unnamed('image')
 export const session = unnamed('session')
 export const snapshot = unnamed('snapshot')

@@ -120,6 +120,8 @@ export interface Tables {
     replaces: DefaultJson<Columns['cluster.replaces']>
     contract: string
     is_moved: Generated<boolean>
+    problem: 'api' | 'nodes' | 'components' | 'former_member' | null
+    problem_since: Date | null
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -308,6 +310,35 @@ export interface Tables {
     name: string
     scope: string | null
     data: Json<Columns['event.data']>
+  }
+  finding: {
+    id: Generated<string>
+    kind: string
+    severity: 'down' | 'degraded' | 'attention'
+    object_kind: 'server' | 'cluster' | 'datacenter'
+    object_id: string
+    object_name: string
+    cluster_id: string | null
+    cluster_name: string | null
+    datacenter_id: string | null
+    datacenter_code: string | null
+    operation_id: string | null
+    since: Date
+    reason: string
+    count: Generated<number>
+    begins: Date[]
+    acknowledged_at: Date | null
+    acknowledged_by: string | null
+    acknowledged_note: string | null
+    caused_by: string | null
+    ended_at: Date | null
+  }
+  finding_affected: {
+    finding_id: string
+    server_id: string
+    name: string
+    since: Date
+    ended_at: Date | null
   }
   fleet_member: {
     id: string

@@ -28,6 +28,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
+  finding: ['finding', 'overview'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
   // A backup of Steelyard is a snapshot of the kind that has no cluster.

@@ -1,4 +1,5 @@
 /** What other domains may call of clusters. */
+import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -36,6 +37,31 @@ export interface ClusterFacts {
   }[]
 }
 
+/** What findings about a cluster are judged from. All values are stored ones. */
+export interface ClusterCondition {
+  readonly id: string
+  readonly name: string
+  readonly datacenter: { readonly id: string; readonly code: string }
+  readonly status: Cluster['status']
+  readonly reason: string | null
+  /** When it was ready for the first time; null: never. */
+  readonly ready_at: Date | null
+  readonly talos_version: string
+  readonly kubernetes_version: string
+  /** What the watch over a ready cluster has found. */
+  readonly problem: {
+    readonly kind: 'api' | 'nodes' | 'components' | 'former_member'
+    readonly since: Date
+  } | null
+  readonly locked_out: { readonly reason: string; readonly since: Date | null } | null
+  /** The certificates that a user has to replace. */
+  readonly certificates: readonly EndingCertificate[]
+  /** Sentences of actions that fail repeatedly. */
+  readonly troubles: readonly string[]
+  /** Ids of the control planes that are members of etcd. */
+  readonly control_planes: readonly string[]
+}
+
 export interface ClustersSummary {
   readonly counts: Overview['clusters']
   readonly ailing: Attention[]
@@ -58,6 +84,8 @@ export interface Clusters {
   readonly countByDatacenter: (on: On) => Promise<ReadonlyMap<string, number>>
   /** Number of clusters by status, and clusters with problems. */
   readonly summary: () => Promise<ClustersSummary>
+  /** The conditions of all clusters that are not being deleted, read by a few queries. */
+  readonly conditions: (on: On) => Promise<ClusterCondition[]>
   /**
    * Resumes a cluster that was held after a restore. The time on hold doesn't count towards time
    * limits.

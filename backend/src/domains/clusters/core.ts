@@ -7,6 +7,7 @@ import { clusterMachines } from './machines.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
 import { type ClusterSecrets, clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
+import { clusterConditions } from './health/conditions.ts'
 import { clusterSummary } from './summary.ts'
 import { wakeCluster } from './whole/wake.ts'
 
@@ -53,6 +54,7 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
     countByDatacenter: async (on) =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
     summary: () => clusterSummary(parts),
+    conditions: (on) => clusterConditions(parts, on),
     async goOn(tx, caller, id) {
       for (const m of await store.unsettled(tx, id))
         await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })

@@ -30,19 +30,15 @@ function whatFails(queue: string, name: string): string {
     : 'Steelyard cannot manage the cluster'
 }
 
-/** Repeated failures by cluster id, including those that a running operation shows. */
-export async function troublesOf(
+/** Actions that fail repeatedly, by cluster id, including those that a running operation shows. */
+export async function failingActions(
   on: Db | Tx,
   { engine }: { engine: Pick<Engine, 'failing'> },
-): Promise<ReadonlyMap<string, readonly Trouble[]>> {
+): Promise<{ readonly id: string; readonly trouble: Trouble }[]> {
   const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
-  const unsaved = [...(await problems(on))].map(([id, reason]) => ({
-    id,
-    trouble: { node_id: null, message: `The last snapshot failed: ${reason}` },
-  }))
-  if (failing.length === 0 && unsaved.length === 0) return new Map()
+  if (failing.length === 0) return []
   const members = new Map((await store.presentMembers(on)).map((m) => [m.node_id, m]))
-  const found = failing.flatMap((work) => {
+  return failing.flatMap((work) => {
     const { nodeId, clusterId } = placeOf(work) ?? {}
     const member = nodeId === undefined ? undefined : members.get(nodeId)
     const id = clusterId ?? member?.cluster_id
@@ -57,6 +53,18 @@ export async function troublesOf(
       },
     ]
   })
+}
+
+/** The same by cluster, with snapshots that failed. */
+export async function troublesOf(
+  on: Db | Tx,
+  parts: { engine: Pick<Engine, 'failing'> },
+): Promise<ReadonlyMap<string, readonly Trouble[]>> {
+  const found = await failingActions(on, parts)
+  const unsaved = [...(await problems(on))].map(([id, reason]) => ({
+    id,
+    trouble: { node_id: null, message: `The last snapshot failed: ${reason}` },
+  }))
   return new Map(
     [...Map.groupBy([...found, ...unsaved], (f) => f.id)].map(([id, list]) => [
       id,

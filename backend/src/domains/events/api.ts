@@ -2,6 +2,7 @@
 import type { UserCaller } from '../../http/caller.ts'
 
 export type { AuditFields, Chain } from './chain.ts'
+export { eventChannel } from './publisher.ts'
 export { keyedHash, openChain, unkeyedHash } from './chain.ts'
 
 export interface Events {

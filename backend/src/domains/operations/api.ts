@@ -105,6 +105,19 @@ interface Carried {
   readonly isCancelled: boolean
 }
 
+/** An upgrade that ended before all servers had the new version. */
+export interface StoppedUpgrade {
+  readonly operation_id: string
+  readonly cluster_id: string
+  readonly kind: 'clusterUpgradeTalos' | 'clusterUpgradeKubernetes'
+  readonly status: 'failed' | 'cancelled'
+  readonly version: string | null
+  readonly reason: string | null
+  readonly ended_at: Date
+  /** Servers that have the new version, and all that should have got it. */
+  readonly servers: { readonly done: number; readonly of: number }
+}
+
 export interface Operations {
   /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
   readonly create: <K extends OperationKind>(
@@ -171,6 +184,8 @@ export interface Operations {
     scopes: readonly Scope[],
     limit: number,
   ) => Promise<Operation[]>
+  /** The upgrades of clusters that stopped, and after which none of their kind was begun. */
+  readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /** Operations on hold after a restore. */
   readonly held: (on: On) => Promise<Operation[]>
   /**

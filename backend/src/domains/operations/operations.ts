@@ -25,6 +25,7 @@ import type { Domain } from '../../platform.ts'
 import type { Operations } from './api.ts'
 import { maySee, type OperationParts, unknownOperation, type View, viewing } from './present.ts'
 import { requests } from './requests.ts'
+import { stoppedUpgrade } from './stopped.ts'
 import * as store from './store.ts'
 import { writing } from './writing.ts'
 
@@ -69,6 +70,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return (await shown(db, [found]))[0]!
   },
 
+  stoppedUpgrades: async (on: Db | Tx) => (await store.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
   /** For the overview: the newest running operations, or the latest failures. */
   recent: async (
     which: 'running' | 'failed',

@@ -278,3 +278,21 @@ export async function recent(
     .execute()
   return withSteps(db, rows)
 }
+
+/** The newest upgrade of each kind of each cluster, if it has failed or was cancelled. */
+export async function stoppedUpgrades(on: Db | Tx): Promise<Found[]> {
+  const newest = on
+    .selectFrom('operation')
+    .distinctOn(['target_id', 'kind'])
+    .selectAll()
+    .where('kind', 'in', ['clusterUpgradeTalos', 'clusterUpgradeKubernetes'])
+    .orderBy('target_id')
+    .orderBy('kind')
+    .orderBy('created_at', 'desc')
+  const rows = await on
+    .selectFrom(newest.as('newest'))
+    .selectAll()
+    .where('status', 'in', ['failed', 'cancelled'])
+    .execute()
+  return withSteps(on, rows)
+}

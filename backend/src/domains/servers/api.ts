@@ -86,6 +86,25 @@ export interface ServersSummary extends Pick<Overview, 'servers'> {
   readonly capacity: DatacenterCapacity[]
 }
 
+/** A server that is not well, as findings are judged from it. */
+export interface ServerCondition extends Pick<
+  Server,
+  'id' | 'name' | 'status' | 'operation_id' | 'datacenter' | 'cluster' | 'kubernetes' | 'failure'
+> {
+  readonly talos: Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'>
+  /** A change of its network that was undone. */
+  readonly undone: { readonly reason: string; readonly since: string } | null
+  readonly pending: PendingConfiguration | null
+  readonly drift_since: string | null
+  /** The note about an identity that is in doubt, which may be empty. */
+  readonly doubt: string | null
+}
+export interface ServerConditions {
+  readonly unwell: readonly ServerCondition[]
+  /** Number of servers that answer, by datacenter. */
+  readonly answering: ReadonlyMap<string, number>
+}
+
 /** What a cluster does with its servers. */
 interface Membership {
   /**
@@ -251,6 +270,8 @@ export interface Servers extends Membership, Notes, Registering {
   /** All known addresses of servers. */
   readonly addresses: () => Promise<ServerAddress[]>
   readonly summary: () => Promise<ServersSummary>
+  /** From memory, without a query per server. */
+  readonly conditions: () => Promise<ServerConditions>
   /**
    * Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and
    * identity check, at the server's address unless another one is named.

@@ -41,6 +41,7 @@ type Membership = Omit<
   | 'locked'
   | 'addresses'
   | 'summary'
+  | 'conditions'
   | 'patched'
   | 'lockForCommitment'
   | 'noteCommitment'

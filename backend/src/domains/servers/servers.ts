@@ -4,6 +4,7 @@ import type { Servers } from './api.ts'
 import { commitments } from './commitments.ts'
 import { observer, rosters } from './contact/observe.ts'
 import { addressesOf } from './list/addresses.ts'
+import { conditionsOf } from './list/conditions.ts'
 import { type Catalogue, catalogue } from './list/catalogue.ts'
 import { summarize } from './list/summary.ts'
 import { type FaceParts, membership } from './membership.ts'
@@ -43,6 +44,7 @@ export function servers(parts: FaceParts): ServersDomain {
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),
+    conditions: async () => conditionsOf(await listed.entries()),
     async patched(tx, caller, id, { count, links }) {
       const { version } = await store.update(
         tx,

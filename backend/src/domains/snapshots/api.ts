@@ -5,7 +5,14 @@ import type { Columns } from '../../db/columns.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 
-export { isBusy, newestFile, problems, uses } from './store.ts'
+export {
+  isBusy,
+  newestFile,
+  problems,
+  type SnapshotCondition,
+  snapshotConditions,
+  uses,
+} from './store.ts'
 
 type On = Db | Tx
 

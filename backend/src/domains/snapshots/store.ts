@@ -260,24 +260,80 @@ export const isRestored = async (on: On, id: string): Promise<boolean> =>
     .where('confirmed_at', 'is', null)
     .executeTakeFirst()) !== undefined
 
-/**
- * Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is
- * ready are left out.
- */
-export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
-  const rows = await on
+/** The last snapshots of the clusters' schedules that have ended. */
+const lastOfEach = (on: On) =>
+  on
     .selectFrom('snapshot')
     .distinctOn('cluster_id')
-    .select(['cluster_id', 'status', 'reason'])
+    .select(['cluster_id', 'status', 'reason', 'updated_at'])
     .where('cluster_id', 'is not', null)
     .where('made_by', '=', 'schedule')
     .where('status', 'in', ['ready', 'failed', 'removing'])
     .orderBy('cluster_id')
     .orderBy('created_at', 'desc')
     .execute()
+
+/**
+ * Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is
+ * ready are left out.
+ */
+export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
   return new Map(
-    rows.flatMap(({ cluster_id, status, reason }) =>
+    (await lastOfEach(on)).flatMap(({ cluster_id, status, reason }) =>
       status === 'failed' ? [[cluster_id!, reason ?? 'The reason is unknown'] as const] : [],
     ),
+  )
+}
+
+/** What findings about the snapshots of a cluster are judged from. */
+export interface SnapshotCondition {
+  /** When the newest snapshot that can be restored was taken; null if there is none. */
+  readonly newest_at: Date | null
+  readonly schedule: {
+    readonly every_hours: number
+    readonly paused: boolean
+    readonly created_at: Date
+  } | null
+  /** The last snapshot of the schedule, if it failed. */
+  readonly failure: { readonly reason: string | null; readonly at: Date } | null
+}
+
+/**
+ * What findings about snapshots are judged from, by cluster id. Clusters without snapshots and
+ * schedule are left out.
+ */
+export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, SnapshotCondition>> {
+  const newest = await on
+    .selectFrom('snapshot')
+    .select(['cluster_id', sql<Date>`max(taken_at)`.as('at')])
+    .where('cluster_id', 'is not', null)
+    .where('status', '=', 'ready')
+    .groupBy('cluster_id')
+    .execute()
+  const newestOf = new Map(newest.map((n) => [n.cluster_id!, n.at]))
+  const scheduleOfEach = new Map(
+    (await allSchedules(on)).flatMap((s) => (s.cluster_id === null ? [] : [[s.cluster_id, s]])),
+  )
+  const failed = new Map(
+    (await lastOfEach(on)).flatMap((l) => (l.status === 'failed' ? [[l.cluster_id!, l]] : [])),
+  )
+  const ids = new Set([...newestOf.keys(), ...scheduleOfEach.keys(), ...failed.keys()])
+  return new Map(
+    [...ids].map((id) => {
+      const made = scheduleOfEach.get(id)
+      const failure = failed.get(id)
+      return [
+        id,
+        {
+          newest_at: newestOf.get(id) ?? null,
+          schedule:
+            made === undefined
+              ? null
+              : { every_hours: made.every_hours, paused: made.paused, created_at: made.created_at },
+          failure:
+            failure === undefined ? null : { reason: failure.reason, at: failure.updated_at },
+        },
+      ]
+    }),
   )
 }

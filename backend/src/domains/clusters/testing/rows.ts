@@ -90,5 +90,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   maintenance_window: null,
   other_endpoint: null,
   other_virtual_ip: false,
+  problem: null,
+  problem_since: null,
   ...more,
 })

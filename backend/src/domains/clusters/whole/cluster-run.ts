@@ -195,7 +195,12 @@ export async function wait(turn: ClusterTurn, step: WholeStep, reason: string): 
 export async function change(
   { parts, state }: ClusterTurn,
   tx: Tx,
-  columns: Partial<Pick<store.ClusterRow, 'status' | 'reason' | 'ready_at' | 'misses'>>,
+  columns: Partial<
+    Pick<
+      store.ClusterRow,
+      'status' | 'reason' | 'ready_at' | 'misses' | 'problem' | 'problem_since'
+    >
+  >,
 ): Promise<void> {
   const differs = Object.entries(columns).some(
     ([key, value]) => state.row[key as keyof store.ClusterRow] !== value,

@@ -48,7 +48,7 @@ const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | 
 /** Changes the status between ready and degraded, with the reason. */
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
-  const { verdict, nodes } = await health(turn)
+  const { verdict, problem, nodes } = await health(turn)
   // The count is capped, so that the row of a degraded cluster doesn't change with every failed
   // check.
   const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
@@ -59,9 +59,15 @@ export async function watch(turn: ClusterTurn): Promise<Outcome> {
     await change(turn, tx, {
       misses,
       ...(verdict === null
-        ? { status: 'ready' as const, reason: null }
+        ? { status: 'ready' as const, reason: null, problem: null, problem_since: null }
         : isDegraded
-          ? { status: 'degraded' as const, reason: verdict }
+          ? {
+              status: 'degraded' as const,
+              reason: verdict,
+              ...(problem === state.row.problem
+                ? {}
+                : { problem, problem_since: new Date(turn.job.now()) }),
+            }
           : {}),
     })
   })
@@ -80,27 +86,42 @@ async function silentAmong(
   return null
 }
 
-/** The cluster's problem, or null, and its nodes if Kubernetes answered. */
-async function health(turn: ClusterTurn): Promise<{ verdict: string | null; nodes: Nodes | null }> {
+interface Health {
+  /** The cluster's problem in a sentence, or null. */
+  readonly verdict: string | null
+  readonly problem: store.ClusterRow['problem']
+  /** Its nodes, if Kubernetes answered. */
+  readonly nodes: Nodes | null
+}
+
+async function health(turn: ClusterTurn): Promise<Health> {
   const { parts, job, state } = turn
   try {
     const left = await removeGone(turn)
     const api = await kubernetesOf(parts, state)
     const nodes: Nodes = new Map((await api.nodes(job.signal)).map((n) => [n.name, n]))
-    if (left !== null) return { verdict: left, nodes }
+    if (left !== null) return { verdict: left, problem: 'former_member', nodes }
     const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
-    if (ill.length === 0) return { verdict: await deadPods(turn, api), nodes }
+    if (ill.length === 0) {
+      const dead = await deadPods(turn, api)
+      return { verdict: dead, problem: dead === null ? null : 'components', nodes }
+    }
     const silent = await silentAmong(turn, ill)
     const why = silent?.silence ?? nodes.get(ill[0]!.name)?.reason
     return {
       verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`,
+      problem: 'nodes',
       nodes,
     }
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
     const silent = await silentAmong(turn, controlPlanesOf(state.members))
     const tail = silent === null ? '' : `. ${silent.name}: ${silent.silence}`
-    return { verdict: `The Kubernetes API does not answer: ${error.message}${tail}`, nodes: null }
+    return {
+      verdict: `The Kubernetes API does not answer: ${error.message}${tail}`,
+      problem: 'api',
+      nodes: null,
+    }
   }
 }
 

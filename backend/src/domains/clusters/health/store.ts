@@ -1,0 +1,41 @@
+/** SQL for what findings about clusters are judged from. */
+import type { Db, Tx } from '../../../db/db.ts'
+
+type On = Db | Tx
+
+/** The clusters that are not being deleted, with what findings are judged from. */
+export const standing = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .innerJoin('datacenter', 'datacenter.id', 'cluster.datacenter_id')
+    .select([
+      'cluster.id',
+      'cluster.name',
+      'cluster.datacenter_id',
+      'datacenter.code as datacenter_code',
+      'cluster.status',
+      'cluster.reason',
+      'cluster.ready_at',
+      'cluster.talos_version',
+      'cluster.kubernetes_version',
+      'cluster.problem',
+      'cluster.problem_since',
+      'cluster.locked_out',
+      'cluster.locked_out_since',
+      'cluster.certificates_ending',
+    ])
+    .where('cluster.deleted_at', 'is', null)
+    .where('cluster.wanted', '=', 'ready')
+    .$narrowType<{ datacenter_id: string }>()
+    .execute()
+
+/** Control planes that have joined etcd and belong to their cluster, of all clusters. */
+export const etcdMembers = (on: On) =>
+  on
+    .selectFrom('cluster_server')
+    .select(['cluster_id', 'node_id'])
+    .where('role', '=', 'control_plane')
+    .where('wanted', '=', 'joined')
+    .where('released_at', 'is', null)
+    .where('etcd_at', 'is not', null)
+    .execute()

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import {
+  findingAcknowledge,
+  findingAffected,
+  findingGet,
+  findingList,
+} from '#contract/findings/findings.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildCluster, buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend()
+const beside = await startBackend({ beside: backend })
+const operator = await backend.signIn({ role: 'operator', lasts: true })
+const viewer = await backend.signIn({ role: 'viewer', lasts: true })
+const { db } = backend.platform
+const { findings } = backend.domains
+
+const list = async (query: object = {}) =>
+  (await viewer.call(findingList, { query: { page: 1, per_page: 100, ...query } })).answer!.items
+const of = async (id: string, query: object = {}) => list({ object: id, ...query })
+const silence = async (ids: readonly string[], at = new Date(backend.clock.now())) => {
+  await db
+    .updateTable('server')
+    .set({ reachable: false, unreachable_since: at, reason: 'connection refused' })
+    .where('id', 'in', ids)
+    .execute()
+  await findings.judge()
+}
+const mend = async (ids: readonly string[]) => {
+  await db
+    .updateTable('server')
+    .set({ reachable: true, unreachable_since: null, reason: null })
+    .where('id', 'in', ids)
+    .execute()
+  await findings.judge()
+}
+const add = (name: string, more: object = {}) =>
+  buildServer(backend, { name, reachable: true, ...more })
+
+test('a silent server is a finding until it answers, and its end is kept', async () => {
+  const id = await add('silent')
+  await silence([id])
+  const [found] = await of(id)
+  expect(found).toMatchObject({
+    kind: 'server_unreachable',
+    severity: 'down',
+    object: { kind: 'server', id, name: 'silent' },
+    since: new Date(backend.clock.now()).toISOString(),
+    acknowledged: null,
+    ended_at: null,
+    count: 1,
+  })
+  backend.clock.advance(60_000)
+  await mend([id])
+  expect(await of(id)).toEqual([])
+  expect(await of(id, { ended: 'true' })).toMatchObject([
+    { id: found!.id, ended_at: new Date(backend.clock.now()).toISOString() },
+  ])
+})
+
+test('two processes that judge at once store a finding once', async () => {
+  const id = await add('contested')
+  await db
+    .updateTable('server')
+    .set({ reachable: false, unreachable_since: new Date(backend.clock.now()) })
+    .where('id', '=', id)
+    .execute()
+  await Promise.all([
+    findings.judge(),
+    beside.domains.findings.judge(),
+    findings.judge(),
+    beside.domains.findings.judge(),
+  ])
+  expect(await of(id)).toHaveLength(1)
+  await mend([id])
+})
+
+test('what comes and goes is one finding that counts how often it began within an hour', async () => {
+  const id = await add('flapping')
+  for (let i = 0; i < 12; i++) {
+    await silence([id])
+    backend.clock.advance(60_000)
+    if (i < 11) await mend([id])
+  }
+  const [found, ...more] = await of(id)
+  expect(more).toEqual([])
+  expect(found).toMatchObject({ count: 12 })
+  expect(found!.reason).toContain('It began 12 times within an hour.')
+  await mend([id])
+  backend.clock.advance(3_700_000)
+  await silence([id])
+  expect(await of(id)).toMatchObject([{ count: 1 }])
+  await mend([id])
+})
+
+test('servers of a datacenter that fall silent together become one finding, which ends with the last of them', async () => {
+  const cluster = randomUUID()
+  await buildCluster(backend, cluster, 'lost')
+  const { datacenter_id } = await db
+    .selectFrom('cluster')
+    .select('datacenter_id')
+    .where('id', '=', cluster)
+    .executeTakeFirstOrThrow()
+  const ids = []
+  for (let i = 0; i < 6; i++)
+    ids.push(await add(`group-${i}`, { datacenter_id, cluster_id: cluster, cluster_name: 'lost' }))
+  await db
+    .insertInto('cluster_server')
+    .values(
+      ids.slice(0, 3).map((node_id, position) => ({
+        cluster_id: cluster,
+        node_id,
+        name: `group-${position}`,
+        role: 'control_plane' as const,
+        position,
+        install_disk: '/dev/sda',
+        install_image: '',
+        at_since: new Date(backend.clock.now()),
+        etcd_at: new Date(backend.clock.now()),
+      })),
+    )
+    .execute()
+  await silence(ids.slice(0, 1))
+  expect(await of(ids[0]!)).toMatchObject([{ kind: 'server_unreachable' }])
+  backend.clock.advance(20_000)
+  await silence(ids.slice(1))
+  const [group] = await of(datacenter_id!)
+  expect(group).toMatchObject({
+    kind: 'datacenter_silent',
+    affected: { kind: 'server', count: 6 },
+  })
+  // The finding of the first server has become a part of the common one.
+  expect(await of(ids[0]!)).toEqual([])
+  expect(await of(ids[0]!, { ended: 'true' })).toMatchObject([{ caused_by: group!.id }])
+  expect(await of(cluster)).toMatchObject([
+    { kind: 'cluster_quorum_lost', caused_by: group!.id, cluster: { id: cluster, name: 'lost' } },
+  ])
+  const affected = async () =>
+    (await viewer.call(findingAffected, { params: { id: group!.id } })).answer!.items
+  expect(await affected()).toHaveLength(6)
+  await mend(ids.slice(1))
+  expect(await of(datacenter_id!)).toMatchObject([{ id: group!.id, affected: { count: 1 } }])
+  expect((await affected()).filter((s) => s.ended_at === null).map((s) => s.id)).toEqual([ids[0]])
+  expect(await of(cluster)).toEqual([])
+  await mend(ids)
+  expect(await of(datacenter_id!)).toEqual([])
+})
+
+test('an open finding is acknowledged by who may change its object, and the audit log says so', async () => {
+  const id = await add('noted')
+  await silence([id])
+  const [found] = await of(id)
+  const params = { id: found!.id }
+  const body = { note: 'The switch is being replaced' }
+  expect((await viewer.call(findingAcknowledge, { params, body })).status).toBe(403)
+  const { answer } = await operator.call(findingAcknowledge, { params, body })
+  expect(answer!.acknowledged).toMatchObject({ by: operator.email, note: body.note })
+  expect((await viewer.call(findingGet, { params })).answer).toEqual(answer)
+  await backend.publish()
+  const entry = await db
+    .selectFrom('audit_entry')
+    .select(['target_id', 'after'])
+    .where('action', '=', 'finding.acknowledged')
+    .executeTakeFirstOrThrow()
+  expect(entry).toMatchObject({ target_id: id, after: { finding: found!.id, note: body.note } })
+  await mend([id])
+  expect((await operator.call(findingAcknowledge, { params, body })).problem).toMatchObject({
+    code: 'finding_ended',
+  })
+  const missing = await viewer.call(findingGet, { params: { id: randomUUID() } })
+  expect(missing.status).toBe(404)
+})
+
+test('the worst findings come first, and a finding that changes nothing tells nobody', async () => {
+  const drifted = await add('drifted', {
+    cluster_name: null,
+    drift_since: new Date(backend.clock.now()),
+    drift_seen: 'a',
+  })
+  const silent = await add('unreachable')
+  await silence([silent])
+  expect((await list()).map((f) => f.kind)).toEqual(['server_unreachable', 'server_drifted'])
+  expect((await list({ severity: 'attention' })).map((f) => f.object.id)).toEqual([drifted])
+  await backend.publish()
+  const before = await db.selectFrom('event').select('id').execute()
+  await findings.judge()
+  await backend.publish()
+  expect(await db.selectFrom('event').select('id').execute()).toHaveLength(before.length)
+})

@@ -1,0 +1,214 @@
+/**
+ * Findings: what is wrong with servers, clusters and datacenters. Judged whenever something that
+ * they are judged from has changed, and at least every 15 s, because some begin by the time alone.
+ */
+import {
+  type Affected,
+  type Finding,
+  findingAcknowledge,
+  findingAffected,
+  findingGet,
+  findingList,
+} from '#contract/findings/findings.ts'
+import {
+  type FindingKind,
+  findingKinds,
+  type FindingObject,
+  findingObjects,
+} from '#contract/findings/kinds.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { permits } from '#contract/permissions.ts'
+import { inTransaction, isDatabaseGone } from '../../db/db.ts'
+import { type UserCaller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
+import { eventChannel } from '../events/api.ts'
+import type { Findings } from './api.ts'
+import { type FindingParts, judging } from './judging.ts'
+import * as store from './store.ts'
+
+/** Longest time between two passes, and shortest, in ms. Changes in between share a pass. */
+const longestMs = 15_000
+const shortestMs = 1_000
+/** How long ended findings are kept. */
+const keptMs = 730 * 24 * 3_600_000
+
+const unknown = () => new Problem('not_found', 'There is no such finding')
+const maySee = (caller: UserCaller, object: FindingObject): boolean =>
+  permits(caller.scopes, findingObjects[object].read).ok
+
+const iso = (at: Date | null): string | null => at?.toISOString() ?? null
+
+function present(row: store.FindingRow): Finding {
+  const kind = row.kind as FindingKind
+  const object = { kind: row.object_kind, id: row.object_id, name: row.object_name }
+  const names = { id: row.object_id, cluster: row.cluster_id, operation: row.operation_id }
+  return {
+    id: row.id,
+    kind,
+    severity: row.severity,
+    object,
+    cluster:
+      row.cluster_id !== null && row.cluster_name !== null
+        ? { id: row.cluster_id, name: row.cluster_name }
+        : null,
+    datacenter:
+      row.datacenter_id !== null && row.datacenter_code !== null
+        ? { id: row.datacenter_id, code: row.datacenter_code }
+        : null,
+    since: row.since.toISOString(),
+    reason: row.reason,
+    remedies: findingKinds[kind].remedies.map(({ title, call }) => ({
+      title,
+      call: call.replaceAll(
+        /\{(id|cluster|operation)\}/g,
+        (whole, name: keyof typeof names) => names[name] ?? whole,
+      ),
+    })),
+    acknowledged:
+      row.acknowledged_at === null || row.acknowledged_by === null
+        ? null
+        : {
+            by: row.acknowledged_by,
+            at: row.acknowledged_at.toISOString(),
+            note: row.acknowledged_note,
+          },
+    affected: row.affected === 0 ? null : { kind: 'server', count: row.affected },
+    caused_by: row.caused_by,
+    ended_at: iso(row.ended_at),
+    count: row.count,
+  }
+}
+
+export function findings(parts: FindingParts): Findings & Domain {
+  const { db, clock, listener, log, record } = parts
+  const judge = judging(parts)
+
+  const list = async (
+    caller: UserCaller,
+    query: Input<typeof findingList>['query'],
+  ): Promise<Page<Finding>> => {
+    const objects = (Object.keys(findingObjects) as FindingObject[]).filter((o) =>
+      maySee(caller, o),
+    )
+    const { rows, total } = await store.page(db, query, objects)
+    return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+  }
+
+  const get = async (caller: UserCaller, id: string): Promise<store.FindingRow> => {
+    const row = await store.find(db, id)
+    if (!row || !maySee(caller, row.object_kind)) throw unknown()
+    return row
+  }
+
+  const acknowledge = (
+    caller: UserCaller,
+    id: string,
+    { note = null }: { note?: string | undefined | null },
+  ): Promise<Finding> =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lock(tx, id)
+      if (!row || !maySee(caller, row.object_kind)) throw unknown()
+      demand(permits(caller.scopes, findingObjects[row.object_kind].write), 'forbidden')
+      if (row.ended_at !== null) throw new Problem('finding_ended', 'The finding has ended already')
+      const text = note === '' ? null : note
+      await store.update(tx, id, {
+        acknowledged_at: new Date(clock.now()),
+        acknowledged_by: caller.email,
+        acknowledged_note: text,
+      })
+      await record(tx, caller, {
+        action: 'finding.acknowledged',
+        target: {
+          kind: row.object_kind,
+          id: row.object_id,
+          name: row.object_name,
+        },
+        after: { finding: id, kind: row.kind, ...(text !== null && { note: text }) },
+        event: {
+          name: 'finding.updated',
+          object: { kind: 'finding', id },
+          scope: findingObjects[row.object_kind].read,
+        },
+      })
+      return present((await store.find(tx, id))!)
+    })
+
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+  let unlisten: () => void = () => undefined
+  const later = (ms: number): void => {
+    clearTimeout(timer)
+    if (!isStopped) timer = setTimeout(run, ms).unref()
+  }
+  let isWoken = false
+  function run(): void {
+    if (running) {
+      isWoken = true
+      return
+    }
+    isWoken = false
+    running = judge()
+      .catch((error: unknown) =>
+        log[isDatabaseGone(error) ? 'debug' : 'error']('findings.judging_failed', { error }),
+      )
+      .finally(() => {
+        running = undefined
+        later(isWoken ? shortestMs : longestMs)
+      })
+  }
+
+  return {
+    name: 'findings',
+    judge,
+    routes(app) {
+      const on = serve(app)
+      on(findingList, ({ caller, query }) => list(signedIn(caller), query))
+      on(findingGet, async ({ caller, params }) => present(await get(signedIn(caller), params.id)))
+      on(findingAffected, async ({ caller, params }) => {
+        const { id } = await get(signedIn(caller), params.id)
+        return {
+          items: (await store.allAffected(db, id)).map((row): Affected => ({
+            id: row.server_id,
+            name: row.name,
+            since: row.since.toISOString(),
+            ended_at: iso(row.ended_at),
+          })),
+        }
+      })
+      on(findingAcknowledge, ({ caller, params, body }) =>
+        acknowledge(signedIn(caller), params.id, body),
+      )
+    },
+    async start() {
+      if (timer !== undefined || running !== undefined) return
+      isStopped = false
+      let wokenAt = 0
+      unlisten = listener.on(eventChannel, () => {
+        if (running) {
+          isWoken = true
+          return
+        }
+        // The first of several changes starts the wait, so that a stream of changes doesn't put the
+        // pass off for ever.
+        const now = clock.monotonic()
+        if (now - wokenAt < shortestMs) return
+        wokenAt = now
+        later(shortestMs)
+      })
+      later(0)
+    },
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      timer = undefined
+      unlisten()
+      await running
+    },
+    removeOld: async () => void (await store.forget(db, new Date(clock.now() - keptMs))),
+  }
+}

@@ -1,0 +1,176 @@
+/** Judges clusters. Pure functions: what is known of a cluster gives its findings. */
+import { certificateKinds } from '#contract/clusters/certificates.ts'
+import { counted } from '#contract/words.ts'
+import type { ClusterCondition } from '../clusters/api.ts'
+import type { StoppedUpgrade } from '../operations/api.ts'
+import type { SnapshotCondition } from '../snapshots/api.ts'
+import { clockTime, type Judged, sentence } from './judged.ts'
+
+const hourMs = 3_600_000
+/** A cluster without a schedule should have a snapshot of the last week. */
+const weekMs = 7 * 24 * hourMs
+
+/** What is known of a cluster from other domains. */
+export interface Around {
+  readonly snapshot: SnapshotCondition | undefined
+  readonly upgrades: readonly StoppedUpgrade[]
+  /** Sentences about versions out of support. */
+  readonly unsupported: readonly string[]
+  /** The findings of silent servers, by the server's id. */
+  readonly silent: ReadonlyMap<string, Judged>
+  readonly now: number
+}
+
+/** `2026-11-22 03:12 UTC` */
+const day = (at: Date): string => {
+  const text = at.toISOString()
+  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`
+}
+const refTo = ({ kind, object }: Judged): NonNullable<Judged['causedBy']> => ({
+  kind,
+  objectId: object.id,
+})
+
+const problems = {
+  api: 'cluster_api_down',
+  nodes: 'cluster_nodes_not_ready',
+  components: 'cluster_components_down',
+  former_member: 'cluster_former_member',
+} as const
+
+type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
+  Partial<Pick<Judged, 'operationId' | 'causedBy'>>
+
+/**
+ * etcd needs more than half of its members. While it has lost them, the Kubernetes API and the nodes
+ * fail because of that, and are no findings of their own.
+ */
+function quorum({ control_planes: all }: ClusterCondition, { silent }: Around): Said | null {
+  const lost = all.flatMap((id) => silent.get(id) ?? [])
+  if (lost.length === 0 || lost.length * 2 < all.length) return null
+  const [first] = lost.toSorted(
+    (a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0),
+  ) as [Judged, ...Judged[]]
+  const left = all.length - lost.length
+  return {
+    kind: 'cluster_quorum_lost',
+    since: lost.map((l) => l.since).reduce((a, b) => (a === null || (b !== null && b > a) ? b : a)),
+    reason: `${lost.length} of ${counted(all.length, 'control plane')} ${lost.length === 1 ? 'does' : 'do'} not answer. ${left === 0 ? 'The cluster is down' : 'etcd has no majority, so the cluster accepts no change'}`,
+    causedBy: refTo(first),
+  }
+}
+
+function watched({ problem, reason }: ClusterCondition): Said | null {
+  if (problem === null) return null
+  return { kind: problems[problem.kind], since: problem.since, reason: reason ?? 'It is not well' }
+}
+
+function snapshots({ ready_at }: ClusterCondition, { snapshot, now }: Around): Said | null {
+  const { schedule = null, failure = null, newest_at: newest = null } = snapshot ?? {}
+  const last = newest === null ? 'No snapshot can be restored' : `The newest is of ${day(newest)}`
+  if (schedule !== null && !schedule.paused && failure !== null)
+    return {
+      kind: 'cluster_snapshot_failed',
+      since: failure.at,
+      reason: `The last snapshot failed: ${(failure.reason ?? 'the reason is unknown').replace(/\.$/, '')}. ${last}`,
+    }
+  const dueMs =
+    schedule !== null && !schedule.paused ? (2 * schedule.every_hours + 1) * hourMs : weekMs
+  const from = newest ?? (schedule !== null && !schedule.paused ? schedule.created_at : ready_at)
+  if (from === null || now - from.getTime() <= dueMs) return null
+  const why =
+    schedule === null
+      ? 'No schedule takes snapshots'
+      : schedule.paused
+        ? 'The schedule is paused'
+        : 'The schedule should have taken newer ones'
+  return {
+    kind: 'cluster_snapshot_overdue',
+    since: new Date(from.getTime() + dueMs),
+    reason: `${last}. ${why}`,
+  }
+}
+
+function certificates({ certificates: all }: ClusterCondition): Said | null {
+  const [first] = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))
+  if (first === undefined) return null
+  const names = [
+    ...new Set(
+      all.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`),
+    ),
+  ]
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return {
+    kind: 'cluster_certificate_ending',
+    since: null,
+    reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${names.slice(0, 3).join(', ')}${more}. ${first.reason}`,
+  }
+}
+
+/** "2 of 3 servers on v1.13.9, stopped 18:01 UTC." */
+const stopped = ({
+  kind,
+  status,
+  version,
+  reason,
+  ended_at,
+  servers,
+  operation_id,
+}: StoppedUpgrade): Said => {
+  const what = kind === 'clusterUpgradeTalos' ? 'Talos' : 'Kubernetes'
+  const why = status === 'failed' && reason !== null ? `. ${reason}` : ''
+  return {
+    kind: 'cluster_upgrade_stopped',
+    since: ended_at,
+    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, stopped ${clockTime(ended_at)}${why}`,
+    operationId: operation_id,
+  }
+}
+
+/** Judges a cluster that is not being deleted. */
+export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[] {
+  const { status, reason, locked_out: lockedOut, troubles, ready_at } = cluster
+  const lost = quorum(cluster, around)
+  const found: (Said | null)[] = [
+    status === 'failed'
+      ? { kind: 'cluster_failed', since: null, reason: reason ?? 'It failed' }
+      : null,
+    lockedOut === null
+      ? null
+      : { kind: 'cluster_locked_out', since: lockedOut.since, reason: lockedOut.reason },
+    lost ?? watched(cluster),
+    troubles.length === 0
+      ? null
+      : { kind: 'cluster_action_fails', since: null, reason: troubles[0]! },
+  ]
+  if (ready_at !== null) {
+    const [upgrade] = around.upgrades.toSorted(
+      (a, b) => b.ended_at.getTime() - a.ended_at.getTime(),
+    )
+    found.push(
+      snapshots(cluster, around),
+      certificates(cluster),
+      around.unsupported.length === 0
+        ? null
+        : {
+            kind: 'cluster_version_unsupported',
+            since: null,
+            reason: around.unsupported.join(' '),
+          },
+      upgrade === undefined ? null : stopped(upgrade),
+    )
+  }
+  return found.flatMap((said) =>
+    said === null
+      ? []
+      : [
+          {
+            ...said,
+            reason: sentence(said.reason),
+            object: { kind: 'cluster', id: cluster.id, name: cluster.name },
+            cluster: { id: cluster.id, name: cluster.name },
+            datacenter: cluster.datacenter,
+          } satisfies Judged,
+        ],
+  )
+}

@@ -1,0 +1,170 @@
+/** Judges servers. Pure functions: what is known of the servers gives the findings. */
+import { driftSentence } from '#contract/servers/drift.ts'
+import { troubleOf } from '#contract/servers/server-trouble.ts'
+import { counted } from '#contract/words.ts'
+import type { ServerCondition, ServerConditions } from '../servers/api.ts'
+import { clockTime, type Judged, sentence } from './judged.ts'
+
+/** So many servers of a datacenter that fall silent within this time, in ms, have one cause. */
+const fewestOfGroup = 5
+const groupMs = 60_000
+
+interface Silent {
+  readonly server: ServerCondition
+  readonly since: Date
+  readonly reason: string | null
+}
+
+type Place = NonNullable<ServerCondition['datacenter']>
+
+const finding = (
+  server: ServerCondition,
+  kind: Judged['kind'],
+  since: string | null,
+  reason: string,
+): Judged => ({
+  kind,
+  object: { kind: 'server', id: server.id, name: server.name },
+  cluster: server.cluster,
+  datacenter: server.datacenter,
+  since: since === null ? null : new Date(since),
+  reason: sentence(reason),
+})
+
+/** What is wrong with a server that answers; null if it only waits for an operation. */
+function judgeAnswering(server: ServerCondition, now: number): Judged | null {
+  const { undone, pending, drift_since, doubt } = server
+  const trouble = troubleOf(server, now)
+  if (trouble?.kind === 'failed')
+    return finding(server, 'server_failed', trouble.since, trouble.reason ?? 'It failed')
+  if (trouble?.kind === 'not_ready')
+    return finding(
+      server,
+      'server_not_ready',
+      trouble.since,
+      trouble.reason ?? 'Kubernetes says that the node is not Ready',
+    )
+  if (doubt !== null)
+    return finding(
+      server,
+      'server_in_doubt',
+      null,
+      doubt === '' ? 'Other hardware answers at its address' : doubt,
+    )
+  if (undone !== null) return finding(server, 'server_change_undone', undone.since, undone.reason)
+  if (server.cluster !== null && pending !== null)
+    return finding(server, 'server_patches_wait', pending.since, pending.reason)
+  return drift_since === null ? null : finding(server, 'server_drifted', drift_since, driftSentence)
+}
+
+/** "No answer since 21:38 UTC; connection refused; the other servers of DE-FRA-1 answer." */
+function silenceSentence(
+  { since, reason, server: { datacenter } }: Silent,
+  { others, answering }: { others: number; answering: number },
+): string {
+  const around =
+    datacenter === null || others + answering === 0
+      ? []
+      : others === 0
+        ? [`the other servers of ${datacenter.code} answer`]
+        : answering === 0
+          ? [`no other server of ${datacenter.code} answers`]
+          : [
+              `${counted(others, 'other server')} of ${datacenter.code} ${others === 1 ? 'is' : 'are'} silent too`,
+            ]
+  const why = reason === null ? [] : [reason.replace(/\.$/, '')]
+  return [`No answer since ${clockTime(since)}`, ...why, ...around].join('; ')
+}
+
+/**
+ * The servers of a datacenter that fell silent together: each is in a span of a minute in which at
+ * least five did. `known`: ids of servers that were found together before, and still are silent.
+ */
+export function silentTogether(
+  silent: readonly Silent[],
+  known: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const together = new Set(silent.flatMap(({ server: { id } }) => (known.has(id) ? [id] : [])))
+  const inOrder = silent.toSorted((a, b) => a.since.getTime() - b.since.getTime())
+  let from = 0
+  for (let to = 0; to < inOrder.length; to++) {
+    while (inOrder[to]!.since.getTime() - inOrder[from]!.since.getTime() > groupMs) from++
+    if (to - from + 1 < fewestOfGroup) continue
+    for (const { server } of inOrder.slice(from, to + 1)) together.add(server.id)
+  }
+  return together
+}
+
+function judgeGroup(place: Place, group: readonly Silent[], answering: number): Judged {
+  const since = new Date(Math.min(...group.map((s) => s.since.getTime())))
+  const clusters = new Set(group.flatMap(({ server }) => server.cluster?.name ?? []))
+  const free = group.filter(({ server }) => server.cluster === null).length
+  const whose = [
+    ...(clusters.size === 0 ? [] : [`of ${counted(clusters.size, 'cluster')}`]),
+    ...(free === 0 ? [] : [`${free} in no cluster`]),
+  ]
+  const rest =
+    answering === 0
+      ? 'no other server there answers'
+      : `${counted(answering, 'other server')} there ${answering === 1 ? 'answers' : 'answer'}`
+  return {
+    kind: 'datacenter_silent',
+    object: { kind: 'datacenter', id: place.id, name: place.code },
+    cluster: null,
+    datacenter: place,
+    since,
+    reason: sentence(
+      `${counted(group.length, 'server')} fell silent together at ${clockTime(since)}: ${whose.join(', ')}; ${rest}`,
+    ),
+    affected: group.map(({ server, since: at }) => ({
+      id: server.id,
+      name: server.name,
+      since: at,
+    })),
+  }
+}
+
+/**
+ * Judges all servers. `together`: ids of servers that an open finding of their datacenter names.
+ * @param now in ms since 1970
+ */
+export function judgeServers(
+  { unwell, answering }: ServerConditions,
+  together: ReadonlySet<string>,
+  now: number,
+): Judged[] {
+  const silent: Silent[] = []
+  const found: Judged[] = []
+  for (const server of unwell) {
+    const trouble = troubleOf(server, now)
+    if (trouble?.kind === 'unreachable' && trouble.since !== null)
+      silent.push({ server, since: new Date(trouble.since), reason: trouble.reason })
+    else {
+      const one = judgeAnswering(server, now)
+      if (one !== null) found.push(one)
+    }
+  }
+  for (const [, here] of Map.groupBy(silent, ({ server }) => server.datacenter?.id ?? null)) {
+    const place = here[0]!.server.datacenter
+    const group = place === null ? new Set<string>() : silentTogether(here, together)
+    const answers = place === null ? 0 : (answering.get(place.id) ?? 0)
+    if (place !== null && group.size > 0)
+      found.push(
+        judgeGroup(
+          place,
+          here.filter(({ server }) => group.has(server.id)),
+          answers,
+        ),
+      )
+    for (const one of here.filter(({ server }) => !group.has(server.id)))
+      found.push(
+        finding(
+          one.server,
+          'server_unreachable',
+          one.since.toISOString(),
+          silenceSentence(one, { others: here.length - 1, answering: answers }),
+        ),
+      )
+  }
+  return found
+}

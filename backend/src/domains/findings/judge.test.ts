@@ -1,0 +1,237 @@
+import { expect, test } from 'vitest'
+import type { ClusterCondition } from '../clusters/api.ts'
+import type { ServerCondition } from '../servers/api.ts'
+import { type Around, judgeCluster } from './judge-clusters.ts'
+import { judgeServers } from './judge-servers.ts'
+import type { Judged } from './judged.ts'
+
+const now = Date.parse('2026-11-27T22:00:00Z')
+const at = (text: string) => new Date(`2026-11-27T${text}Z`)
+const fra = { id: 'fra', code: 'DE-FRA-1' }
+
+const server = (name: string, more: Partial<ServerCondition> = {}): ServerCondition => ({
+  id: name,
+  name,
+  status: 'ready',
+  operation_id: null,
+  datacenter: fra,
+  cluster: { id: 'web', name: 'web' },
+  talos: { reachable: true, unreachable_since: null, reason: null },
+  kubernetes: null,
+  failure: null,
+  undone: null,
+  pending: null,
+  drift_since: null,
+  doubt: null,
+  ...more,
+})
+const silent = (name: string, since: string, more: Partial<ServerCondition> = {}) =>
+  server(name, {
+    talos: {
+      reachable: false,
+      unreachable_since: at(since).toISOString(),
+      reason: 'connection refused',
+    },
+    ...more,
+  })
+const judged = (
+  unwell: readonly ServerCondition[],
+  { answering = 2, together = new Set<string>() } = {},
+) => judgeServers({ unwell, answering: new Map([[fra.id, answering]]) }, together, now)
+const said = (all: readonly Judged[]) => all.map((one) => [one.kind, one.object.name, one.reason])
+
+test('a silent server says since when, why, and whether its neighbours answer', () => {
+  expect(said(judged([silent('a', '21:38:10')]))).toEqual([
+    [
+      'server_unreachable',
+      'a',
+      'No answer since 21:38 UTC; connection refused; the other servers of DE-FRA-1 answer.',
+    ],
+  ])
+  expect(judged([silent('a', '21:38:00'), silent('b', '20:00:00')])[0]!.reason).toContain(
+    '1 other server of DE-FRA-1 is silent too',
+  )
+  expect(judged([silent('a', '21:38:10', { datacenter: null })])[0]!.reason).toBe(
+    'No answer since 21:38 UTC; connection refused.',
+  )
+})
+
+test('a server that an operation restarts is no finding for fifteen minutes', () => {
+  expect(judged([silent('a', '21:50:00', { operation_id: 'o' })])).toEqual([])
+  expect(judged([silent('a', '21:40:00', { operation_id: 'o' })])).toHaveLength(1)
+})
+
+test('five servers that fall silent within a minute are one finding with its servers, four are four', () => {
+  const four = ['a', 'b', 'c', 'd'].map((name, i) => silent(name, `21:38:${i}0`))
+  expect(judged(four).map((one) => one.kind)).toEqual(Array(4).fill('server_unreachable'))
+  const all = [...four, silent('e', '21:39:00'), silent('late', '21:45:00')]
+  const found = judged(all)
+  expect(said(found)).toEqual([
+    [
+      'datacenter_silent',
+      'DE-FRA-1',
+      '5 servers fell silent together at 21:38 UTC: of 1 cluster; 2 other servers there answer.',
+    ],
+    [
+      'server_unreachable',
+      'late',
+      'No answer since 21:45 UTC; connection refused; 5 other servers of DE-FRA-1 are silent too.',
+    ],
+  ])
+  expect(found[0]!.affected!.map((s) => s.name)).toEqual(['a', 'b', 'c', 'd', 'e'])
+})
+
+test('of servers that fell silent together, the last ones stay in their finding until they answer', () => {
+  const rest = [silent('a', '21:38:00'), silent('b', '21:38:30')]
+  const found = judged(rest, { together: new Set(['a', 'b', 'c', 'd', 'e']) })
+  expect(found.map((one) => [one.kind, one.affected?.length])).toEqual([['datacenter_silent', 2]])
+})
+
+test('servers that fall silent in a chain of minutes belong together, those of another time do not', () => {
+  const chain = Array.from({ length: 9 }, (_, i) =>
+    silent(`s${i}`, `21:38:${String(i * 6).padStart(2, '0')}`),
+  )
+  const later = Array.from({ length: 4 }, (_, i) => silent(`t${i}`, `21:44:${i}0`))
+  const found = judged([...chain, ...later])
+  expect(found[0]!.affected).toHaveLength(9)
+  expect(found.filter((one) => one.kind === 'server_unreachable')).toHaveLength(4)
+})
+
+test('a server has one finding, the worst of what is known of it', () => {
+  const drift_since = at('20:00:00').toISOString()
+  const since = at('21:00:00').toISOString()
+  const not = { ready: false, reason: 'Kubelet stopped', since }
+  const kindOf = (more: Partial<ServerCondition>) =>
+    judged([server('a', { drift_since, ...more })]).map((one) => one.kind)
+  expect(kindOf({})).toEqual(['server_drifted'])
+  expect(kindOf({ doubt: '' })).toEqual(['server_in_doubt'])
+  expect(kindOf({ kubernetes: not, doubt: '' })).toEqual(['server_not_ready'])
+  expect(kindOf({ kubernetes: not, failure: { reason: 'Disk broken', since } })).toEqual([
+    'server_failed',
+  ])
+  expect(kindOf({ pending: { reason: 'b is not well', since, waits_for: [] } })).toEqual([
+    'server_patches_wait',
+  ])
+})
+
+const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
+  id: 'web',
+  name: 'web',
+  datacenter: fra,
+  status: 'ready',
+  reason: null,
+  ready_at: new Date(now - 3_600_000),
+  talos_version: 'v1.13.9',
+  kubernetes_version: '1.36.3',
+  problem: null,
+  locked_out: null,
+  certificates: [],
+  troubles: [],
+  control_planes: ['a', 'b', 'c'],
+  ...more,
+})
+const around = (more: Partial<Around> = {}): Around => ({
+  snapshot: undefined,
+  upgrades: [],
+  unsupported: [],
+  silent: new Map(),
+  now,
+  ...more,
+})
+const api = {
+  status: 'degraded',
+  reason: 'The Kubernetes API does not answer: timeout',
+  problem: { kind: 'api', since: at('21:39:00') },
+} as const
+
+test('a cluster that is well has no finding', () => {
+  expect(judgeCluster(cluster(), around())).toEqual([])
+})
+
+test('a cluster that loses its majority has one finding, which names its cause', () => {
+  const found = judged([silent('a', '21:38:00'), silent('b', '21:40:00')])
+  const lost = around({ silent: new Map(found.map((one) => [one.object.id, one])) })
+  expect(judgeCluster(cluster(api), lost)).toMatchObject([
+    {
+      kind: 'cluster_quorum_lost',
+      since: at('21:40:00'),
+      reason:
+        '2 of 3 control planes do not answer. etcd has no majority, so the cluster accepts no change.',
+      causedBy: { kind: 'server_unreachable', objectId: 'a' },
+    },
+  ])
+  const one = around({ silent: new Map([[found[0]!.object.id, found[0]!]]) })
+  expect(judgeCluster(cluster(api), one)).toMatchObject([
+    { kind: 'cluster_api_down', reason: 'The Kubernetes API does not answer: timeout.' },
+  ])
+})
+
+test('a snapshot that failed, and one that is overdue, are findings with the newest one', () => {
+  const newest_at = at('03:12:00')
+  const schedule = { every_hours: 6, paused: false, created_at: at('00:00:00') }
+  const kinds = (snapshot: Around['snapshot'], more: Partial<ClusterCondition> = {}) =>
+    judgeCluster(cluster(more), around({ snapshot })).map((one) => [one.kind, one.reason])
+  expect(
+    kinds({ newest_at, schedule, failure: { reason: 'The store is full', at: at('21:00:00') } }),
+  ).toEqual([
+    [
+      'cluster_snapshot_failed',
+      'The last snapshot failed: The store is full. The newest is of 2026-11-27 03:12 UTC.',
+    ],
+  ])
+  expect(kinds({ newest_at, schedule, failure: null })).toEqual([
+    [
+      'cluster_snapshot_overdue',
+      'The newest is of 2026-11-27 03:12 UTC. The schedule should have taken newer ones.',
+    ],
+  ])
+  expect(kinds({ newest_at: at('12:00:00'), schedule, failure: null })).toEqual([])
+  // Without a schedule a snapshot of the last week is enough, and a new cluster has a week.
+  expect(kinds(undefined)).toEqual([])
+  expect(kinds(undefined, { ready_at: new Date(now - 8 * 86_400_000) })).toEqual([
+    ['cluster_snapshot_overdue', 'No snapshot can be restored. No schedule takes snapshots.'],
+  ])
+})
+
+test('an upgrade that stopped half way says how many servers have the new version, and goes on by its operation', () => {
+  const upgrade = {
+    operation_id: 'o',
+    cluster_id: 'web',
+    kind: 'clusterUpgradeTalos',
+    status: 'failed',
+    version: 'v1.13.9',
+    reason: 'web-3 does not answer',
+    ended_at: at('18:01:00'),
+    servers: { done: 2, of: 3 },
+  } as const
+  expect(judgeCluster(cluster(), around({ upgrades: [upgrade] }))).toMatchObject([
+    {
+      kind: 'cluster_upgrade_stopped',
+      since: at('18:01:00'),
+      reason: '2 of 3 servers on Talos v1.13.9, stopped 18:01 UTC. web-3 does not answer.',
+      operationId: 'o',
+    },
+  ])
+})
+
+test('certificates near their end, refused certificates, failing actions and old versions are findings', () => {
+  const found = judgeCluster(
+    cluster({
+      locked_out: { reason: 'Its machines refuse Steelyard', since: at('20:00:00') },
+      troubles: ['The IP subnets cannot be applied to the cluster: timeout'],
+      certificates: [
+        { kind: 'etcd_ca', name: null, ends_at: '2026-12-01T00:00:00.000Z', reason: 'Rotate it' },
+      ],
+    }),
+    around({ unsupported: ['Talos 1.11 is out of support: it gets no fixes any more.'] }),
+  )
+  expect(found.map((one) => [one.kind, one.reason])).toEqual([
+    ['cluster_locked_out', 'Its machines refuse Steelyard.'],
+    ['cluster_action_fails', 'The IP subnets cannot be applied to the cluster: timeout.'],
+    [
+      'cluster_certificate_ending',
+      'Certificates expire on 2026-12-01: Authority of etcd. Rotate it.',
+    ],
+    ['cluster_version_unsupported', 'Talos 1.11 is out of support: it gets no fixes any more.'],
+  ])
+})

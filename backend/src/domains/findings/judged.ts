@@ -1,0 +1,33 @@
+/** What a judgement says of an object, before it is stored. */
+import type { FindingKind, FindingObject } from '#contract/findings/kinds.ts'
+
+export interface Judged {
+  readonly kind: FindingKind
+  readonly object: { readonly kind: FindingObject; readonly id: string; readonly name: string }
+  readonly cluster: { readonly id: string; readonly name: string } | null
+  readonly datacenter: { readonly id: string; readonly code: string } | null
+  /** Null if nobody recorded when it began: it begins with the judgement. */
+  readonly since: Date | null
+  readonly reason: string
+  /** The operation that stopped. */
+  readonly operationId?: string
+  readonly causedBy?: Pick<Judged, 'kind'> & { readonly objectId: string }
+  readonly affected?: readonly Affected[]
+}
+
+/** A server that a finding about several concerns. */
+export interface Affected {
+  readonly id: string
+  readonly name: string
+  readonly since: Date
+}
+
+/** Names a finding that is open. At most one is, for each object and kind. */
+export const keyOf = ({ kind, objectId }: { kind: string; objectId: string }): string =>
+  `${kind} ${objectId}`
+
+/** `21:38 UTC` */
+export const clockTime = (at: Date): string => `${at.toISOString().slice(11, 16)} UTC`
+
+/** The sentence ends with exactly one full stop. */
+export const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`

@@ -1,0 +1,234 @@
+/**
+ * Judges servers and clusters, and stores what is found. One pass judges everything from memory and
+ * a few queries, so its cost doesn't grow with a query per server. One process judges at a time
+ * (advisory lock). A pass is level-triggered: it compares what is judged now with the open findings,
+ * so a lost wake-up or a crash only delays it.
+ */
+import { findingKinds, findingObjects, findingSeverities } from '#contract/findings/kinds.ts'
+import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
+import type { OfferedVersions } from '../images/api.ts'
+import type { Operations } from '../operations/api.ts'
+import type { ServerConditions, Servers } from '../servers/api.ts'
+import { snapshotConditions } from '../snapshots/api.ts'
+import { judgeCluster } from './judge-clusters.ts'
+import { judgeServers } from './judge-servers.ts'
+import { type Judged, keyOf } from './judged.ts'
+import * as store from './store.ts'
+
+export interface FindingParts extends Pick<
+  Platform,
+  'db' | 'clock' | 'listener' | 'log' | 'record' | 'tell'
+> {
+  readonly servers: Pick<Servers, 'conditions'>
+  readonly clusters: Pick<Clusters, 'conditions'>
+  readonly operations: Pick<Operations, 'stoppedUpgrades'>
+  readonly versions: Pick<OfferedVersions, 'warnings'>
+}
+
+/** What comes back within this time continues its finding, in ms. */
+const flapMs = 3_600_000
+/** The sentence counts begins from this number on. */
+const fewestBegins = 3
+
+type Open = Awaited<ReturnType<typeof store.lockOpen>>[number]
+
+const rank = (severity: Open['severity']): number => findingSeverities.indexOf(severity)
+
+/** Adds how often a finding that comes and goes began within the last hour. */
+const told = (reason: string, begins: number): string =>
+  begins < fewestBegins ? reason : `${reason} It began ${begins} times within an hour.`
+
+export function judging(parts: FindingParts) {
+  const { db, clock, tell } = parts
+
+  /** Everything that is wrong now. */
+  const judge = async (
+    tx: Tx,
+    conditions: ServerConditions,
+    together: ReadonlySet<string>,
+  ): Promise<Judged[]> => {
+    const now = clock.now()
+    const found = judgeServers(conditions, together, now)
+    const silent = new Map<string, Judged>()
+    for (const one of found) {
+      if (one.kind === 'server_unreachable') silent.set(one.object.id, one)
+      // A server that fell silent with others shows their finding.
+      for (const { id, since } of one.affected ?? []) silent.set(id, { ...one, since })
+    }
+    const clusters = await parts.clusters.conditions(tx)
+    if (clusters.length === 0) return found
+    const snapshots = await snapshotConditions(tx)
+    const upgrades = Map.groupBy(await parts.operations.stoppedUpgrades(tx), (u) => u.cluster_id)
+    return [
+      ...found,
+      ...clusters.flatMap((cluster) =>
+        judgeCluster(cluster, {
+          snapshot: snapshots.get(cluster.id),
+          upgrades: upgrades.get(cluster.id) ?? [],
+          unsupported: parts.versions.warnings(cluster.talos_version, cluster.kubernetes_version),
+          silent,
+          now,
+        }),
+      ),
+    ]
+  }
+
+  const announce = (tx: Tx, how: 'created' | 'updated', { id, object_kind }: Open) =>
+    tell(tx, system, {
+      name: `finding.${how}`,
+      object: { kind: 'finding', id },
+      scope: findingObjects[object_kind].read,
+    })
+
+  const columnsOf = (one: Judged, causes: ReadonlyMap<string, string>) => ({
+    severity: findingKinds[one.kind].severity,
+    object_name: one.object.name,
+    cluster_id: one.cluster?.id ?? null,
+    cluster_name: one.cluster?.name ?? null,
+    datacenter_id: one.datacenter?.id ?? null,
+    datacenter_code: one.datacenter?.code ?? null,
+    operation_id: one.operationId ?? null,
+    caused_by: one.causedBy === undefined ? null : (causes.get(keyOf(one.causedBy)) ?? null),
+  })
+
+  /** Stores what is new or different about one finding. Returns its id. */
+  const keep = async (
+    tx: Tx,
+    one: Judged,
+    { open, ended, causes }: { open?: Open; ended?: Open; causes: ReadonlyMap<string, string> },
+  ): Promise<string> => {
+    const now = clock.now()
+    const columns = columnsOf(one, causes)
+    const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
+    if (open) {
+      const change = {
+        ...columns,
+        reason: told(one.reason, recent.length),
+        // A finding that gets worse is acknowledged again.
+        ...(rank(columns.severity) < rank(open.severity) && {
+          acknowledged_at: null,
+          acknowledged_by: null,
+          acknowledged_note: null,
+        }),
+      }
+      const differs = Object.entries(change).some(
+        ([key, value]) => open[key as keyof Open] !== value,
+      )
+      if (differs) {
+        await store.update(tx, open.id, change)
+        await announce(tx, 'updated', open)
+      }
+      return open.id
+    }
+    const since = one.since ?? new Date(now)
+    const begins = [...recent, new Date(now)]
+    const reason = told(one.reason, begins.length)
+    if (ended) {
+      await store.update(tx, ended.id, {
+        ...columns,
+        reason,
+        since,
+        begins,
+        count: ended.count + 1,
+        ended_at: null,
+      })
+      await announce(tx, 'updated', ended)
+      return ended.id
+    }
+    const row = await store.insert(tx, {
+      ...columns,
+      kind: one.kind,
+      object_kind: one.object.kind,
+      object_id: one.object.id,
+      since,
+      reason,
+      begins,
+    })
+    await announce(tx, 'created', row)
+    return row.id
+  }
+
+  /** Stores which servers a finding about several concerns. */
+  const keepAffected = async (
+    tx: Tx,
+    id: string,
+    { affected = [] }: Judged,
+    before: readonly store.AffectedRow[],
+  ) => {
+    const known = new Map(before.map((row) => [row.server_id, row]))
+    const added = affected.filter((s) => known.get(s.id)?.since.getTime() !== s.since.getTime())
+    const now = new Set(affected.map((s) => s.id))
+    const gone = before.flatMap((row) => (now.has(row.server_id) ? [] : [row.server_id]))
+    if (added.length > 0) await store.addAffected(tx, id, added)
+    if (gone.length > 0) await store.endAffected(tx, id, gone, new Date(clock.now()))
+  }
+
+  const pass = async (tx: Tx, conditions: ServerConditions): Promise<void> => {
+    // The lock is held until the transaction ends. Another process that judges now sees the same.
+    if (!(await tryLock(tx, 'steelyard findings'))) return
+    const open = await store.lockOpen(tx)
+    const groups = open.filter((row) => row.kind === 'datacenter_silent')
+    const affected = Map.groupBy(
+      await store.affectedBy(
+        tx,
+        groups.map((row) => row.id),
+      ),
+      (row) => row.finding_id,
+    )
+    const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
+    const judged = await judge(tx, conditions, together)
+    const opened = new Map(open.map((row) => [keyOf({ ...row, objectId: row.object_id }), row]))
+    const at = new Date(clock.now())
+    const ended = judged.every((one) => opened.has(keyOf({ ...one, objectId: one.object.id })))
+      ? new Map<string, Open>()
+      : new Map(
+          (await store.endedSince(tx, new Date(clock.now() - flapMs))).map((row) => [
+            keyOf({ ...row, objectId: row.object_id }),
+            row,
+          ]),
+        )
+    const causes = new Map<string, string>()
+    // Causes come before what they cause, so that these can name them.
+    for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
+      const key = keyOf({ kind: one.kind, objectId: one.object.id })
+      const [row, former] = [opened.get(key), ended.get(key)]
+      const id = await keep(tx, one, {
+        ...(row && { open: row }),
+        ...(former && { ended: former }),
+        causes,
+      })
+      causes.set(key, id)
+      if (one.affected) await keepAffected(tx, id, one, affected.get(id) ?? [])
+    }
+    const grouped = new Map(
+      judged.flatMap((one) =>
+        (one.affected ?? []).map((s) => [
+          s.id,
+          causes.get(keyOf({ kind: one.kind, objectId: one.object.id }))!,
+        ]),
+      ),
+    )
+    for (const [key, row] of opened) {
+      if (causes.has(key)) continue
+      const group = row.kind === 'server_unreachable' ? grouped.get(row.object_id) : undefined
+      await store.update(tx, row.id, { ended_at: at, ...(group && { caused_by: group }) })
+      const rest = affected.get(row.id) ?? []
+      if (rest.length > 0)
+        await store.endAffected(
+          tx,
+          row.id,
+          rest.map((r) => r.server_id),
+          at,
+        )
+      await announce(tx, 'updated', row)
+    }
+  }
+
+  return async (): Promise<void> => {
+    const conditions = await parts.servers.conditions()
+    await inTransaction(db, (tx) => pass(tx, conditions))
+  }
+}

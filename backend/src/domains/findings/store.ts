@@ -1,0 +1,136 @@
+/** SQL for findings and the servers that they affect. */
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { findingList } from '#contract/findings/findings.ts'
+import { kindsOfFindings } from '#contract/findings/kinds.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
+import type { Tables } from '../../db/tables.gen.ts'
+
+type On = Db | Tx
+type Row = Selectable<Tables['finding']>
+/** A finding with the number of servers that it affects now. */
+export type FindingRow = Row & { affected: number }
+export type AffectedRow = Selectable<Tables['finding_affected']>
+
+const findings = (on: On) =>
+  on
+    .selectFrom('finding')
+    .selectAll('finding')
+    .select(
+      sql<number>`(select count(*)::int from finding_affected a where a.finding_id = finding.id and (a.ended_at is null or finding.ended_at is not null))`.as(
+        'affected',
+      ),
+    )
+
+const readers: SqlReaders<typeof findingList.list> = {
+  sort: {
+    severity: sql`array_position(${kindsOfFindings}::text[], kind)`,
+    object: sql`object_name`,
+    since: sql`since`,
+    ended_at: sql`ended_at`,
+  },
+  filters: {
+    severity: (severity) => sql`severity = ${severity}`,
+    kind: (kind) => sql`kind = ${kind}`,
+    object: (id) => sql`object_id = ${id}`,
+    cluster: (wanted) => sql`(cluster_name = ${wanted} or cluster_id::text = ${wanted})`,
+    datacenter: (wanted) => sql`(datacenter_code = ${wanted} or datacenter_id::text = ${wanted})`,
+    ended: (ended) => (ended === 'true' ? sql`ended_at is not null` : sql`ended_at is null`),
+  },
+  search: containing('object_name', 'cluster_name', 'datacenter_code', 'reason'),
+  tie: sql`since desc, id`,
+  nullsLast: true,
+}
+
+/** `objects`: the kinds of objects that the reader may see. */
+export const page = (
+  db: Db,
+  query: Input<typeof findingList>['query'],
+  objects: readonly Row['object_kind'][],
+) =>
+  readPage(
+    findings(db).where('object_kind', '=', sql<Row['object_kind']>`any(${objects}::text[])`),
+    findingList.list,
+    readers,
+    { ...query, ended: query.ended ?? 'false' },
+  )
+
+export const find = (on: On, id: string): Promise<FindingRow | undefined> =>
+  findings(on).where('id', '=', id).executeTakeFirst()
+
+export const lock = (tx: Tx, id: string): Promise<Row | undefined> =>
+  tx.selectFrom('finding').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+
+/** Every open finding, locked until the transaction ends. */
+export const lockOpen = (tx: Tx): Promise<Row[]> =>
+  tx
+    .selectFrom('finding')
+    .selectAll()
+    .where('ended_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+
+/** Findings that ended after this time, the newest of each object and kind. */
+export const endedSince = (tx: Tx, at: Date): Promise<Row[]> =>
+  tx
+    .selectFrom('finding')
+    .distinctOn(['object_id', 'kind'])
+    .selectAll()
+    .where('ended_at', '>', at)
+    .orderBy('object_id')
+    .orderBy('kind')
+    .orderBy('ended_at', 'desc')
+    .execute()
+
+export const insert = (tx: Tx, row: Insertable<Tables['finding']>): Promise<Row> =>
+  tx.insertInto('finding').values(row).returningAll().executeTakeFirstOrThrow()
+
+export const update = (tx: Tx, id: string, change: Updateable<Tables['finding']>) =>
+  tx.updateTable('finding').set(change).where('id', '=', id).execute()
+
+/** The servers of these findings that are silent now. */
+export const affectedBy = (on: On, ids: readonly string[]): Promise<AffectedRow[]> =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : on
+        .selectFrom('finding_affected')
+        .selectAll()
+        .where('finding_id', 'in', ids)
+        .where('ended_at', 'is', null)
+        .execute()
+
+export const allAffected = (on: On, id: string): Promise<AffectedRow[]> =>
+  on
+    .selectFrom('finding_affected')
+    .selectAll()
+    .where('finding_id', '=', id)
+    .orderBy('name')
+    .execute()
+
+/** Servers that were affected before are affected again. */
+export const addAffected = (
+  tx: Tx,
+  findingId: string,
+  servers: readonly { readonly id: string; readonly name: string; readonly since: Date }[],
+) =>
+  sql`insert into finding_affected (finding_id, server_id, name, since)
+    select ${findingId}, s.id, s.name, s.since
+    from unnest(${servers.map((s) => s.id)}::uuid[], ${servers.map((s) => s.name)}::text[], ${servers.map((s) => s.since)}::timestamptz[]) as s (id, name, since)
+    on conflict (finding_id, server_id) do update set name = excluded.name, since = excluded.since, ended_at = null`.execute(
+    tx,
+  )
+
+export const endAffected = (tx: Tx, findingId: string, serverIds: readonly string[], at: Date) =>
+  tx
+    .updateTable('finding_affected')
+    .set({ ended_at: at })
+    .where('finding_id', '=', findingId)
+    .where('server_id', '=', sql<string>`any(${serverIds}::uuid[])`)
+    .where('ended_at', 'is', null)
+    .execute()
+
+/** Deletes findings that ended before this time. */
+export const forget = (db: Db, before: Date) =>
+  db.deleteFrom('finding').where('ended_at', '<', before).execute()
