@@ -16,6 +16,11 @@ export class Report {
     this.errors.push(problemAt(this.nearest(path), message, path.reduce(join, '')))
   }
 
+  /** The path in the text that the value is written in. */
+  ownPath(path: readonly string[]): readonly string[] {
+    return path
+  }
+
   /** The value at a path, or its nearest parent. */
   nearest(path: readonly string[]): TreeNode {
     for (let length = path.length; length > 0; length--) {

@@ -53,6 +53,9 @@ const decimal = new Set([
   400, 440, 444, 600, 640, 644, 660, 664, 666, 700, 740, 744, 750, 755, 775, 777,
 ])
 
+const asDecimal = (name: string, mode: number): string =>
+  `The permissions of ${name} are read as the decimal number ${mode}, which is 0o${mode.toString(8)}. Write 0o${mode}`
+
 export const fileRules: readonly RuntimeRule[] = [
   {
     id: 'file-operation',
@@ -149,8 +152,17 @@ export const fileRules: readonly RuntimeRule[] = [
           yield {
             document: config.main,
             path: [...path, 'permissions'],
-            sentence: `The permissions of ${name} are read as the decimal number ${permissions}, which is 0o${permissions.toString(8)}. Write 0o${permissions}`,
+            sentence: asDecimal(name, permissions),
           }
+      for (const document of config.of('EtcFileConfig')) {
+        const mode = document.number('mode')
+        if (mode !== undefined && decimal.has(mode))
+          yield {
+            document,
+            path: ['mode'],
+            sentence: asDecimal(`/etc/${document.text('name')}`, mode),
+          }
+      }
     },
   },
   {
@@ -201,6 +213,15 @@ export const fileRules: readonly RuntimeRule[] = [
             document: config.main,
             path: [...path, 'content'],
             sentence: `The file ${customization} is not TOML: ${problem}. containerd does not start with it`,
+          }
+      }
+      for (const document of config.of('CRICustomizationConfig')) {
+        const problem = tomlProblem(document.text('content'))
+        if (problem !== null)
+          yield {
+            document,
+            path: ['content'],
+            sentence: `The part ${document.text('name')} is not TOML: ${problem}. containerd does not start with it`,
           }
       }
     },

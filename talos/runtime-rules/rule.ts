@@ -5,6 +5,7 @@
 import type { ConfigDocument } from '../config/decode.ts'
 import { Report } from '../config/report.ts'
 import type { Minor } from '../versions.ts'
+import { oldForm } from './old-form.ts'
 
 /** A value that violates a rule. */
 export interface Hit {
@@ -42,7 +43,10 @@ const makingKeys = ['bond', 'bridge', 'dummy', 'wireguard'] as const
 
 /** A merged configuration. */
 export class Configuration {
-  /** The main document; empty if there is none. */
+  /**
+   * The main document, with the values that documents of Talos 1.14 have instead; empty if there is
+   * none.
+   */
   readonly main: Report
   readonly isWorker: boolean
   private readonly others: readonly { readonly kind: string; readonly report: Report }[]
@@ -52,9 +56,16 @@ export class Configuration {
       kind: shape.kind,
       report: new Report(root),
     }))
-    this.main =
-      reports.find(({ kind }) => kind === '')?.report ??
-      new Report({ is: 'map', entries: new Map(), line: 0, column: 0, source: '' })
+    this.main = oldForm(
+      documents.find(({ shape }) => shape.kind === '')?.root ?? {
+        is: 'map',
+        entries: new Map(),
+        line: 0,
+        column: 0,
+        source: '',
+      },
+      documents,
+    )
     this.isWorker = this.main.text('machine', 'type') === 'worker'
     this.others = reports.filter(({ kind }) => kind !== '')
   }

@@ -62,7 +62,7 @@ export function findingOf(rule: Pick<RuntimeRule, 'id' | 'level'>, hit: Hit): Ru
     rule: rule.id,
     level: rule.level,
     message: hit.sentence,
-    path: hit.path.reduce(join, ''),
+    path: hit.document.ownPath(hit.path).reduce(join, ''),
     layer: source,
     line,
     column,
