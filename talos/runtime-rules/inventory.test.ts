@@ -56,6 +56,9 @@ const volume = (match: string) =>
 const alias = (match: string) =>
   `apiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector:\n  match: ${JSON.stringify(match)}\n`
 
+const install = (match: string) =>
+  `apiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller: {image: a/b:v1}\nprovisioning:\n  wipe: false\n  diskSelector:\n    match: ${JSON.stringify(match)}\n`
+
 const kept = `apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nprovisioning: {maxSize: 40GiB}\n`
 const userVolume = (match: string, more = ''): string =>
   `apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: data\nprovisioning:\n  diskSelector:\n    match: ${JSON.stringify(match)}\n${more}`
@@ -103,6 +106,15 @@ const cases: Readonly<Record<string, Case>> = {
     of: { ...machine, addresses: ['fd00::7'] },
     bad: withoutSix.map((key) => sysctl(key)),
     good: [sysctl(withoutSix[0]!, '0')],
+  },
+  'install-on-one-disk': {
+    bad: [
+      'disk.dev_path == "/dev/sda"',
+      'disk.transport == "nvme"',
+      'disk.size > 100u * GB',
+      '!disk.rotational',
+    ].map(install),
+    good: ['disk.wwid == "eui.1"', 'disk.dev_path == "/dev/nvme0n1"'].map(install),
   },
   'selector-of-links': {
     bad: [

@@ -48,6 +48,8 @@ export class Configuration {
    * none.
    */
   readonly main: Report
+  /** The main document without values of documents. */
+  readonly mainAlone: Report
   readonly isWorker: boolean
   private readonly others: readonly { readonly kind: string; readonly report: Report }[]
 
@@ -56,16 +58,15 @@ export class Configuration {
       kind: shape.kind,
       report: new Report(root),
     }))
-    this.main = oldForm(
-      documents.find(({ shape }) => shape.kind === '')?.root ?? {
-        is: 'map',
-        entries: new Map(),
-        line: 0,
-        column: 0,
-        source: '',
-      },
-      documents,
-    )
+    const main = documents.find(({ shape }) => shape.kind === '')?.root ?? {
+      is: 'map' as const,
+      entries: new Map(),
+      line: 0,
+      column: 0,
+      source: '',
+    }
+    this.main = oldForm(main, documents)
+    this.mainAlone = new Report(main)
     this.isWorker = this.main.text('machine', 'type') === 'worker'
     this.others = reports.filter(({ kind }) => kind !== '')
   }

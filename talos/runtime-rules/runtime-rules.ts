@@ -13,6 +13,7 @@ import { componentFlagRules } from './component-flags.ts'
 import { componentNameRules } from './component-names.ts'
 import { componentRules } from './components.ts'
 import { componentValueRules } from './component-values.ts'
+import { documentRules } from './documents.ts'
 import { fileRules } from './files.ts'
 import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
@@ -41,6 +42,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kubeletRules,
   ...kernelRules,
   ...addressRules,
+  ...documentRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */

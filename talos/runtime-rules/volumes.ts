@@ -61,6 +61,34 @@ export const volumeRules: readonly InventoryRule[] = [
     },
   },
   {
+    id: 'install-on-one-disk',
+    source:
+      'Talos internal/app/machined/pkg/controllers/runtime/unattended_install.go (v1.14.0-rc.1): the first disk that matches is taken; without one the installation stays pending',
+    level: 'warn',
+    *find(config, inventory) {
+      const { disks, server } = inventory
+      if (disks === null) return
+      for (const document of config.of('UnattendedInstallConfig')) {
+        const path = ['provisioning', 'diskSelector', 'match']
+        if (!document.has(...path)) continue
+        const answers = disks.map((disk) => selects(document.text(...path), disk, inventory))
+        const chosen = disks.filter((_, i) => answers[i] === true)
+        if (answers.every((answer) => answer === false))
+          yield {
+            document,
+            path,
+            sentence: `The expression matches no disk of ${server}, so that Talos is never installed. It has ${some(disks.map((disk) => disk.path))}`,
+          }
+        else if (chosen.length > 1)
+          yield {
+            document,
+            path,
+            sentence: `The expression matches ${chosen.length} disks of ${server} (${some(chosen.map((disk) => disk.path))}), and Talos takes the first of them`,
+          }
+      }
+    },
+  },
+  {
     id: 'volume-larger-than-disks',
     source:
       'Talos internal/app/machined/pkg/controllers/block/internal/volumes/provision.go: a disk without room for minSize is left out, and the volume waits',

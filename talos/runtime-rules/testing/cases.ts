@@ -3,6 +3,7 @@ import type { Cases } from './case.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfNames } from './cases-of-names.ts'
+import { casesOfDocuments } from './cases-of-documents.ts'
 import { casesOfValues } from './cases-of-values.ts'
 
 /** For each rule: patches that violate it, and one that doesn't. */
@@ -11,6 +12,7 @@ export const cases: Cases = {
   ...casesOfFlags,
   ...casesOfNames,
   ...casesOfValues,
+  ...casesOfDocuments,
   'file-operation': {
     bad: [
       'machine: {files: [{path: /etc/nfsmount.conf, permissions: 420, content: x}]}',
