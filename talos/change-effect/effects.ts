@@ -52,6 +52,22 @@ function rowOf(path: string): Row {
   return { when: 'reboot', starts: [] }
 }
 
+const isHead = (key: string): boolean => ['apiVersion', 'kind', 'name'].includes(key)
+
+/** The rows of a document: those of its changed fields. */
+function rowsOf(path: string, before: Values, after: Values): readonly Row[] {
+  const row = documents[path.split(' ', 1)[0]!] ?? { when: 'at_once', starts: [] }
+  if (row.fields === undefined) return [row]
+  const fields = differ(before, after).filter((key) => !isHead(key))
+  return [...new Set(fields.map((key) => row.fields?.[key] ?? row))]
+}
+
+function whenOf(row: Row, talosVersion: string | undefined): Row['when'] {
+  if (row.atOnceSince && !isSince(talosVersion, row.atOnceSince)) return 'reboot'
+  if (row.rebootSince && !isSince(talosVersion, row.rebootSince)) return 'at_once'
+  return row.when
+}
+
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The main document, and the others by kind and name. */
@@ -70,28 +86,31 @@ const readAll = (config: string) => {
  * The effects of a change on a machine that runs.
  * @throws ConfigError for a text that isn't read
  */
-export function changeEffects(before: string, after: string, talosVersion: string): ChangeEffects {
+export function changeEffects(
+  before: string,
+  after: string,
+  talosVersion: string | undefined,
+): ChangeEffects {
   const [then, now] = [readAll(before), readAll(after)]
   const changed = [
-    ...changedSections(then.main, now.main).map((path) => ({ path, row: rowOf(path) })),
+    ...changedSections(then.main, now.main).map((path) => ({ path, rows: [rowOf(path)] })),
     ...differ(then.others, now.others).map((path) => ({
       path,
-      row: documents[path.split(' ', 1)[0]!] ?? { when: 'at_once', starts: [] },
+      rows: rowsOf(path, map(then.others[path]), map(now.others[path])),
     })),
-  ].map(({ path, row }) => ({
+  ].map(({ path, rows }) => ({
     path,
-    starts: row.starts,
-    when:
-      'atOnceSince' in row && row.atOnceSince && !isSince(talosVersion, row.atOnceSince)
-        ? ('reboot' as const)
-        : row.when,
+    starts: rows.flatMap((row) => row.starts),
+    whens: rows.map((row) => whenOf(row, talosVersion)),
   }))
   const paths = (when: Row['when']) =>
-    changed.filter((one) => one.when === when).map(({ path }) => path)
+    changed.filter(({ whens }) => whens.includes(when)).map(({ path }) => path)
   return {
     restarts: paths('reboot'),
     atInstallation: paths('installation'),
     isOfEtcd: changed.some(({ path }) => path === 'cluster.etcd'),
-    starts: [...new Set(changed.flatMap(({ when, starts }) => (when === 'at_once' ? starts : [])))],
+    starts: [
+      ...new Set(changed.flatMap(({ whens, starts }) => (whens.includes('at_once') ? starts : []))),
+    ],
   }
 }

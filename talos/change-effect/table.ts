@@ -25,6 +25,10 @@ export interface Row {
   readonly starts: readonly Component[]
   /** The first minor in which controllers follow it; older ones reboot. */
   readonly atOnceSince?: Minor
+  /** The first minor in which it needs a reboot; older ones say themselves what they do. */
+  readonly rebootSince?: Minor
+  /** Fields of a document that differ from the others. */
+  readonly fields?: Readonly<Record<string, Row>>
 }
 
 const atOnce = (...starts: Component[]): Row => ({ when: 'at_once', starts })
@@ -88,14 +92,17 @@ export const sections: Readonly<Record<string, Row>> = {
 /** Documents. One that isn't here is followed by its controllers, and starts nothing again. */
 export const documents: Readonly<Record<string, Row>> = {
   UnattendedInstallConfig: installation,
-  // Talos's own volumes are made, encrypted and mounted at boot.
-  VolumeConfig: reboot,
+  // Talos's own volumes are made once, and encrypted and mounted at boot.
+  VolumeConfig: { ...reboot, rebootSince: '1.14', fields: { provisioning: installation } },
   // `sandboxd/enabled.go`: read when the services start.
   SecurityProfileConfig: reboot,
   ...of('RegistryMirrorConfig RegistryAuthConfig RegistryTLSConfig', atOnce('cri')),
   ...of('CRICustomizationConfig CRIBaseRuntimeSpecConfig', atOnce('cri')),
   ...of('KubeletConfig KubeCredentialProviderConfig', atOnce('kubelet')),
-  KubeNodeConfig: atOnce('kubelet'),
+  KubeNodeConfig: {
+    ...atOnce('kubelet'),
+    fields: of('labels annotations taints', atOnce()),
+  },
   KubeClusterConfig: atOnce(api, manager, scheduler, 'kubelet'),
   KubeNetworkConfig: atOnce(api, manager, 'kubelet'),
   KubeAPIServerCAConfig: atOnce(api, manager, scheduler, 'kubelet'),

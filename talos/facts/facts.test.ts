@@ -11,6 +11,7 @@ import { readyKeys } from '../testing/keys.ts'
 import { factsOf, secretsIn, withFacts, withSecretsOf } from './facts.ts'
 import { factsOfImages, imagesOf } from './images.ts'
 import { homesOf, patchOf, patchText } from './patch.ts'
+import { encryptionProblem } from './unusual-encryption.ts'
 
 const indented = (pem: string, by: number): string =>
   pem.trimEnd().replaceAll('\n', `\n${' '.repeat(by)}`)
@@ -321,6 +322,52 @@ test('a copied encryption configuration keeps what the keys don’t tell', () =>
   expect(after).toContain('name: vault')
   expect(compareConfigs(after, third).secrets).toEqual([])
   expect(compareConfigs(inDocuments(), third).secrets).toEqual(['KubeEtcdEncryptionConfig.config'])
+})
+
+test('an encryption that the secrets of a cluster don’t tell is known', () => {
+  expect(encryptionProblem(inMain())).toBeNull()
+  expect(encryptionProblem(inDocuments())).toBeNull()
+  const key = (name: string) => `{keys: [{name: ${name}, secret: YQ==}]}`
+  const of = (providers: string, resources = '[secrets]') =>
+    encryptionProblem(
+      `apiVersion: v1alpha1\nkind: KubeEtcdEncryptionConfig\nconfig: {resources: [{resources: ${resources}, providers: [${providers}]}]}`,
+    )
+  const [secretbox, aescbc] = [`{secretbox: ${key('key2')}}`, `{aescbc: ${key('key1')}}`]
+  for (const good of [
+    secretbox,
+    `${secretbox}, ${aescbc}, {identity: {}}`,
+    `${aescbc}, {identity: {}}`,
+  ])
+    expect(of(good)).toBeNull()
+  // As Talos 1.14 generates it from a bundle with an AES-CBC key.
+  expect(of(`{secretbox: ${key('key1')}}`)).toMatch(/another name than key2/)
+  expect(of(`${secretbox}, ${secretbox}`)).toMatch(/twice/)
+  expect(of(`${aescbc}, ${secretbox}`)).toMatch(/usual order/)
+  expect(of('{kms: {name: vault}}')).toMatch(/provider kms/)
+  expect(of('{secretbox: {keys: [{name: key2}, {name: key3}]}}')).toMatch(/several keys/)
+  expect(of(secretbox, '[secrets, configmaps]')).toMatch(/configmaps/)
+  expect(of('')).toMatch(/no providers/)
+})
+
+test('tokens of service accounts stay valid when the endpoint changes', () => {
+  const account = (yaml: string) =>
+    plain(yaml).find((d) => (d as { kind?: string }).kind === 'KubeServiceAccountConfig')
+  const [first, second] = ['https://10.0.0.1:6443', 'https://b.example.com:6443']
+  const once = withFacts(inDocuments(), { endpoint: second })
+  expect(account(once)).toMatchObject({
+    issuer: { issuerURL: second },
+    accepted: { issuers: [first], audiences: [second, first] },
+  })
+  const twice = withFacts(once, { endpoint: 'https://c.example.com:6443' })
+  expect(account(twice)).toMatchObject({
+    accepted: {
+      issuers: [second, first],
+      audiences: ['https://c.example.com:6443', second, first],
+    },
+  })
+  // An issuer that isn't the endpoint is chosen by somebody.
+  const chosen = inDocuments().replace(`issuerURL: ${first}`, 'issuerURL: https://id.example.com')
+  expect(account(withFacts(chosen, { endpoint: second }))).toEqual(account(chosen))
 })
 
 test('authorities of an aggregation that others accept stay accepted in a rotation', async () => {

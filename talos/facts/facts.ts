@@ -2,6 +2,7 @@
 import { changedBy, rootsOf } from '../config/whole.ts'
 import type { MapNode } from '../config/tree.ts'
 import { copyFrom, type Fact, homeIn, readIn, rootOf, writeTo } from './home.ts'
+import { withIssuer } from './issuer.ts'
 import { virtualAddresses } from './network.ts'
 import { facts, secretFacts } from './table.ts'
 
@@ -32,15 +33,19 @@ export const secretsIn = (config: string): Secrets => readAll(rootsOf(config), s
 
 /**
  * The configuration with other values of facts. Null, and an empty list of authorities, remove what
- * is there. @throws ConfigError for invalid YAML
+ * is there. Tokens of service accounts are issued by another endpoint. @throws ConfigError for
+ * invalid YAML
  */
 export const withFacts = (config: string, values: Partial<FactValues & Secrets>): string =>
-  changedBy(config, (roots) =>
-    Object.entries(values).reduce<readonly MapNode[]>((all, [name, value]) => {
+  changedBy(config, (roots) => {
+    const changed = Object.entries(values).reduce<readonly MapNode[]>((all, [name, value]) => {
       const fact = { ...facts, ...secretFacts }[name as keyof typeof values] as Fact<unknown>
       return writeTo(all, homeIn(all, fact), value)
-    }, roots),
-  )
+    }, roots)
+    return values.endpoint
+      ? withIssuer(changed, readIn(roots, facts.endpoint), values.endpoint)
+      : changed
+  })
 
 /**
  * Our configuration with the keys, tokens and authorities of another one. If somebody else has

@@ -3,9 +3,8 @@
  * itself unless it is confirmed in time (`docs/decisions/025-network-effect.md`).
  */
 import { isDeepStrictEqual } from 'node:util'
+import { changeEffects, differ, map, tidy } from '../change-effect/effects.ts'
 import { ConfigError, readDocuments, textsOf } from '../config/tree.ts'
-
-type Values = { readonly [key: string]: unknown }
 
 export interface Trial {
   /** Links, addresses, routes, operators or the firewall change. */
@@ -34,6 +33,7 @@ const networkKinds: ReadonlySet<unknown> = new Set([
   'DummyLinkConfig',
   'WireguardConfig',
   'VethConfig',
+  'BGPInstanceConfig',
   'DHCPv4Config',
   'DHCPv6Config',
   'Layer2VIPConfig',
@@ -47,90 +47,30 @@ const networkKinds: ReadonlySet<unknown> = new Set([
 /** Fields of `machine.network` that the same controllers follow. */
 const networkFields = ['interfaces', 'kubespan']
 
-/**
- * Fields of `machine` that apply without a restart, in 1.12 to 1.14 alike. All of `cluster` and
- * `debug` do, and every other document (Talos `runtime.go`, CanApplyImmediate).
- */
-const immediate: ReadonlySet<string> = new Set([
-  'ca',
-  'acceptedCAs',
-  'time',
-  'certSANs',
-  'install',
-  'network',
-  'sysfs',
-  'sysctls',
-  'logging',
-  'controlPlane',
-  'kubelet',
-  'kernel',
-  'registries',
-  'pods',
-  'seccompProfiles',
-  'nodeAnnotations',
-  'nodeLabels',
-  'nodeTaints',
-])
-const immediateFeatures: ReadonlySet<string> = new Set([
-  'kubernetesTalosAPIAccess',
-  'kubePrism',
-  'hostDNS',
-  'imageCache',
-  'nodeAddressSortAlgorithm',
-])
-
-const map = (value: unknown): Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
-
-/** Without what Talos doesn't tell from an unset field. */
-const tidy = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(tidy)
-  if (typeof value !== 'object' || value === null)
-    return value === '' || value === 'false' ? undefined : value
-  const entries = Object.entries(value)
-    .map(([key, one]) => [key, tidy(one)] as const)
-    .filter(([, one]) => one !== undefined)
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
-}
-
-const differ = (a: Values, b: Values, keys?: readonly string[]): string[] =>
-  (keys ?? [...new Set([...Object.keys(a), ...Object.keys(b)])]).filter(
-    (key) => !isDeepStrictEqual(tidy(a[key]), tidy(b[key])),
-  )
-
 const readAll = (config: string) => {
   const documents = readDocuments(config, '').map((root) => map(textsOf(root)))
   const main = documents.find((entry) => !('kind' in entry)) ?? {}
-  const machine = map(main['machine'])
   return {
-    main,
-    machine,
-    features: map(machine['features']),
-    network: map(machine['network']),
-    etcd: map(map(main['cluster'])['etcd']),
+    network: map(map(main['machine'])['network']),
     documents: documents.filter((entry) => networkKinds.has(entry['kind'])).map(tidy),
   }
 }
 
-/** What a trial of a change reaches. A text that only Talos reads is taken for a network's change. */
-export function trialOf(before: string, after: string): Trial {
+/**
+ * What a trial of a change reaches. A text that only Talos reads is taken for a network's change.
+ * @param talosVersion of the machine; default: the newest offered minor. Since 1.14 Talos tries
+ * everything, and says nothing of what it reads only when it boots
+ */
+export function trialOf(before: string, after: string, talosVersion?: string): Trial {
   try {
     const [then, now] = [readAll(before), readAll(after)]
-    const main = differ(then.main, now.main)
+    const { restarts, isOfEtcd } = changeEffects(before, after, talosVersion)
     return {
       isOfNetwork:
         !isDeepStrictEqual(then.documents, now.documents) ||
         differ(then.network, now.network, networkFields).length > 0,
-      restarts: [
-        ...main.filter((key) => !['machine', 'cluster', 'debug'].includes(key)),
-        ...differ(then.machine, now.machine)
-          .filter((key) => key !== 'features' && !immediate.has(key))
-          .map((key) => `machine.${key}`),
-        ...differ(then.features, now.features)
-          .filter((key) => !immediateFeatures.has(key))
-          .map((key) => `machine.features.${key}`),
-      ],
-      isOfEtcd: differ(then.etcd, now.etcd).length > 0,
+      restarts,
+      isOfEtcd,
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

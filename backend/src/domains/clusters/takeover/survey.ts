@@ -131,6 +131,11 @@ export async function demandSameCluster(
       'addresses',
       `The machine at ${address} is a worker: give the address of a control plane`,
     )
+  if (told.encryptionProblem !== null)
+    throw invalid(
+      'addresses',
+      `The machine at ${address} encrypts objects in etcd in a way that Steelyard can't give to other control planes, so they couldn't read them: ${told.encryptionProblem} (KubeEtcdEncryptionConfig)`,
+    )
   const own = await read(sentBy(address), 'bundle', told.config.stored, `the machine at ${address}`)
   if (proof.bundle !== null) {
     const other = differences(proof.bundle, own)

@@ -5,6 +5,7 @@
 import { factsOf } from '#talos/facts/facts.ts'
 import { formOf } from '#talos/facts/form.ts'
 import { imagesOf } from '#talos/facts/images.ts'
+import { encryptionProblem } from '#talos/facts/unusual-encryption.ts'
 
 /**
  * What a takeover needs from a configuration. Texts are empty if they aren't set. @throws
@@ -15,6 +16,8 @@ export function toldBy(config: string) {
   return {
     role: facts.machineType === 'worker' ? ('worker' as const) : ('control_plane' as const),
     images: imagesOf(config),
+    /** Why a server that joins couldn't read all objects in etcd. */
+    encryptionProblem: encryptionProblem(config),
     form: formOf(config),
     clusterName: facts.clusterName ?? '',
     endpoint: facts.endpoint ?? '',
