@@ -6,11 +6,11 @@ import {
   findingList,
 } from '#contract/findings/findings.ts'
 import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
-import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
-import * as noun from '../nouns.ts'
-import { facts, table } from '../table.ts'
-import type { Colour, Terminal } from '../terminal.ts'
-import { localTime, oneLine } from '../text.ts'
+import { command, type Command, given, listCommand, objectCommand } from '../../command.ts'
+import * as noun from '../../nouns.ts'
+import { facts, table } from '../../table.ts'
+import type { Colour, Terminal } from '../../terminal.ts'
+import { localTime, oneLine } from '../../text.ts'
 
 const colours: Readonly<Record<FindingSeverity, Colour | null>> = {
   down: 'red',
