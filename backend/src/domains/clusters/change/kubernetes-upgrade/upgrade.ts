@@ -240,8 +240,8 @@ export const upgradeKubernetes: ChangeKind<Change> = {
         ),
       ],
       warnings: [
-        ...configurations.warnings,
         ...apis.warnings,
+        ...configurations.warnings,
         ...parts.versions.warnings(state.row.talos_version, version),
       ],
       groups: groupsOf(members, change.drain),
