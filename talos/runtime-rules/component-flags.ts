@@ -107,6 +107,11 @@ const components: readonly {
     },
   },
   {
+    section: ['cluster', 'proxy'],
+    name: 'kube-proxy',
+    checks: { ...flags(integer, 'v'), 'proxy-mode': oneOf('iptables ipvs nftables') },
+  },
+  {
     section: ['cluster', 'etcd'],
     name: 'etcd',
     checks: {

@@ -75,6 +75,18 @@ interface Case {
   readonly of?: Inventory
 }
 const cases: Readonly<Record<string, Case>> = {
+  'gateway-out-of-reach': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, dhcp: true, routes: [{network: 10.9.0.0/16, gateway: 192.168.77.1}]}]}}',
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: enp1s0f0\nroutes: [{destination: 10.9.0.0/16, gateway: 10.0.1.1}]',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, routes: [{network: "::/0", gateway: "fd01::1"}]}]}}',
+    ],
+    good: [
+      'machine: {network: {interfaces: [{interface: enp1s0f0, routes: [{network: 10.9.0.0/16, gateway: 10.0.0.254}]}]}}',
+      'machine: {network: {interfaces: [{interface: enp1s0f1, addresses: [10.7.0.2/24], routes: [{network: 10.9.0.0/16, gateway: 10.7.0.1}]}]}}',
+      'machine: {network: {interfaces: [{interface: enp1s0f0, routes: [{network: "::/0", gateway: "fe80::1"}]}]}}',
+    ],
+  },
   'volume-larger-than-disks': {
     bad: [
       userVolume("disk.dev_path == '/dev/nvme1n1'", '  minSize: 3TiB\n'),

@@ -9,6 +9,7 @@ import { isChosen, matches } from '../network-effect/selectors.ts'
 import { Configuration, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 import { type Inventory, type InventoryRule, some } from './known.ts'
+import { gatewayRules } from './mounts.ts'
 import { volumeRules } from './volumes.ts'
 
 const deviceConfig = 'Talos internal/app/machined/pkg/controllers/network/device_config.go'
@@ -171,6 +172,7 @@ export const inventoryRules: readonly InventoryRule[] = [
     },
   },
   ...volumeRules,
+  ...gatewayRules,
   {
     id: 'disk-that-is-not-there',
     source:

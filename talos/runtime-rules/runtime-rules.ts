@@ -19,6 +19,7 @@ import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { linkRules } from './links.ts'
+import { mountRules } from './mounts.ts'
 import { nameRules } from './names.ts'
 import { registryRules } from './registries.ts'
 import { Configuration, type Hit, type RuntimeRule } from './rule.ts'
@@ -31,6 +32,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...linkRules,
   ...sysctlRules,
   ...serviceRules,
+  ...mountRules,
   ...registryRules,
   ...kubernetesRules,
   ...componentRules,

@@ -17,7 +17,20 @@ const udev = (rule: string): string => `machine: {udev: {rules: [${JSON.stringif
 const logs = (endpoint: string): string =>
   `machine: {logging: {destinations: [{endpoint: "${endpoint}", format: json_lines}]}}`
 
+const mount = (source: string, destination: string): string =>
+  kubelet(
+    `extraMounts: [{source: "${source}", destination: "${destination}", type: bind, options: [bind, rw]}]`,
+  )
+
 export const casesOfConfigs: Cases = {
+  'kubelet-mount': {
+    bad: ['var/x', './x', 'mnt'].map((to) => mount('/var/x', to)),
+    good: [mount('/var/x', '/var/x')],
+  },
+  'kubelet-mount-source': {
+    bad: ['/mnt/x', '/opt/local', '/data'].map((from) => mount(from, '/x')),
+    good: [mount('/var/mnt/x', '/var/mnt/x'), mount('/dev/infiniband', '/dev/infiniband')],
+  },
   'audit-level': {
     bad: ['{level: All}', '{level: metadata}', '{level: None}, {verbs: [get]}'].map(audit),
     good: ['{level: Metadata}, {level: RequestResponse}'].map(audit),

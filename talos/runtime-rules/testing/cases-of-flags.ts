@@ -18,6 +18,7 @@ export const casesOfFlags: Cases = {
       args('etcd', 'auto-compaction-retention: 8 hours'),
       args('etcd', 'auto-compaction-mode: periodicaly'),
       'machine: {kubelet: {extraArgs: {max-pods: many}}}',
+      args('proxy', 'proxy-mode: ipvsx'),
     ],
     good: [
       args('apiServer', 'authorization-mode: "Node, RBAC", event-ttl: 1h30m, profiling: "false"'),
