@@ -3,12 +3,9 @@ import { addressOf, includes } from '../network-effect/addresses.ts'
 import type { InventoryRule } from './known.ts'
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
-/** Folders in which Talos can make a source, or that exist. */
-const possibleSources = ['/var', '/run', '/tmp', '/dev', '/sys', '/proc', '/lib', '/usr', '/etc']
-
 export const mountRules: readonly RuntimeRule[] = [
   {
-    id: 'kubelet-mount',
+    id: 'kubelet-mount-destination',
     source:
       'OCI runtime-spec config.md, mounts: "destination MUST be an absolute path"; the kubelet’s container isn’t created',
     level: 'refuse',
@@ -20,25 +17,6 @@ export const mountRules: readonly RuntimeRule[] = [
             document: main,
             path: [...path, 'destination'],
             sentence: `The destination ${quoted(destination)} of a mount must begin with /, or the kubelet does not start`,
-          }
-      }
-    },
-  },
-  {
-    id: 'kubelet-mount-source',
-    source:
-      'Talos internal/app/machined/pkg/system/services/kubelet.go makes the source of each mount; only /var, /run and /tmp can be written to',
-    level: 'warn',
-    *find({ main }) {
-      for (const { path } of main.items('machine', 'kubelet', 'extraMounts')) {
-        const from = main.text(...path, 'source')
-        const isBind = main.text(...path, 'type') === 'bind'
-        const isPossible = possibleSources.some((folder) => `${from}/`.startsWith(`${folder}/`))
-        if (isBind && from.startsWith('/') && !isPossible)
-          yield {
-            document: main,
-            path: [...path, 'source'],
-            sentence: `Talos can’t make the folder ${from}, because its root is read-only, so the kubelet may not start: use a folder below /var`,
           }
       }
     },

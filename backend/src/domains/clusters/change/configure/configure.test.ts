@@ -10,7 +10,7 @@ import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { configuringQueue } from '../../../configurations/api.ts'
-import { clusterQueue } from '../../parts.ts'
+import { looksAt } from '../../testing/looks.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
@@ -237,31 +237,8 @@ describe('trouble', () => {
 })
 
 describe('a component of a control plane does not come back', () => {
-  const minuteMs = 60_000
-  const { db, clock } = world.backend.platform
-  /** Lets the cluster wait for its next look, from a moment at which nobody looks at it. */
-  const restsFor = (ms: number) =>
-    world.until(
-      () =>
-        db
-          .updateTable('wake_up')
-          .set({ due_at: new Date(clock.now() + ms) })
-          .where('queue', '=', clusterQueue)
-          .where('key', '=', cluster.id)
-          .where('owner', 'is', null)
-          .executeTakeFirst(),
-      ({ numUpdatedRows }) => numUpdatedRows === 1n,
-    )
-  /** Whether the cluster is looked at now, or soon. */
-  const isDueWithin = async (ms: number): Promise<boolean> => {
-    const { owner, due_at: due } = await db
-      .selectFrom('wake_up')
-      .select(['owner', 'due_at'])
-      .where('queue', '=', clusterQueue)
-      .where('key', '=', cluster.id)
-      .executeTakeFirstOrThrow()
-    return owner !== null || (due !== null && due.getTime() < clock.now() + ms)
-  }
+  const looks = looksAt(world, cluster.id)
+  const hourMs = 3_600_000
   const [first, second, third] = nodes as [Server, Server, Server]
   const verbose = 'cluster:\n  apiServer:\n    extraArgs:\n      v: "2"\n'
   const hasPatch = (node: Server) => configOf(node).includes('v: "2"')
@@ -294,14 +271,14 @@ describe('a component of a control plane does not come back', () => {
     await waits(id, first, why)
     await waits(id, first, `${why}. Its log ends with: `)
     expect([first, second, third].map(hasPatch)).toEqual([true, false, false])
-    await restsFor(60 * minuteMs)
+    await looks.restsFor(hourMs)
     await admin.call(operationCancel, { params: { id } })
     expect(await world.ended(id)).toMatchObject({
       status: 'cancelled',
       reason: expect.stringContaining(why) as string,
     })
     // The cluster is looked at as soon as its change has ended.
-    expect(await isDueWithin(30 * minuteMs)).toBe(true)
+    expect(await looks.isDueWithin(hourMs / 2)).toBe(true)
     expect([first, second, third].map(hasPatch)).toEqual([true, false, false])
 
     // The second one is refused by a plan as well, whatever the change.
