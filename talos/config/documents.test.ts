@@ -47,10 +47,17 @@ describe('a generated configuration', () => {
 })
 
 test.each([
-  ['cluster: {clusterName: a}', 'KubeClusterConfig: cluster.clusterName says it already'],
+  [
+    'cluster: {clusterName: a}',
+    'KubeClusterConfig: cluster.clusterName says it already; in documents it is KubeClusterConfig.clusterName',
+  ],
+  [
+    'machine: {kubelet: {extraArgs: {v: "2"}}}',
+    'KubeletConfig: machine.kubelet says it already; in documents it is KubeletConfig.extraArgs',
+  ],
   [
     'machine: {install: {disk: /dev/sda}}',
-    'UnattendedInstallConfig: machine.install says it already',
+    'UnattendedInstallConfig: machine.install says it already; in documents it is UnattendedInstallConfig.provisioning.diskSelector',
   ],
   [
     document('KubeAPIServerConfig', 'extraArgs: {oidc-issuer-url: "https://a"}\n'),
@@ -160,4 +167,11 @@ test('the schema has the documents and their fields that a patch may set', () =>
   expect(KubeNetworkConfig).toHaveProperty('properties.dnsDomain')
   expect(KubeNetworkConfig).not.toHaveProperty('properties.podSubnets')
   expect(KubeClusterConfig).toBeUndefined()
+})
+
+test('the schema says where a field of the main document is in new configurations', () => {
+  const about = (version: string) =>
+    JSON.stringify(patchSchema(version).$defs!['MachineConfig']!.properties!['machine'])
+  expect(about(talosVersion)).toContain('New configurations have it in KubeletConfig.extraArgs')
+  expect(about('1.13')).not.toContain('New configurations')
 })

@@ -2,6 +2,7 @@
 import type { JSONSchema } from 'zod/v4/core'
 import { contractOf, has, isSince } from '../versions.ts'
 import { forbiddenDocuments, forbiddenIn } from './patch-check.ts'
+import { documentFieldOf } from './moved-fields.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
 import { join } from './tree.ts'
@@ -79,7 +80,13 @@ function objectSchema(
     const here = join(path, key)
     if (forbidden.has(here) || (field.since !== undefined && !isSince(talosVersion, field.since)))
       continue
-    properties[key] = deletable(schemaOf(field, here, talosVersion, forbidden))
+    const moved = has(talosVersion, 'kubernetesDocuments') ? documentFieldOf(here) : undefined
+    const about = [field.about, moved && `New configurations have it in ${moved}`]
+      .filter(Boolean)
+      .join('. ')
+    properties[key] = deletable(
+      schemaOf(about === '' ? field : { ...field, about }, here, talosVersion, forbidden),
+    )
   }
   return {
     type: 'object',

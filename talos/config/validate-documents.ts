@@ -2,7 +2,7 @@
  * Rules for all documents except the main one (Talos `pkg/machinery/config/types/*`, each
  * document's `Validate`), and addresses that Talos refuses already when it loads a document.
  */
-import type { ConfigDocument } from './decode.ts'
+import { type ConfigDocument, problemAt } from './decode.ts'
 import { has } from '../versions.ts'
 import {
   durationMs,
@@ -13,6 +13,7 @@ import {
   isHostPort,
   isRoutingTable,
 } from './formats.ts'
+import { documentFieldOf } from './moved-fields.ts'
 import { Report } from './report.ts'
 import type { MapNode } from './tree.ts'
 import {
@@ -46,15 +47,30 @@ export function validateDocument(document: ConfigDocument, talosVersion: string)
   return report
 }
 
+/** Most fields of a section that a sentence names. */
+const mostNamed = 2
+
+/** Where documents have what a section of the main document says, as a part of a sentence. */
+function sameAs(main: Report, path: readonly string[]): string {
+  const said = [{ path }, ...main.entries(...path)].flatMap((entry) => {
+    const field = documentFieldOf(entry.path.join('.'))
+    return field ?? []
+  })
+  return said.length === 0 || said.length > mostNamed
+    ? ''
+    : `; in documents it is ${said.join(', ')}`
+}
+
 /**
  * Reports settings that a document and the main document both contain although only one of them
- * may.
+ * may, each with its path in the main document and the place of the document.
  */
 export function validateAgainstMain(document: ConfigDocument, main: MapNode, report: Report): void {
   const inMain = new Report(main)
   const taken = (path: string[]) => {
-    if (inMain.has(...path))
-      report.error([], `${document.shape.kind}: ${path.join('.')} says it already`)
+    if (!inMain.has(...path)) return
+    const said = `${document.shape.kind}: ${path.join('.')} says it already`
+    report.errors.push(problemAt(document.root, `${said}${sameAs(inMain, path)}`, path.join('.')))
   }
   for (const path of placesInMain(document, inMain)) taken(path)
 }

@@ -34,7 +34,10 @@ export function networkEffect(
     if (today !== null && isDeepStrictEqual(today, next)) return { kind: 'keeps' }
     return combined(
       judged(today, next, (then, now) => pathEffect(then, now, facts)),
-      judged(today, next, (then, now) => wallEffect(then, now, facts)),
+      combined(
+        judged(today, next, (then, now) => wallEffect(then, now, facts)),
+        bgpEffect(today, next),
+      ),
     )
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -65,6 +68,13 @@ function wallEffect(today: Network | null, next: Network, facts: NetworkFacts): 
   return unsure.length > 0 ? { kind: 'unknown', reasons: unsure } : { kind: 'keeps' }
 }
 
+/** Routes that BGP learns may replace those of the configuration, and take the way back. */
+function bgpEffect(today: Network | null, next: Network): NetworkEffect {
+  return isDeepStrictEqual(today?.bgp ?? [], next.bgp)
+    ? { kind: 'keeps' }
+    : { kind: 'unknown', reasons: ['which routes the server learns by BGP is not known'] }
+}
+
 const gravity = { keeps: 0, moves: 1, unknown: 2, loses: 3 } as const
 
 function combined(path: NetworkEffect, wall: NetworkEffect): NetworkEffect {
@@ -74,7 +84,8 @@ function combined(path: NetworkEffect, wall: NetworkEffect): NetworkEffect {
     : worse
 }
 
-const withoutFirewall = (network: Network): object => ({ ...network, firewall: null })
+/** Without what is judged apart. */
+const withoutFirewall = (network: Network): object => ({ ...network, firewall: null, bgp: null })
 
 function pathEffect(today: Network | null, next: Network, facts: NetworkFacts): NetworkEffect {
   if (today !== null && isDeepStrictEqual(withoutFirewall(today), withoutFirewall(next)))

@@ -275,6 +275,29 @@ const kinds: readonly {
   },
 ]
 
+const pair = `kind: VethConfig\nname: veth0\npeer: {name: veth1}`
+test('documents of Talos 1.14 are judged', () => {
+  const dhcp = `kind: DHCPv4Config\nname: ${link}`
+  // A pair of links is a document about other links, and an end of it can be a port of a bridge.
+  expect(said(after(documents(pair)))).toContain(`stops DHCP on ${link}`)
+  expect(after(documents(pair, dhcp))).toEqual({ kind: 'keeps' })
+  const bridged = documents(
+    pair,
+    `kind: BridgeConfig\nname: br0\nlinks: [veth1]\naddresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`,
+  )
+  expect(after(bridged).kind).toBe('loses')
+  const bgp = 'kind: BGPInstanceConfig\nname: b\nlocalASN: 65000\nneighbors: [{address: 10.0.0.1}]'
+  const effect = after(documents(bgp, dhcp), {}, documents(dhcp))
+  expect([effect.kind, said(effect)]).toEqual(['unknown', expect.stringContaining('BGP')])
+  expect(after(documents(bgp, dhcp), {}, documents(bgp, dhcp))).toEqual({ kind: 'keeps' })
+  for (const other of [
+    'kind: HTTPProbeConfig\nname: p\nurl: https://a.example.org',
+    'kind: KubeNodeConfig\nnodeIP: {validSubnets: [10.9.0.0/16]}',
+    'kind: ResolverConfig\nhostDNS: {enabled: true}',
+  ])
+    expect(after(documents(other), {}, documents())).toEqual({ kind: 'keeps' })
+})
+
 test.each(kinds)('$kind cuts a server off, and the reason is told', ({ cuts, why, facts }) => {
   const effect = after(cuts, facts)
   expect([effect.kind, said(effect)]).toEqual(['loses', expect.stringContaining(why)])

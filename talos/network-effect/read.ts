@@ -99,6 +99,8 @@ export interface Network {
   }[]
   readonly firewall: { readonly blocks: boolean; readonly rules: readonly Rule[] }
   readonly hasKubeSpan: boolean
+  /** Instances of BGP, as they are written. */
+  readonly bgp: readonly Values[]
   /** PCI devices that get another driver. */
   readonly rebound: readonly { readonly device: string; readonly driver: string }[]
   /** Links without IPv6; `all` for every link. */
@@ -255,7 +257,11 @@ export function readNetwork(config: string): Network {
     devices: list(oldNetwork['interfaces']).map(deviceOf),
     links: documents.flatMap((entry) => {
       const kind = documentKinds[text(entry['kind'])]
-      return kind === undefined ? [] : [linkOf(entry, kind)]
+      if (kind === undefined) return []
+      // The other end of a pair is a link like the first one (`types/network/veth.go`).
+      return kind === 'veth'
+        ? [linkOf(entry, kind), linkOf(map(entry['peer']), kind)]
+        : [linkOf(entry, kind)]
     }),
     dhcp: [...dhcpOf('DHCPv4Config', 4), ...dhcpOf('DHCPv6Config', 6)],
     aliases: of('LinkAliasConfig').map((entry) => ({
@@ -277,6 +283,7 @@ export function readNetwork(config: string): Network {
     hasKubeSpan:
       flag(map(oldNetwork['kubespan'])['enabled']) ||
       of('KubeSpanConfig').some((entry) => flag(entry['enabled'])),
+    bgp: of('BGPInstanceConfig'),
     rebound: of('PCIDriverRebindConfig').map((entry) => ({
       device: text(entry['name']),
       driver: text(entry['targetDriver']),

@@ -3,51 +3,9 @@
  * is written once, for the older form, and holds for the documents of Talos 1.14 too.
  */
 import type { ConfigDocument } from '../config/decode.ts'
+import { movedFields } from '../config/moved-fields.ts'
 import { Report } from '../config/report.ts'
 import { at, type MapNode, type TreeNode } from '../config/tree.ts'
-
-const sameNames = (path: string, names: string): Record<string, string> =>
-  Object.fromEntries(names.split(' ').map((name) => [name, `${path}.${name}`]))
-
-const component = (path: string, more = ''): Record<string, string> =>
-  sameNames(path, `image extraArgs env resources${more}`)
-
-/** Fields of documents, with their place in the main document. */
-const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  SysctlConfig: { params: 'machine.sysctls' },
-  SysfsConfig: { params: 'machine.sysfs' },
-  UdevRulesConfig: { rules: 'machine.udev.rules' },
-  KubeClusterConfig: {
-    clusterName: 'cluster.clusterName',
-    endpoint: 'cluster.controlPlane.endpoint',
-  },
-  KubeNodeConfig: {
-    ...sameNames('machine.kubelet', 'skipNodeRegistration registerWithFQDN nodeIP'),
-    labels: 'machine.nodeLabels',
-    annotations: 'machine.nodeAnnotations',
-    taints: 'machine.nodeTaints',
-  },
-  KubeletConfig: {
-    ...sameNames(
-      'machine.kubelet',
-      'image extraArgs clusterDNS defaultRuntimeSeccompProfileEnabled',
-    ),
-    config: 'machine.kubelet.extraConfig',
-  },
-  KubeCredentialProviderConfig: { configuration: 'machine.kubelet.credentialProviderConfig' },
-  KubeNetworkConfig: sameNames('cluster.network', 'dnsDomain podSubnets serviceSubnets'),
-  KubePrismConfig: { port: 'machine.features.kubePrism.port' },
-  KubeAuditPolicyConfig: { configuration: 'cluster.apiServer.auditPolicy' },
-  KubeAPIServerConfig: {
-    ...component('cluster.apiServer'),
-    certExtraSANs: 'cluster.apiServer.certSANs',
-    apiPort: 'cluster.controlPlane.localAPIServerPort',
-  },
-  KubeControllerManagerConfig: component('cluster.controllerManager'),
-  KubeSchedulerConfig: component('cluster.scheduler', ' config'),
-  KubeProxyConfig: component('cluster.proxy', ' mode'),
-  KubeCoreDNSConfig: { image: 'cluster.coreDNS.image' },
-}
 
 /** Documents that were elements of a list; an empty field is the whole element. */
 const elements: Readonly<
@@ -123,7 +81,7 @@ export function oldForm(main: MapNode, documents: readonly ConfigDocument[]): Re
     }
   }
   for (const { shape, root: document } of documents) {
-    for (const [field, path] of Object.entries(fields[shape.kind] ?? {})) {
+    for (const [field, path] of Object.entries(movedFields[shape.kind] ?? {})) {
       const value = at(document, field)
       if (value !== undefined) add(path.split('.'), value, [field])
     }

@@ -206,7 +206,9 @@ function composeOn(
       onlyOnControlPlanes: [],
       errors: errors.map((e) => {
         const source = sources.find((s) => s.line === e.line)?.layer ?? null
-        const where = whereSet(e, source, filled)
+        const own = whereSet(e, source, filled)
+        // What a document and the main one both say may be typed in another layer than the document.
+        const where = own.line === null ? whereSet(e, null, filled) : own
         return { ...problemOf(e), ...(where.line === null ? whereBegun(e, judged, filled) : where) }
       }),
     }
