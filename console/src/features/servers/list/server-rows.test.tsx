@@ -139,15 +139,20 @@ describe('a table that has a size', () => {
   let scrolled = 0
   const frames: FrameRequestCallback[] = []
   const runFrames = () => act(() => frames.splice(0).forEach((run) => run(performance.now())))
+  /** Time of the last scroll event, in ms. The machine's speed must not decide what is fast. */
+  let scrolledAt = 0
   const scrollTo = (px: number) =>
     act(() => {
       scrolled = px
-      document.dispatchEvent(new Event('scroll'))
+      const event = new Event('scroll')
+      Object.defineProperty(event, 'timeStamp', { value: (scrolledAt += 1000) })
+      document.dispatchEvent(event)
     })
   const rest = () => act(() => void vi.advanceTimersByTime(restMs))
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     scrolled = 0
+    scrolledAt = 0
     frames.length = 0
     vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
     vi.stubGlobal('cancelAnimationFrame', () => frames.splice(0))
