@@ -99,10 +99,12 @@ test.each([
     '1:9 The lines end with carriage returns alone: save the file with the line ends of Unix or Windows',
   ],
 ])('%s is told once, at its place', (_, body, sentence) => {
-  const { errors } = checkPatch(body, { talosVersion: 'v1.13.9' })
-  expect(errors.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
-    sentence,
-  ])
+  for (const talosVersion of ['v1.13.9', 'v1.14.1']) {
+    const { errors } = checkPatch(body, { talosVersion })
+    expect(errors.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+      sentence,
+    ])
+  }
 })
 
 test('line ends of Windows and a byte order mark are no mistakes', () => {

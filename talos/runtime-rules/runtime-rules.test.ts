@@ -38,7 +38,6 @@ function find(
 }
 /** What a patch deletes has no line in it. */
 const isDeleted = (body: string): boolean => body.includes('network: {$patch: delete}')
-const messages = (body: string, role?: 'worker') => find(body, role).map((one) => one.message)
 
 describe('rules that apply when running', () => {
   it('has cases for every rule', () => {
@@ -87,7 +86,10 @@ describe('rules that apply when running', () => {
   })
 })
 
-describe('cases that were reported', () => {
+describe.each(['v1.13.9', 'v1.14.1'])('cases that were reported, on Talos %s', (version) => {
+  const messages = (body: string, role?: 'worker') =>
+    find(body, role, version).map((one) => one.message)
+
   it('01 podsecurity-namespace-twice: says that kube-system is exempt already', () => {
     expect(
       messages(
@@ -113,7 +115,7 @@ describe('cases that were reported', () => {
       expect.stringMatching(/node-role.kubernetes.io\/worker.*none of its labels.*kubectl/),
       expect.stringMatching(/register-with-taints: dedicated=storage:NoSchedule/),
     ])
-    expect(find('machine: {nodeLabels: {node-role.kubernetes.io/a: ""}}')).toEqual([])
+    expect(messages('machine: {nodeLabels: {node-role.kubernetes.io/a: ""}}')).toEqual([])
   })
 
   it('16 name-server-by-name: refuses each value', () => {
@@ -125,10 +127,10 @@ describe('cases that were reported', () => {
   })
 
   it('17 vlan-ids-out-of-range-and-twice: refuses each id', () => {
-    const found = find(
+    const found = messages(
       'machine:\n  network:\n    interfaces:\n      - interface: enp129s0f0np0\n        dhcp: true\n        vlans: [{vlanId: 0, dhcp: true}, {vlanId: 4095, dhcp: true}, {vlanId: 100, dhcp: true}, {vlanId: 100, addresses: [10.1.1.1/24]}]',
     )
-    expect(found.map(({ message }) => message)).toEqual([
+    expect(found).toEqual([
       'The VLAN id 0 must be from 1 to 4094',
       'The VLAN id 4095 must be from 1 to 4094',
       'The VLAN id 100 is there twice on the same link, enp129s0f0np0',
