@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { TAKES } from './machine/durations.ts'
 import type { Machine } from './machine/machine.ts'
 import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import { as } from './testing/kubernetes.ts'
@@ -164,4 +165,23 @@ test('a component with the fault `component-fails` ends at the next configuratio
   await set('kernel.panic: "7"', 'kernel.panic: "8"')
   await until('all machines are ready again', () => controlPlanes.every(({ stage }) => stage.ready))
   expect(ofPods.apiServerUp).toBe(true)
+})
+
+test('a static pod that starts while etcd is down runs as soon as etcd is back', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes as [Machine]
+  const takes = machine.takes.bind(machine)
+  let hasStarted = false
+  vi.spyOn(machine, 'takes').mockImplementation(async (ms, signal) => {
+    if (ms !== TAKES.apiServer) return takes(ms, signal)
+    machine.service('etcd', 'Waiting', 'it starts again')
+    await takes(ms, signal)
+    hasStarted = true
+  })
+  await edit(machine, bundle, 'kube-apiserver:v1.36.3', 'kube-apiserver:v1.36.2')
+  await until('the new API server has started', () => hasStarted)
+  expect(machine.apiServerUp).toBe(false)
+  machine.service('etcd', 'Running', 'Health check successful', true)
+  await until('it runs', () => machine.apiServerUp)
 })

@@ -40,6 +40,8 @@ const runStaticPod = async (
     const isChanged = changeOf(machine, pod)
     if (await pulled(machine, pod, isChanged, signal)) {
       await machine.takes(TAKES.apiServer, signal)
+      // A program that finds no etcd ends, and the kubelet starts it until etcd is back.
+      await machine.until(() => machine.services.isUp('etcd') || isChanged(), signal)
       if (await stays(machine, pod, isChanged, signal)) await serve(machine, pod)
     }
     const ends = endingOf(machine, name)
