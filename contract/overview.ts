@@ -1,7 +1,7 @@
 /** Data of the overview page in one call. Unknown capacity is null, never 0. */
 import * as z from 'zod/mini'
+import { Finding } from './findings/findings.ts'
 import { operation, type Words } from './operation.ts'
-import { time } from './page.ts'
 import { Operation } from './operations.ts'
 import { Subnet } from './network/subnet.ts'
 
@@ -10,36 +10,9 @@ const Amount = amounts(z.int())
 /** Not `z.int()`: the disks of a thousand servers exceed 2^53 bytes, the limit of safe integers. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
-/** Kinds of problems by urgency. */
-const attentionKinds = [
-  'cluster_failed',
-  'cluster_locked_out',
-  'cluster_degraded',
-  'cluster_troubled',
-  'cluster_certificate_ending',
-  'server_unreachable',
-  'server_not_ready',
-  'server_failed',
-  'server_change_undone',
-  'server_patches_wait',
-  'server_drifted',
-] as const
-const Attention = z.object({
-  kind: z.enum(attentionKinds),
-  id: z.uuid(),
-  name: z.string(),
-  /** Time since which the problem exists; null if unknown. */
-  since: z.nullable(time),
-  reason: z.nullable(z.string()),
-})
-export type Attention = z.infer<typeof Attention>
-
 export const Overview = z.object({
-  /**
-   * The problems that need attention, most urgent first: the number of all, and at most ten of
-   * them.
-   */
-  attention: z.object({ total: z.int(), items: z.array(Attention) }),
+  /** The open findings, the worst first: the number of all, and at most ten of them. */
+  attention: z.object({ total: z.int(), items: z.array(Finding) }),
   servers: z.object({
     total: z.int(),
     maintenance: z.int(),

@@ -150,7 +150,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
-    overview({ datacenters, operations, servers, clusters, subnets, config }),
+    overview({ datacenters, operations, servers, clusters, subnets, findings, config }),
     waitlist({ ...platform, invitations }),
     applied(platform),
     {

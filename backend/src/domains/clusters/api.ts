@@ -2,7 +2,7 @@
 import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { Attention, Overview } from '#contract/overview.ts'
+import type { Overview } from '#contract/overview.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -62,10 +62,7 @@ export interface ClusterCondition {
   readonly control_planes: readonly string[]
 }
 
-export interface ClustersSummary {
-  readonly counts: Overview['clusters']
-  readonly ailing: Attention[]
-}
+export type ClustersSummary = Overview['clusters']
 
 export interface Clusters {
   /** What configurations asks about the machines of clusters. */
@@ -82,7 +79,7 @@ export interface Clusters {
    */
   readonly touch: (tx: Tx, caller: Caller, id: string) => Promise<number>
   readonly countByDatacenter: (on: On) => Promise<ReadonlyMap<string, number>>
-  /** Number of clusters by status, and clusters with problems. */
+  /** Number of clusters by status. */
   readonly summary: () => Promise<ClustersSummary>
   /** The conditions of all clusters that are not being deleted, read by a few queries. */
   readonly conditions: (on: On) => Promise<ClusterCondition[]>

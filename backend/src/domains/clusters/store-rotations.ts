@@ -54,13 +54,3 @@ export const noteCertificates = (
   id: string,
   columns: Pick<Updateable<Tables['cluster']>, 'certificates_ending' | 'certificates_read_at'>,
 ) => tx.updateTable('cluster').set(columns).where('id', '=', id).execute()
-
-/** Clusters with certificates that end soon. */
-export const endingCertificates = (on: Db | Tx) =>
-  on
-    .selectFrom('cluster')
-    .select(['id', 'name', 'certificates_ending'])
-    .where('deleted_at', 'is', null)
-    .where('certificates_ending', 'is not', null)
-    .orderBy('name')
-    .execute()

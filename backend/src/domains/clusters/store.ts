@@ -210,52 +210,6 @@ export const countByStatus = (on: On) =>
     .groupBy('status')
     .execute()
 
-/** Clusters with problems: failed ones first, then those whose machines refuse Steelyard. */
-export const ailing = (on: On) =>
-  on
-    .selectFrom('cluster')
-    .select(['id', 'name', 'status', 'reason', 'locked_out', 'locked_out_since'])
-    .where('deleted_at', 'is', null)
-    .where((e) =>
-      e.or([e('status', 'in', ['failed', 'degraded']), e('locked_out', 'is not', null)]),
-    )
-    .orderBy(sql`status <> 'failed'`)
-    .orderBy(sql`locked_out is null`)
-    .orderBy('updated_at', 'desc')
-    .execute()
-
-/** The clusters with these ids that aren't deleted, by name. */
-export const named = async (
-  on: On,
-  ids: readonly string[],
-): Promise<{ id: string; name: string }[]> =>
-  ids.length === 0
-    ? []
-    : on
-        .selectFrom('cluster')
-        .select(['id', 'name'])
-        .where('deleted_at', 'is', null)
-        .where('id', 'in', ids)
-        .orderBy('name')
-        .execute()
-
-/**
- * Servers that failed to join or to leave a cluster that hasn't failed itself, the last first. A user
- * has to decide what happens next.
- */
-export const failedMembers = (on: On) =>
-  on
-    .selectFrom('cluster_server as m')
-    .innerJoin('cluster as c', 'c.id', 'm.cluster_id')
-    .select(['m.node_id', 'm.name', 'm.failed_at', 'm.failure'])
-    .where('c.deleted_at', 'is', null)
-    .where('c.status', '<>', 'failed')
-    .where('m.released_at', 'is', null)
-    .where('m.failed_at', 'is not', null)
-    .orderBy('m.failed_at', 'desc')
-    .orderBy('m.name')
-    .execute()
-
 /** Servers that are currently in a cluster, of all clusters. */
 export const presentMembers = (on: On) =>
   on

@@ -1,4 +1,6 @@
 /** What other code may call of findings. */
+import type { Finding } from '#contract/findings/findings.ts'
+import type { UserCaller } from '../../http/caller.ts'
 
 export interface Findings {
   /**
@@ -6,4 +8,9 @@ export interface Findings {
    * `start`, it runs by itself; tests call it directly.
    */
   readonly judge: () => Promise<void>
+  /** The worst open findings of objects that the caller may read, and the number of all of them. */
+  readonly worst: (
+    caller: UserCaller,
+    limit: number,
+  ) => Promise<{ readonly total: number; readonly items: Finding[] }>
 }

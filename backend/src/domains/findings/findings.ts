@@ -165,6 +165,10 @@ export function findings(parts: FindingParts): Findings & Domain {
   return {
     name: 'findings',
     judge,
+    async worst(caller, limit) {
+      const { total, items } = await list(caller, { page: 1, per_page: limit })
+      return { total, items }
+    },
     routes(app) {
       const on = serve(app)
       on(findingList, ({ caller, query }) => list(signedIn(caller), query))

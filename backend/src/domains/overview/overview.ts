@@ -9,6 +9,7 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { Clusters, ClustersSummary } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
+import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers, ServersSummary } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
@@ -20,6 +21,7 @@ interface OverviewParts {
   readonly servers: Pick<Servers, 'summary'>
   readonly clusters: Pick<Clusters, 'summary'>
   readonly subnets: Pick<Subnets, 'fullest'>
+  readonly findings: Pick<Findings, 'worst'>
 }
 
 const shown = 10
@@ -34,13 +36,9 @@ const noServers: ServersSummary = {
     away: 0,
     unconfirmed: 0,
   },
-  ailing: [],
   capacity: [],
 }
-const noClusters: ClustersSummary = {
-  counts: { total: 0, by_status: {} },
-  ailing: [],
-}
+const noClusters: ClustersSummary = { total: 0, by_status: {} }
 const none = { total: 0, in_clusters: 0, free: 0 }
 const noCapacity = {
   servers: 0,
@@ -58,22 +56,22 @@ export const overview = ({
   servers,
   clusters,
   subnets,
+  findings,
 }: OverviewParts): Domain => ({
   name: 'overview',
   routes(app) {
     serve(app)(overviewGet, async (call): Promise<Overview> => {
       const caller = signedIn(call.caller)
       const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
-      const [places, inventory, { counts, ailing }, fullest, running, failures] = await Promise.all(
-        [
-          may('datacenters:read') ? datacenters.names() : [],
-          may('servers:read') ? servers.summary() : noServers,
-          may('clusters:read') ? clusters.summary() : noClusters,
-          may('network:read') ? subnets.fullest(shownSubnets) : [],
-          operations.recent('running', caller.scopes, shown),
-          operations.recent('failed', caller.scopes, shown),
-        ],
-      )
+      const [places, inventory, counts, fullest, attention, running, failures] = await Promise.all([
+        may('datacenters:read') ? datacenters.names() : [],
+        may('servers:read') ? servers.summary() : noServers,
+        may('clusters:read') ? clusters.summary() : noClusters,
+        may('network:read') ? subnets.fullest(shownSubnets) : [],
+        findings.worst(caller, shown),
+        operations.recent('running', caller.scopes, shown),
+        operations.recent('failed', caller.scopes, shown),
+      ])
       const byPlace = new Map(
         inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]),
       )
@@ -81,9 +79,8 @@ export const overview = ({
         datacenter,
         ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity),
       })
-      const attention = [...ailing, ...inventory.ailing]
       return {
-        attention: { total: attention.length, items: attention.slice(0, shown) },
+        attention,
         servers: inventory.servers,
         clusters: counts,
         capacity: [...places.map(row), ...(byPlace.has(null) ? [row(null)] : [])],

@@ -5,7 +5,7 @@
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
-import type { Attention, Overview } from '#contract/overview.ts'
+import type { Overview } from '#contract/overview.ts'
 import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
@@ -78,11 +78,6 @@ export interface DatacenterCapacity extends Omit<Overview['capacity'][number], '
   readonly datacenter_id: string | null
 }
 export interface ServersSummary extends Pick<Overview, 'servers'> {
-  /**
-   * Servers that need attention: unreachable, then NotReady, then those whose change was undone or
-   * waits, then drifted; within each group servers of clusters first, then by time, latest first.
-   */
-  readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
 }
 

@@ -1,5 +1,7 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import type { Attention, Overview } from '#contract/overview.ts'
+import type { Finding } from '#contract/findings/findings.ts'
+import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
+import type { Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
@@ -10,24 +12,15 @@ import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
-const said: Readonly<
-  Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>
-> = {
-  cluster_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.cluster(id) },
-  cluster_locked_out: { tone: 'danger', word: 'Locked out', to: (id) => paths.cluster(id) },
-  cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
-  cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
-  cluster_certificate_ending: {
-    tone: 'warn',
-    word: 'Certificate ends',
-    to: (id) => paths.cluster(id),
-  },
-  server_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.server(id) },
-  server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
-  server_change_undone: { tone: 'warn', word: 'Undone', to: (id) => paths.server(id) },
-  server_patches_wait: { tone: 'warn', word: 'Patches wait', to: (id) => paths.server(id) },
-  server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
-  server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
+const tones: Readonly<Record<FindingSeverity, Tone>> = {
+  down: 'danger',
+  degraded: 'warn',
+  attention: 'warn',
+}
+
+const pageOf = ({ object: { kind, id, name } }: Finding): string => {
+  if (kind === 'datacenter') return paths.servers({ datacenter: name, reachable: 'false' })
+  return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
 }
 
 /** What needs attention now. Not rendered if the list is empty. */
@@ -47,23 +40,18 @@ export function AttentionPanel({
       actions={more > 0 && <a href={paths.servers({ reachable: 'false' })}>{count(more)} more</a>}
     >
       <ul className={css['attention']}>
-        {items.map((item) => {
-          const { tone, word, to } = said[item.kind]
-          return (
-            <li key={`${item.kind} ${item.id}`}>
-              <StatusDot tone={tone}>{word}</StatusDot>
-              <a className="strong" href={to(item.id)}>
-                {item.name}
-              </a>
-              <p>{item.reason ?? 'No reason was given'}</p>
-              {item.since !== null && (
-                <time className="t3 num" dateTime={item.since} title={exact(item.since)}>
-                  since {moment(item.since)}
-                </time>
-              )}
-            </li>
-          )
-        })}
+        {items.map((finding) => (
+          <li key={finding.id}>
+            <StatusDot tone={tones[finding.severity]}>{findingKinds[finding.kind].word}</StatusDot>
+            <a className="strong" href={pageOf(finding)}>
+              {finding.object.name}
+            </a>
+            <p>{finding.reason}</p>
+            <time className="t3 num" dateTime={finding.since} title={exact(finding.since)}>
+              since {moment(finding.since)}
+            </time>
+          </li>
+        ))}
       </ul>
     </Panel>
   )

@@ -20,12 +20,11 @@ await db
   .where('id', '=', id)
   .execute()
 const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
-const attention = async () =>
-  (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({
-    kind,
-    name,
-    reason,
-  }))
+const attention = async () => {
+  await backend.domains.findings.judge()
+  const { items } = (await viewer.call(overviewGet)).answer!.attention
+  return items.map(({ kind, object, reason }) => ({ kind, name: object.name, reason }))
+}
 
 test('a failure outside of any operation is shown on the ready cluster, in the overview and in events', async () => {
   const before = await cluster()
@@ -45,7 +44,7 @@ test('a failure outside of any operation is shown on the ready cluster, in the o
   expect(after.version).toBeGreaterThan(before.version)
   expect((await viewer.call(clusterList)).answer!.items[0]!.troubles).toEqual(after.troubles)
   expect(await attention()).toEqual([
-    { kind: 'cluster_troubled', name: 'prod', reason: after.troubles[0]!.message },
+    { kind: 'cluster_action_fails', name: 'prod', reason: `${after.troubles[0]!.message}.` },
   ])
 
   await db
@@ -96,7 +95,7 @@ test("a configuration that can't be sent is shown on the cluster with the name o
   })
 })
 
-test('a server that failed to join is in the overview until it is tried again, unless its cluster has failed with it', async () => {
+test('a server that failed to join is in the overview until it is tried again, after its cluster if that has failed with it', async () => {
   const told = async () => (await attention()).filter(({ kind }) => kind.endsWith('_failed'))
   const failed = { failed_at: at, failure: 'db-1 came back in maintenance: input/output error' }
   const set = (change: typeof failed | { failed_at: null; failure: null }) =>
@@ -104,7 +103,13 @@ test('a server that failed to join is in the overview until it is tried again, u
   const server = async () => (await viewer.call(serverList)).answer!.items[0]!
   const before = await server()
   await set(failed)
-  expect(await told()).toEqual([{ kind: 'server_failed', name: 'db-1', reason: failed.failure }])
+  expect(await told()).toEqual([
+    {
+      kind: 'server_failed',
+      name: 'db-1',
+      reason: 'came back in maintenance: input/output error.',
+    },
+  ])
   // In the lists of servers the reason stands beside the server's name.
   const after = await server()
   expect(after).toMatchObject({
@@ -112,7 +117,7 @@ test('a server that failed to join is in the overview until it is tried again, u
     failure: { since: at.toISOString(), reason: 'came back in maintenance: input/output error' },
   })
   await db.updateTable('cluster').set({ status: 'failed' }).where('id', '=', id).execute()
-  expect((await told()).map(({ kind }) => kind)).toEqual(['cluster_failed'])
+  expect((await told()).map(({ kind }) => kind)).toEqual(['cluster_failed', 'server_failed'])
   await db.updateTable('cluster').set({ status: 'ready' }).where('id', '=', id).execute()
   await set({ failed_at: null, failure: null })
   expect(await told()).toEqual([])

@@ -483,6 +483,7 @@ test('a server that falls silent after a change names it in every sentence', asy
   await says(
     async () => (await admin.call(serverRows, { query: { fields: 'list' } })).answer!.items,
   )
+  await world.backend.domains.findings.judge()
   await says(async () => (await admin.call(overviewGet, {})).answer!.attention)
   await says(async () => (await admin.call(clusterHealth, { params })).answer!.lines)
   await says(async () => (await world.cluster(cluster.id)).reason)

@@ -458,14 +458,16 @@ describe('failures during a rotation', () => {
         .set({ certificates_ending: JSON.stringify(ending) })
         .where('id', '=', id)
         .execute()
-      const attention = async () =>
-        (await admin.call(overviewGet)).answer!.attention.items.filter(
+      const attention = async () => {
+        await backend.domains.findings.judge()
+        return (await admin.call(overviewGet)).answer!.attention.items.filter(
           (one) => one.kind === 'cluster_certificate_ending',
         )
+      }
       expect(await attention()).toMatchObject([
         {
-          id,
-          reason: 'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it',
+          object: { id },
+          reason: 'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it.',
         },
       ])
       await inTransaction(db, (tx) => engine.wake(tx, certificateQueue, id))
