@@ -460,16 +460,12 @@ describe('failures during a rotation', () => {
         .execute()
       const attention = async () => {
         await backend.domains.findings.judge()
-        return (await admin.call(overviewGet)).answer!.attention.items.filter(
-          (one) => one.kind === 'cluster_certificate_ending',
-        )
+        const { items } = (await admin.call(overviewGet)).answer!.attention
+        return items.filter((one) => one.kind === 'cluster_certificate_ending')
       }
-      expect(await attention()).toMatchObject([
-        {
-          object: { id },
-          reason: 'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it.',
-        },
-      ])
+      const reason =
+        'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it.'
+      expect(await attention()).toMatchObject([{ object: { id }, reason }])
       await inTransaction(db, (tx) => engine.wake(tx, certificateQueue, id))
       await world.until(attention, (items) => items.length === 0)
     },
