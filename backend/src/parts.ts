@@ -126,6 +126,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusterCalls({
       ...platform,
       secrets: clusters.secrets,
+      findings,
       operations,
       audit,
       datacenters,

@@ -6,6 +6,7 @@ import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { unreachableReason } from '../network/special-ranges.ts'
 import { noDualStack } from './network-rules.ts'
+import { WorstFinding } from '../findings/findings.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
@@ -66,6 +67,8 @@ export const Cluster = z.object({
    * Actions that currently fail. Each is retried automatically. `node_id`: the server concerned.
    */
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
+  /** The worst of the cluster's open findings; null if there is none. */
+  finding: z.optional(z.nullable(WorstFinding)),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
   kubernetes_version: z.string(),

@@ -43,6 +43,16 @@ export const Finding = z.object({
 })
 export type Finding = z.infer<typeof Finding>
 
+/** The part of the worst finding that an object in a list shows. */
+export const WorstFinding = z.object({
+  id: z.uuid(),
+  kind: z.enum(kindsOfFindings),
+  severity: z.enum(findingSeverities),
+  since: time,
+  reason: z.string(),
+})
+export type WorstFinding = z.infer<typeof WorstFinding>
+
 const titles = Object.fromEntries(
   kindsOfFindings.map((kind) => [kind, findingKinds[kind].title]),
 ) as Record<FindingKind, string>
@@ -157,6 +167,7 @@ export const words: Words = {
       Finding,
       'What is wrong with a server, a cluster or a datacenter: since when, why, and what mends it.',
     ],
+    WorstFinding: [WorstFinding, 'The worst open finding of an object.'],
   },
   fields: {
     note: 'What is being done about it.',

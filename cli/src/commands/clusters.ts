@@ -10,6 +10,7 @@ import {
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
 import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
@@ -41,6 +42,12 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Name', c.name],
     ['Id', c.id],
     ['Status', c.status],
+    [
+      'Finding',
+      c.finding
+        ? `${findingKinds[c.finding.kind].word} since ${localTime(c.finding.since)}: ${c.finding.reason}`
+        : null,
+    ],
     ['Reason', c.reason],
     ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
     ['Locked out', c.locked_out && lockedOutSentences[c.locked_out.authority]],

@@ -32,18 +32,29 @@ const formerMember = ({
   role,
 }: ListedCluster['members'][number]): Cluster['former_servers'][number] => ({ node_id, name, role })
 
+interface Around {
+  readonly offer?: OfferState | undefined
+  readonly subnets?: Cluster['subnets'] | undefined
+  readonly troubles?: Cluster['troubles'] | undefined
+  readonly finding?: Cluster['finding']
+}
+
 /** Converts a row to the contract's cluster. */
 export const present = (
   row: ListedCluster,
-  { offerId, lookingSince, isAddressSet }: OfferState = noOffer,
-  subnets: Cluster['subnets'] = [],
-  troubles: Cluster['troubles'] = [],
+  {
+    offer: { offerId, lookingSince, isAddressSet } = noOffer,
+    subnets = [],
+    troubles = [],
+    finding = null,
+  }: Around = {},
 ): Cluster => ({
   id: row.id,
   name: row.name,
   status: row.status,
   reason: row.reason,
   troubles,
+  finding,
   datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },
   talos_version: row.talos_version,
   kubernetes_version: row.kubernetes_version,

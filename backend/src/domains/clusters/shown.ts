@@ -10,7 +10,7 @@ import type * as store from './store.ts'
 import { troublesOf } from './troubles.ts'
 
 export async function shown(
-  { engine, subnets, offers }: ClusterParts,
+  { engine, subnets, offers, findings }: ClusterParts,
   on: Db | Tx,
   rows: readonly store.ListedCluster[],
 ): Promise<Cluster[]> {
@@ -18,8 +18,14 @@ export async function shown(
   const names = await subnets.namesByCluster(on, ids)
   const states = await offers.statesOf(on, ids)
   const troubles = await troublesOf(on, { engine })
+  const worst = await findings.ofClusters(on, ids)
   return rows.map((row) =>
-    present(row, states.get(row.id), names.get(row.id), troubles.get(row.id)?.slice()),
+    present(row, {
+      offer: states.get(row.id),
+      subnets: names.get(row.id),
+      troubles: troubles.get(row.id)?.slice(),
+      finding: worst.get(row.id),
+    }),
   )
 }
 

@@ -1,5 +1,6 @@
 /** What other code may call of findings. */
-import type { Finding } from '#contract/findings/findings.ts'
+import type { Finding, WorstFinding } from '#contract/findings/findings.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
 export interface Findings {
@@ -13,4 +14,9 @@ export interface Findings {
     caller: UserCaller,
     limit: number,
   ) => Promise<{ readonly total: number; readonly items: Finding[] }>
+  /** The worst open finding of each of these clusters, by id. */
+  readonly ofClusters: (
+    on: Db | Tx,
+    ids: readonly string[],
+  ) => Promise<ReadonlyMap<string, WorstFinding>>
 }

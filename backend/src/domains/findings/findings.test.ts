@@ -6,6 +6,7 @@ import {
   findingGet,
   findingList,
 } from '#contract/findings/findings.ts'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 
@@ -136,6 +137,11 @@ test('servers of a datacenter that fall silent together become one finding, whic
   expect(await of(cluster)).toMatchObject([
     { kind: 'cluster_quorum_lost', caused_by: group!.id, cluster: { id: cluster, name: 'lost' } },
   ])
+  // The cluster shows it, on its page and in the list, and who has read it before reads it anew.
+  const shown = (await viewer.call(clusterGet, { params: { id: cluster } })).answer!
+  expect(shown.finding).toMatchObject({ kind: 'cluster_quorum_lost', severity: 'down' })
+  expect(shown.version).toBeGreaterThan(1)
+  expect((await viewer.call(clusterList)).answer!.items[0]!.finding).toEqual(shown.finding)
   const affected = async () =>
     (await viewer.call(findingAffected, { params: { id: group!.id } })).answer!.items
   expect(await affected()).toHaveLength(6)
@@ -143,6 +149,7 @@ test('servers of a datacenter that fall silent together become one finding, whic
   expect(await of(datacenter_id!)).toMatchObject([{ id: group!.id, affected: { count: 1 } }])
   expect((await affected()).filter((s) => s.ended_at === null).map((s) => s.id)).toEqual([ids[0]])
   expect(await of(cluster)).toEqual([])
+  expect((await viewer.call(clusterGet, { params: { id: cluster } })).answer!.finding).toBeNull()
   await mend(ids)
   expect(await of(datacenter_id!)).toEqual([])
 })

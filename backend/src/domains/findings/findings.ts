@@ -165,6 +165,13 @@ export function findings(parts: FindingParts): Findings & Domain {
   return {
     name: 'findings',
     judge,
+    ofClusters: async (on, ids) =>
+      new Map(
+        (await store.worstOf(on, ids)).map(({ object_id, kind, since, ...row }) => [
+          object_id,
+          { ...row, kind: kind as FindingKind, since: since.toISOString() },
+        ]),
+      ),
     async worst(caller, limit) {
       const { total, items } = await list(caller, { page: 1, per_page: limit })
       return { total, items }

@@ -23,7 +23,7 @@ export interface FindingParts extends Pick<
   'db' | 'clock' | 'listener' | 'log' | 'record' | 'tell'
 > {
   readonly servers: Pick<Servers, 'conditions'>
-  readonly clusters: Pick<Clusters, 'conditions'>
+  readonly clusters: Pick<Clusters, 'conditions' | 'touch'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
   readonly versions: Pick<OfferedVersions, 'warnings'>
 }
@@ -44,12 +44,12 @@ const told = (reason: string, begins: number): string =>
 export function judging(parts: FindingParts) {
   const { db, clock, tell } = parts
 
-  /** Everything that is wrong now. */
+  /** Everything that is wrong now, and the clusters that are not being deleted. */
   const judge = async (
     tx: Tx,
     conditions: ServerConditions,
     together: ReadonlySet<string>,
-  ): Promise<Judged[]> => {
+  ): Promise<{ readonly judged: Judged[]; readonly standing: ReadonlySet<string> }> => {
     const now = clock.now()
     const found = judgeServers(conditions, together, now)
     const silent = new Map<string, Judged>()
@@ -59,10 +59,11 @@ export function judging(parts: FindingParts) {
       for (const { id, since } of one.affected ?? []) silent.set(id, { ...one, since })
     }
     const clusters = await parts.clusters.conditions(tx)
-    if (clusters.length === 0) return found
+    const standing = new Set(clusters.map((c) => c.id))
+    if (clusters.length === 0) return { judged: found, standing }
     const snapshots = await snapshotConditions(tx)
     const upgrades = Map.groupBy(await parts.operations.stoppedUpgrades(tx), (u) => u.cluster_id)
-    return [
+    const judged = [
       ...found,
       ...clusters.flatMap((cluster) =>
         judgeCluster(cluster, {
@@ -74,14 +75,23 @@ export function judging(parts: FindingParts) {
         }),
       ),
     ]
+    return { judged, standing }
   }
 
-  const announce = (tx: Tx, how: 'created' | 'updated', { id, object_kind }: Open) =>
-    tell(tx, system, {
+  /** A cluster shows its worst finding, so its version grows with each change of its findings. */
+  const announce = async (
+    tx: Tx,
+    how: 'created' | 'updated',
+    { id, object_kind, object_id }: Open,
+    changed: Set<string>,
+  ) => {
+    if (object_kind === 'cluster') changed.add(object_id)
+    await tell(tx, system, {
       name: `finding.${how}`,
       object: { kind: 'finding', id },
       scope: findingObjects[object_kind].read,
     })
+  }
 
   const columnsOf = (one: Judged, causes: ReadonlyMap<string, string>) => ({
     severity: findingKinds[one.kind].severity,
@@ -98,7 +108,17 @@ export function judging(parts: FindingParts) {
   const keep = async (
     tx: Tx,
     one: Judged,
-    { open, ended, causes }: { open?: Open; ended?: Open; causes: ReadonlyMap<string, string> },
+    {
+      open,
+      ended,
+      causes,
+      changed,
+    }: {
+      open?: Open
+      ended?: Open
+      causes: ReadonlyMap<string, string>
+      changed: Set<string>
+    },
   ): Promise<string> => {
     const now = clock.now()
     const columns = columnsOf(one, causes)
@@ -119,7 +139,7 @@ export function judging(parts: FindingParts) {
       )
       if (differs) {
         await store.update(tx, open.id, change)
-        await announce(tx, 'updated', open)
+        await announce(tx, 'updated', open, changed)
       }
       return open.id
     }
@@ -135,7 +155,7 @@ export function judging(parts: FindingParts) {
         count: ended.count + 1,
         ended_at: null,
       })
-      await announce(tx, 'updated', ended)
+      await announce(tx, 'updated', ended, changed)
       return ended.id
     }
     const row = await store.insert(tx, {
@@ -147,7 +167,7 @@ export function judging(parts: FindingParts) {
       reason,
       begins,
     })
-    await announce(tx, 'created', row)
+    await announce(tx, 'created', row, changed)
     return row.id
   }
 
@@ -179,7 +199,7 @@ export function judging(parts: FindingParts) {
       (row) => row.finding_id,
     )
     const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
-    const judged = await judge(tx, conditions, together)
+    const { judged, standing } = await judge(tx, conditions, together)
     const opened = new Map(open.map((row) => [keyOf({ ...row, objectId: row.object_id }), row]))
     const at = new Date(clock.now())
     const ended = judged.every((one) => opened.has(keyOf({ ...one, objectId: one.object.id })))
@@ -191,6 +211,7 @@ export function judging(parts: FindingParts) {
           ]),
         )
     const causes = new Map<string, string>()
+    const changed = new Set<string>()
     // Causes come before what they cause, so that these can name them.
     for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
       const key = keyOf({ kind: one.kind, objectId: one.object.id })
@@ -199,6 +220,7 @@ export function judging(parts: FindingParts) {
         ...(row && { open: row }),
         ...(former && { ended: former }),
         causes,
+        changed,
       })
       causes.set(key, id)
       if (one.affected) await keepAffected(tx, id, one, affected.get(id) ?? [])
@@ -223,8 +245,10 @@ export function judging(parts: FindingParts) {
           rest.map((r) => r.server_id),
           at,
         )
-      await announce(tx, 'updated', row)
+      await announce(tx, 'updated', row, changed)
     }
+    for (const id of [...changed].toSorted())
+      if (standing.has(id)) await parts.clusters.touch(tx, system, id)
   }
 
   return async (): Promise<void> => {

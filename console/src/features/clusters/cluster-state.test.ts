@@ -38,19 +38,28 @@ test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unk
   })
 })
 
-test("a ready cluster that needs a user's action is not shown as healthy", () => {
-  const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
+test('a cluster is shown by its worst finding, and by its status without one or while it is deleted', () => {
+  const cluster = { status: 'ready' as const, reason: null, finding: null }
   expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
-  expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({
-    tone: 'danger',
-    word: 'Ready',
-    why: 'locked out',
-  })
-  const troubles = [{ node_id: null, message: 'Steelyard cannot manage the cluster: no secrets' }]
-  expect(clusterSaid({ ...cluster, troubles })).toEqual({
+  const finding = {
+    id: '0198c0de-0000-7000-8000-000000000001',
+    kind: 'cluster_upgrade_stopped' as const,
+    severity: 'attention' as const,
+    since,
+    reason: '2 of 3 servers on Talos v1.13.9, stopped 18:01 UTC.',
+  }
+  expect(clusterSaid({ ...cluster, finding })).toEqual({
     tone: 'warn',
-    word: 'Ready',
-    why: troubles[0]!.message,
+    word: 'Upgrade stopped',
+    why: finding.reason,
+  })
+  const lost = { ...finding, kind: 'cluster_quorum_lost' as const, severity: 'down' as const }
+  expect(clusterSaid({ ...cluster, status: 'degraded', finding: lost })).toMatchObject({
+    tone: 'danger',
+    word: 'Down',
+  })
+  expect(clusterSaid({ ...cluster, status: 'deleting', finding })).toMatchObject({
+    word: 'Deleting',
   })
 })
 

@@ -1,5 +1,6 @@
 /** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
+import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
@@ -17,17 +18,21 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-/**
- * Texts of a cluster's status. A Ready cluster may still have a problem: its machines no longer
- * accept Steelyard, or something fails repeatedly.
- */
-export function clusterSaid(
-  c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>,
-): Said {
-  const shown = { ...said[c.status], why: c.reason }
-  if (c.status !== 'ready') return shown
-  if (c.locked_out) return { ...shown, tone: 'danger', why: 'locked out' }
-  return c.troubles.length > 0 ? { ...shown, tone: 'warn', why: c.troubles[0]!.message } : shown
+const tones: Readonly<Record<FindingSeverity, Tone>> = {
+  down: 'danger',
+  degraded: 'warn',
+  attention: 'warn',
+}
+
+/** Texts of a cluster's state: its worst finding comes first, then its status. */
+export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'finding'>): Said {
+  const { finding, status, reason } = c
+  if (!finding || status === 'deleting') return { ...said[status], why: reason }
+  return {
+    tone: tones[finding.severity],
+    word: findingKinds[finding.kind].word,
+    why: finding.reason,
+  }
 }
 
 /** Whether the cluster is being created or deleted, so that its page opens on the timeline. */

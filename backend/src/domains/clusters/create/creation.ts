@@ -138,7 +138,9 @@ async function write(
   )
   for (const { node_id, patch } of asked.servers)
     if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
-  const cluster = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
+  const cluster = present((await store.find(tx, id))!, {
+    offer: await parts.offers.lookFor(tx, id),
+  })
   await parts.record(tx, caller, {
     action: 'cluster.created',
     target: { kind: 'cluster', id, name: asked.name },

@@ -256,7 +256,9 @@ async function write(
     intent_at: now,
   })
   await store.confirmBootstrap(tx, id, now)
-  const shown = present((await store.find(tx, id))!, await parts.offers.lookFor(tx, id))
+  const shown = present((await store.find(tx, id))!, {
+    offer: await parts.offers.lookFor(tx, id),
+  })
   await parts.record(tx, caller, {
     action: 'cluster.imported',
     target: { kind: 'cluster', id, name: takeover.name },

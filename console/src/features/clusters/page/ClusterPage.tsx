@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { keptOf } from '#contract/clusters/existing.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
@@ -219,9 +220,13 @@ function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
 function Overview({ cluster: c }: { cluster: Cluster }) {
   return (
     <>
-      {c.status === 'degraded' && (
-        <Alert tone="warn" className={css['alert'] ?? ''}>
-          <b>The cluster is degraded.</b> {c.reason}
+      {c.finding && (
+        <Alert
+          tone={c.finding.severity === 'down' ? 'danger' : 'warn'}
+          className={css['alert'] ?? ''}
+        >
+          <b>{findingKinds[c.finding.kind].title}</b> since <Time at={c.finding.since} />.{' '}
+          {c.finding.reason}
         </Alert>
       )}
       {!isUnderWay(c) && (
