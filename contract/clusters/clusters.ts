@@ -63,9 +63,7 @@ export const Cluster = z.object({
   status: z.enum(clusterStatuses),
   /** What the cluster is waiting for, or why it failed. */
   reason: z.nullable(z.string()),
-  /**
-   * Actions that currently fail. Each is retried automatically. `node_id`: the server concerned.
-   */
+  /** Actions that fail, and are tried again. `node_id`: the server concerned. */
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   /** The worst of the cluster's open findings; null if there is none. */
   finding: z.optional(z.nullable(WorstFinding)),

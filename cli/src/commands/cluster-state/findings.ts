@@ -83,7 +83,7 @@ export const findingCommands: Command[] = [
     operands: { finding: noun.finding },
     options: { note: { kind: 'text', value: 'TEXT', help: 'What is being done about it' } },
     examples: [
-      'finding acknowledge 0198c0de-0000-7000-8000-000000000001 --note "The switch is being replaced"',
+      'finding acknowledge 0198c0de-0000-7000-8000-000000000001 --note switch-being-replaced',
     ],
     async run({ api, show }, { operands, options: { note } }) {
       const params = { id: await noun.idOf(api, noun.finding, operands.finding) }
