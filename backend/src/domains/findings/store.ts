@@ -39,7 +39,8 @@ const readers: SqlReaders<typeof findingList.list> = {
     ended: (ended) => (ended === 'true' ? sql`ended_at is not null` : sql`ended_at is null`),
   },
   search: containing('object_name', 'cluster_name', 'datacenter_code', 'reason'),
-  tie: sql`since desc, id`,
+  // What clusters need comes before free servers, and the latest first.
+  tie: sql`cluster_id is null, since desc, object_name, id`,
   nullsLast: true,
 }
 
