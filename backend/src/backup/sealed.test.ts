@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { setWork } from '../testing/work.ts'
 import { type KnownKeys, seal, sealPieces, unseal } from './sealed.ts'
+
+setWork('full')
 
 const passphrase = 'correct horse battery staple'
 const known: KnownKeys = new Map()

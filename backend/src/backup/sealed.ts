@@ -42,9 +42,10 @@ const tagBytes = 16
 /**
  * Parameters of scrypt (OWASP's first choice): deriving a key takes 128 MiB of memory and about
  * half a second. Steelyard has never written others, so a file with others is refused before any
- * work: a stranger's file can't choose how much work and memory it takes.
+ * work: a stranger's file can't choose how much work and memory it takes. Only tests change them
+ * (`testing/work.ts`).
  */
-const cost = { log2N: 17, r: 8, p: 1 }
+export const keyCost = { log2N: 17, r: 8, p: 1 }
 
 interface Keys {
   readonly key: Buffer
@@ -52,7 +53,7 @@ interface Keys {
 }
 
 async function keysOf(passphrase: string, salt: Uint8Array): Promise<Keys> {
-  const { log2N, r, p } = cost
+  const { log2N, r, p } = keyCost
   const N = 2 ** log2N
   const master = await new Promise<Buffer>((resolve, reject) => {
     scrypt(
@@ -90,7 +91,10 @@ export async function* seal(
   source: AsyncIterable<Uint8Array>,
   known: KnownKeys = new Map(),
 ): AsyncGenerator<Buffer> {
-  const salted = Buffer.concat([Buffer.from([cost.log2N, cost.r, cost.p]), randomBytes(saltBytes)])
+  const salted = Buffer.concat([
+    Buffer.from([keyCost.log2N, keyCost.r, keyCost.p]),
+    randomBytes(saltBytes),
+  ])
   const keys = await keysOf(passphrase, salted.subarray(saltAt - costAt))
   known.set(salted.toString('hex'), keys)
   yield* sealPieces(keys.key, Buffer.concat([magic, salted, keys.check]), source)
@@ -221,7 +225,7 @@ async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Pro
     head.readUInt8(costAt + 1),
     head.readUInt8(costAt + 2),
   ]
-  if (log2N !== cost.log2N || r !== cost.r || p !== cost.p)
+  if (log2N !== keyCost.log2N || r !== keyCost.r || p !== keyCost.p)
     throw new BackupRefused('The header of the backup was changed')
   const salt = head.subarray(saltAt, checkAt)
   const name = head.subarray(costAt, checkAt).toString('hex')

@@ -30,6 +30,7 @@ import { checkAnswer } from './contract-check.ts'
 import { whenOver } from './ending.ts'
 import { temporaryFolder } from './folder.ts'
 import { sharedReader } from './reader.ts'
+import { setWork } from './work.ts'
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
@@ -103,6 +104,11 @@ export interface BackendOptions {
   readonly beside?: Backend
   /** A database that the test made, not a new one. */
   readonly connection?: ClientConfig
+  /**
+   * Whether passwords are hashed, and keys derived from passphrases, with the work of production.
+   * Only a test that measures this work needs it: each user who signs in costs two hashes.
+   */
+  readonly fullWork?: boolean
   /** What the backend reads texts with, from the usual one. */
   readonly reading?: (read: Reader) => Reader
 }
@@ -165,8 +171,10 @@ export async function startBackend({
   prepare,
   beside,
   connection: given,
+  fullWork = false,
   reading = (read) => read,
 }: BackendOptions = {}): Promise<Backend> {
+  setWork(fullWork ? 'full' : 'little')
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
   const connection = given ?? beside?.database.connection ?? (await freshDatabase())
   // No test calls the public image factory.

@@ -17,6 +17,7 @@ longTest(
   'while 50 connections guess from fresh addresses, the right password after up to three mistakes takes at most four times as long as alone',
   async () => {
     const backend = await startBackend({
+      fullWork: true,
       environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' },
       limits: defaultLimits,
     })
@@ -109,6 +110,7 @@ longTest(
 
 test('the passwords of clients that disconnect are not checked, except the one whose turn it is', async () => {
   const backend = await startBackend({
+    fullWork: true,
     environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' },
     limits: defaultLimits,
   })

@@ -62,7 +62,7 @@ export function passwordTries({
     const { waitMs, attempt } = await throttle.begin(email, source)
     if (attempt === undefined) return { person, waitMs, verdict: undefined, rehashed: undefined }
     try {
-      const verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
+      const verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash())
       return {
         person,
         waitMs,

@@ -14,6 +14,7 @@ import { startBackend } from '../../testing/backend.ts'
 import { longestTurnMs, watchTurns } from '../../testing/turns.ts'
 
 const backend = await startBackend({
+  fullWork: true,
   limits: { ...defaultLimits, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 },
 })
 const url = await backend.listen()
