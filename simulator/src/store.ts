@@ -1,11 +1,18 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /**
+ * Whether the simulators of this process keep states in files. Tests that start no simulator again
+ * with the same folder set it to false, because a cluster writes hundreds of times.
+ */
+export const files = { areWritten: true }
+
+/**
  * Writes the state of an object to its file. A killed simulator leaves either the whole old state
  * or the whole new state. Files contain secrets of simulated clusters, so only the owner of the
  * files may read them.
  */
 export const writeState = (path: string, value: unknown): void => {
+  if (!files.areWritten) return
   const temporary = `${path}.${process.pid}.tmp`
   writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 })
   renameSync(temporary, path)

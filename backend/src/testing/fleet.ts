@@ -1,10 +1,13 @@
 import path from 'node:path'
 import { type Simulator, type SimulatorOptions, startSimulator } from '#simulator/src/start.ts'
+import { files } from '#simulator/src/store.ts'
 
 /**
  * Starts a simulator on a free block of addresses, so that two checkouts can test at the same time.
+ * It keeps its state in memory.
  */
 export async function startFleet({ dataDir, ...options }: SimulatorOptions): Promise<Simulator> {
+  files.areWritten = false
   for (let tries = 1; ; tries++) {
     try {
       return await startSimulator({
