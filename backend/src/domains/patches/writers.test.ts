@@ -6,7 +6,7 @@ import { inTransaction } from '../../db/db.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
 
-const rounds = longTests ? 200 : 5
+const rounds = longTests ? 200 : 2
 const writers = 20
 
 const backend = await startBackend()
