@@ -23,12 +23,11 @@ import {
 } from '#contract/clusters/takeover.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { readTalosconfig, talosconfig } from '#talos/access/access.ts'
-import { mergePatches } from '#talos/config/merge.ts'
 import { type SecretsBundle, writeSecrets, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { clusterWorld } from '../testing/world.ts'
-import { adminOf, held, otherBundle, outside, rotate } from './testing.ts'
+import { adminOf, held, otherBundle, rotate } from './testing.ts'
 
 const world = await clusterWorld({ servers: 2, seed: 'takeover' })
 const { admin, backend, datacenterId } = world
@@ -253,29 +252,6 @@ test('the preview warns if the networks of the cluster overlap a subnet', async 
   })
   expect(answer!.seen).toBe(shown.seen)
   await admin.call(subnetRemove, { params: { id: subnet.id } })
-})
-
-test('the preview tells what can’t work in the configurations of the machines', async () => {
-  const [address, keys] = [addressOf(nodes[1]!), await adminOf(bundle)]
-  const before = await held(address, keys)
-  const give = (yaml: string) =>
-    outside(address, keys, (client) => client.applyConfiguration(yaml, { mode: 'auto' }))
-  await give(
-    mergePatches(before, [
-      { name: 'theirs', body: 'machine: {network: {nameservers: [dns.example.org]}}' },
-    ]).yaml,
-  )
-  const told = (await preview()).answer!.checks.filter(({ check }) => check === 'warning')
-  expect(told).toEqual([
-    {
-      check: 'warning',
-      ok: true,
-      message: expect.stringMatching(
-        new RegExp(`^${nodes[1]!.name}: .*dns\\.example\\.org`),
-      ) as string,
-    },
-  ])
-  await give(before)
 })
 
 test('after a takeover the cluster is ready, and nothing was sent to its servers', async () => {
