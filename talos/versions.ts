@@ -147,6 +147,11 @@ export const since = {
   moreSystemVolumes: '1.14',
   /** A null entry in a list or map of sections is refused on loading (`decoder.go`). */
   noNullEntries: '1.14',
+  /**
+   * A configuration never restarts its machine: the mode `auto` is `no-reboot`, and `reboot` is
+   * refused (`internal/server/v1alpha1/v1alpha1_server.go`).
+   */
+  restartsApart: '1.14',
   /** Words that only YAML 1.1 reads as bools are written in single quotes (go-yaml v4 rc.6). */
   singleQuotedWords: '1.14',
   /** `mount.secure` of a directory volume can be set (`block/user_volume_config.go`). */

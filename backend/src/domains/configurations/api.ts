@@ -228,6 +228,18 @@ export interface Kept {
   /** Whether the newest generation is sent without a trial, because the loss is confirmed. */
   readonly isForGood: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<boolean>
   readonly sendForGood: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
+  /**
+   * The boot in which the machine was sent its newest generation, which takes effect with the next
+   * boot; null if that needs no restart.
+   */
+  readonly restartIn: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<string | null>
+  readonly noteRestart: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    generation: number,
+    bootId: string,
+  ) => Promise<void>
   /** Like `newest`, without the bytes. */
   readonly state: (
     on: Db | Tx,

@@ -25,6 +25,9 @@ export function keptConfigs(
     isForGood: (on, clusterId, nodeId) => store.isForGood(on, clusterId, nodeId),
     sendForGood: async (tx, clusterId, nodeId) =>
       void (await store.sendForGood(tx, clusterId, nodeId)),
+    restartIn: (on, clusterId, nodeId) => store.restartIn(on, clusterId, nodeId),
+    noteRestart: async (tx, clusterId, nodeId, generation, bootId) =>
+      void (await store.noteRestart(tx, clusterId, nodeId, generation, bootId)),
     state: async (on, clusterId, nodeId) => (await store.state(on, clusterId, nodeId)) ?? null,
 
     async all(on, clusterId, nodeId) {

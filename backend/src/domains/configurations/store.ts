@@ -125,6 +125,27 @@ export function configurationStore({ vault }: { vault: Vault }) {
         )
         .execute(),
 
+    restartIn: async (on: Db | Tx, clusterId: string, nodeId: string): Promise<string | null> =>
+      (
+        await on
+          .selectFrom('cluster_server_config')
+          .select('restart_boot_id')
+          .where('cluster_id', '=', clusterId)
+          .where('node_id', '=', nodeId)
+          .orderBy('generation', 'desc')
+          .limit(1)
+          .executeTakeFirst()
+      )?.restart_boot_id ?? null,
+
+    noteRestart: (tx: Tx, clusterId: string, nodeId: string, generation: number, bootId: string) =>
+      tx
+        .updateTable('cluster_server_config')
+        .set({ restart_boot_id: bootId })
+        .where('cluster_id', '=', clusterId)
+        .where('node_id', '=', nodeId)
+        .where('generation', '=', generation)
+        .execute(),
+
     /** The configuration with which the server was installed. */
     first: async (on: Db | Tx, clusterId: string, nodeId: string) =>
       openOne(

@@ -16,6 +16,7 @@ import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import { patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
+import type { Restarts } from './restarts.ts'
 
 const applyDeadlineMs = 60_000
 /** Pause before another control plane that is not well is asked again, in ms. */
@@ -57,6 +58,7 @@ export function configuring(
   drifts: Pick<Drifts, 'look'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
   trials: Trials,
+  restarts: Restarts,
 ): (job: Job) => Promise<Outcome> {
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
@@ -110,19 +112,24 @@ export function configuring(
               throw new ChangedByOthers(judged.configs.overwrite)
             if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images))
               throw new OtherImages()
+            const former = judged?.found.stored ?? configs.held.yaml
+            if (await restarts.needs(server, former, yaml))
+              await restarts.note(job, server, client, generation)
             const given = {
               yaml,
               generation,
-              former: judged?.found.stored ?? configs.held.yaml,
+              former,
               address: moved ?? server.address,
               attempt: patchesAttempt,
               isForGood:
                 server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id)),
             }
             return trials.give(job, server, client, given, () =>
-              job.effect(`configure/${hash.slice(0, 16)}`, () =>
-                apply(client, yaml, { mode: 'auto' }),
-              ),
+              job.effect(`configure/${hash.slice(0, 16)}`, async () => {
+                const applied = await apply(client, yaml, { mode: 'auto' })
+                if (await restarts.isDue(server, client)) await client.reboot()
+                return applied
+              }),
             )
           },
           { signal: job.signal, deadlineMs: applyDeadlineMs },

@@ -18,6 +18,7 @@ import { layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import type { Restarts } from './restarts.ts'
 
 /** What a machine says, or would do, about a configuration. */
 export type Verdict = (
@@ -40,6 +41,7 @@ export function previewing(
     lossOf,
   }: Pick<Drifts, 'demandNone'> &
     Pick<EffectsOfChanges, 'effectOfChange' | 'warningsOf' | 'lossOf'>,
+  { needs }: Pick<Restarts, 'needs'>,
 ): Previewing & { readonly verdict: Verdict } {
   /**
    * Predicts what happens when a configuration is saved. A server in a cluster makes a dry run; a
@@ -65,7 +67,8 @@ export function previewing(
     try {
       const connection = await servers.connection(server.id)
       const { reboots } = await connection.secure(keys, (client) => dryRun(client, yaml))
-      return reboots
+      const held = reboots ? null : await kept.all(db, server.cluster.id, server.id)
+      return reboots || (held !== null && (await needs(server, held.held.yaml, yaml)))
         ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
         : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
     } catch (error) {

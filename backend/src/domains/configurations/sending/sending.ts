@@ -16,6 +16,7 @@ import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import { patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
+import type { Restarts } from './restarts.ts'
 
 const callDeadlineMs = 60_000
 
@@ -25,6 +26,7 @@ export function sending(
   drift: Pick<Drifts, 'look' | 'judge'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
   trials: Trials,
+  restarts: Restarts,
 ): Pick<Sending, 'applyNewest' | 'tryNewest' | 'deliver' | 'whyUndone' | 'whyNotRunning'> {
   const secure = async <T>(
     server: ServerFacts,
@@ -105,7 +107,9 @@ export function sending(
             if (place !== 'other') return { kind: place }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
-            return { kind: 'ready', ...(await askDry(client, yaml)) }
+            const { reboots } = await askDry(client, yaml)
+            const { active } = judged.found
+            return { kind: 'ready', reboots: reboots || (await restarts.needs(server, active, yaml)) }
           },
           signal,
         )
@@ -154,10 +158,15 @@ export function sending(
             if (place !== 'other') {
               // The machine also has it after an earlier attempt whose answer was lost.
               await hold(generation, null)
-              return { kind: place }
+              if (!(await restarts.isDue(server, client))) return { kind: place }
+              if (mayReboot) await restarts.order(job, server, client)
+              return mayReboot ? { kind: 'restarting' } : mustRestart(server)
             }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
+            const needsRestart = await restarts.needs(server, judged.found.active, yaml)
+            if (needsRestart && !mayReboot) return mustRestart(server)
+            if (needsRestart) await restarts.note(job, server, client, generation)
             const moved = await movedBy(server, judged.configs.held.yaml, yaml)
             const given = {
               yaml,
@@ -193,7 +202,8 @@ export function sending(
             }
             const { mode, warnings: said } = touched.sent.sent
             await hold(generation, { mode, warnings: said }, moved)
-            return { kind: 'sent', reboots: mode === 'reboot' }
+            if (needsRestart) await restarts.order(job, server, client)
+            return { kind: 'sent', reboots: needsRestart || mode === 'reboot' }
           },
           job.signal,
           callDeadlineMs,
@@ -220,7 +230,8 @@ export function sending(
             const place = await placeOf(server, configs!.newest.yaml, found)
             if (place === 'other')
               return `${server.name} does not have the configuration that was sent`
-            if (place === 'restarting') return `${server.name} restarts to apply its configuration`
+            if (place === 'restarting' || (await restarts.isDue(server, client)))
+              return `${server.name} restarts to apply its configuration`
             return stage === 'running' ? null : `${server.name} is ${stageSaid(stage)}`
           },
           signal,
@@ -231,6 +242,11 @@ export function sending(
     },
   }
 }
+
+const mustRestart = ({ name }: ServerFacts) => ({
+  kind: 'needs_reboot' as const,
+  reason: `${name} must restart to apply its configuration, which the plan did not say: make a new plan`,
+})
 
 /** The result for an error of the machine. Throws other errors again. */
 function undelivered(
@@ -245,10 +261,6 @@ function undelivered(
       reason: `${server.name} does not answer: ${server.silence ?? error.message}`,
     }
   // Talos `v1alpha1_server.go`, CanApplyImmediate.
-  if (error.message.includes('in immediate mode'))
-    return {
-      kind: 'needs_reboot',
-      reason: `${server.name} must restart to apply its configuration, which the plan did not say: make a new plan`,
-    }
+  if (error.message.includes('in immediate mode')) return mustRestart(server)
   return { kind: 'refused', reason: `${server.name} refuses the configuration: ${error.message}` }
 }

@@ -1,0 +1,45 @@
+/**
+ * Restarts for a configuration that takes effect with the next boot. Talos up to 1.13 makes them
+ * itself. Talos 1.14 accepts every configuration without a restart and doesn't tell whether one is
+ * needed (`v1alpha1_server.go`, ApplyConfiguration), so Steelyard's own table decides
+ * (`talos/network-effect/trial.ts`).
+ */
+import type { TalosClient } from '#talos/client/client.ts'
+import { has } from '#talos/versions.ts'
+import type { Job } from '../../../engine/engine.ts'
+import { sentBy } from '../../../reading/asker.ts'
+import type { ServerFacts } from '../../servers/api.ts'
+import type { ConfigurationParts, Core } from '../parts.ts'
+
+export type Restarts = ReturnType<typeof restarts>
+
+export function restarts(
+  { db, read }: Pick<ConfigurationParts, 'db' | 'read'>,
+  { kept }: Pick<Core, 'kept'>,
+) {
+  return {
+    /** Whether Steelyard has to restart the machine for this change. */
+    needs: async (server: ServerFacts, before: string, after: string): Promise<boolean> =>
+      server.talos_version !== null &&
+      has(server.talos_version, 'restartsApart') &&
+      (await read(sentBy(server.id), 'trial', before, after)).restarts.length > 0,
+
+    /** Stores, before the generation is sent, that it takes effect with the next boot. */
+    async note(job: Job, server: ServerFacts, client: TalosClient, generation: number) {
+      const bootId = await client.bootId()
+      await job.fence.write((tx) =>
+        kept.noteRestart(tx, server.cluster!.id, server.id, generation, bootId),
+      )
+    },
+
+    /** Whether the machine, which has its newest generation, has yet to restart for it. */
+    async isDue(server: ServerFacts, client: TalosClient): Promise<boolean> {
+      const sentIn = await kept.restartIn(db, server.cluster!.id, server.id)
+      return sentIn !== null && (await client.bootId()) === sentIn
+    },
+
+    /** Restarts the machine. Safe to repeat: a boot that ends already is ended. */
+    order: (job: Job, { id }: ServerFacts, client: TalosClient): Promise<unknown> =>
+      job.effect(`restart/${id}`, () => client.reboot()),
+  }
+}
