@@ -63,13 +63,6 @@ export const minors: readonly TalosMinor[] = [
     kubernetesMinors: [31, 36],
     upgradesFrom: '1.12',
   },
-]
-
-/**
- * Released minors whose configurations are generated and checked, but that users aren't offered
- * yet.
- */
-const laterMinors: readonly TalosMinor[] = [
   {
     minor: '1.14',
     released: '2026-09-03',
@@ -80,6 +73,12 @@ const laterMinors: readonly TalosMinor[] = [
     upgradesFrom: '1.13',
   },
 ]
+
+/**
+ * Released minors whose configurations are generated and checked, but that users aren't offered
+ * yet.
+ */
+const laterMinors: readonly TalosMinor[] = []
 
 /** Minors that configurations are generated and checked for, oldest first. */
 export const modelledMinors: readonly TalosMinor[] = [...minors, ...laterMinors]

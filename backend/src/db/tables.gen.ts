@@ -239,6 +239,7 @@ export interface Tables {
     created_at: Date
     held_at: Date | null
     is_for_good: Generated<boolean>
+    restart_boot_id: string | null
   }
   configuration_claim: {
     node_id: string

@@ -14,6 +14,7 @@ import { Check, Cluster } from '../clusters.ts'
 import { Grow, Replace, Role, Shrink } from './members.ts'
 import { Configure } from './configure.ts'
 import { ChangeDisks } from './disks.ts'
+import { MoveToDocuments } from './documents.ts'
 import { ChangeEndpoint } from './endpoint.ts'
 import { UpgradeKubernetes } from './kubernetes-upgrade.ts'
 import { Remedy } from './remedies.ts'
@@ -37,6 +38,7 @@ export const ClusterChange = z.discriminatedUnion('kind', [
   RollbackTalos,
   Configure,
   UpgradeKubernetes,
+  MoveToDocuments,
   ChangeEndpoint,
   ChangeDisks,
   Rotate,

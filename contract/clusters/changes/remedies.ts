@@ -7,6 +7,7 @@ import * as z from 'zod/mini'
 /** As a remedy, `shrink` removes a server that does not answer, by force. */
 const remedyChanges = [
   'defragment',
+  'documents',
   'endpoint',
   'grow',
   'replace',

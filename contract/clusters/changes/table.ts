@@ -215,6 +215,15 @@ export const changeTable = {
     event: 'An upgrade of Kubernetes was requested',
     command: 'cluster upgrade-kubernetes',
   },
+  clusterDocuments: {
+    ...everyChange,
+    change: 'documents',
+    title: 'Move to documents the configurations of',
+    steps: sendingSteps,
+    audit: 'cluster.documents_requested',
+    event: 'A move of its configurations to documents was requested',
+    command: 'cluster move-to-documents',
+  },
   clusterEndpoint: {
     ...everyChange,
     change: 'endpoint',

@@ -66,13 +66,13 @@ type Planned = Pick<
 > & {
   readonly name: string
   readonly controlPlaneAddresses: readonly string[]
-} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip' | 'contract'>>
+} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip' | 'contract' | 'is_moved'>>
 /** Settings of a server. `images`: image names that others have set in its configuration. */
 type PlannedServer = Pick<
   store.MemberRow,
   'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'
 > &
-  Partial<Pick<store.MemberRow, 'images' | 'endpoint'>>
+  Partial<Pick<store.MemberRow, 'images' | 'endpoint' | 'is_moved'>>
 
 function blueprintFor(
   cluster: Planned,
@@ -88,6 +88,7 @@ function blueprintFor(
     role: server.role,
     talosVersion: cluster.talos_version,
     contract: cluster.contract ?? minorText(cluster.talos_version),
+    isMoved: server.is_moved ?? cluster.is_moved ?? false,
     kubernetesVersion: cluster.kubernetes_version,
     podCidr: cluster.pod_cidr,
     serviceCidr: cluster.service_cidr,

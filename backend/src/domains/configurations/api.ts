@@ -38,6 +38,8 @@ export interface Blueprint {
   readonly talosVersion: string
   /** Minor of Talos in whose form the configuration is generated: `1.13`. */
   readonly contract: string
+  /** Whether it is then moved to the documents of Talos 1.14. */
+  readonly isMoved?: boolean | undefined
   /** `1.36.3` */
   readonly kubernetesVersion: string
   readonly podCidr: string
@@ -389,6 +391,19 @@ export interface Rehearsal {
   readonly warnings: readonly PreviewWarning[]
 }
 
+/** Preview of the move of one server's configuration to documents. */
+export interface MoveRehearsal {
+  /** Unified diff with secrets masked. */
+  readonly diff: string
+  readonly verdict: Preview['verdict']
+  /** What stays in the main document, and why. */
+  readonly stays: readonly { readonly path: string; readonly why: string }[]
+  /** Nothing stays. */
+  readonly isWhole: boolean
+  /** Names of facts that both forms tell differently. Empty for a right move. */
+  readonly differs: readonly string[]
+}
+
 /** Shows what a change does before it is made. The machine makes a dry run. */
 export interface Previewing {
   readonly preview: (who: For, nodeId: string, asked: PreviewAsked) => Promise<Preview>
@@ -397,6 +412,11 @@ export interface Previewing {
    * the result; config_drifted
    */
   readonly rehearse: (nodeId: string, set: LayerSet) => Promise<Rehearsal>
+  /**
+   * Previews the move of a server's configuration to the documents of Talos 1.14. @throws Problem
+   * `invalid`; config_drifted
+   */
+  readonly rehearseMove: (nodeId: string) => Promise<MoveRehearsal>
   readonly systemLayers: (nodeId: string) => Promise<SystemLayer[]>
   /** A merged configuration, masked for everybody. */
   readonly mask: (yaml: string) => Promise<string>

@@ -10,7 +10,7 @@ import type { Domain } from '../../platform.ts'
 import { type Configurations, configuringQueue, sweepQueue } from './api.ts'
 import { composing as makeComposing } from './composing/composing.ts'
 import { withPlaceholders } from './composing/layers.ts'
-import { demandValid, layersOf } from './composing/render.ts'
+import { demandValid, knownOf, layersOf } from './composing/render.ts'
 import { drifts } from './drift/drift.ts'
 import { effects } from './effects/effects.ts'
 import { sweeping } from './drift/sweep.ts'
@@ -19,6 +19,7 @@ import type { ConfigurationParts, Core } from './parts.ts'
 import { changing } from './sending/changing.ts'
 import { configuring } from './sending/configuring.ts'
 import { previewing } from './sending/previewing.ts'
+import { restarts } from './sending/restarts.ts'
 import { sending } from './sending/sending.ts'
 import { configurationStore } from './store.ts'
 import { trials as makeTrials } from './trials/trials.ts'
@@ -38,10 +39,9 @@ const showing =
     if (newest) return { name, yaml: await mask(newest.yaml) }
     const { yaml: base, context } = await baseOf(server)
     const all = layersOf(server, context, await layers.ofServer(db, nodeId))
-    const { talosVersion, controlPlaneBase } = context
     const { yaml } = demandValid(
       server,
-      await read({ caller }, 'compose', base, all, { talosVersion, controlPlaneBase }),
+      await read({ caller }, 'compose', base, all, knownOf(context)),
     )
     return { name, yaml: withPlaceholders(await mask(yaml)) }
   }
@@ -58,10 +58,11 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
   const { effectOf, ...effect } = effects(parts, core)
   const drift = drifts(parts, core, effect)
   const trials = makeTrials(parts, core)
-  const { verdict, ...shown } = previewing(parts, core, { ...drift, ...effect })
+  const restarting = restarts(parts, core)
+  const { verdict, ...shown } = previewing(parts, core, { ...drift, ...effect }, restarting)
   parts.engine.register({
     queue: configuringQueue,
-    reconcile: configuring(parts, core, drift, effect, trials),
+    reconcile: configuring(parts, core, drift, effect, trials, restarting),
     concurrency: 8,
   })
   parts.engine.register({
@@ -88,7 +89,7 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
     kept,
     ...composing,
     ...shown,
-    ...sending(parts, core, drift, effect, trials),
+    ...sending(parts, core, drift, effect, trials, restarting),
     ...changing(parts, core, { verdict, drift, ...effect }),
     effectOf,
   }

@@ -40,6 +40,20 @@ export const clusterChangeCommands: Command[] = [
     },
   }),
   configureCommand,
+  command({
+    name: 'cluster move-to-documents',
+    summary:
+      "Move the configurations of a cluster's servers to the documents of Talos 1.14, one server after another.",
+    operands: { cluster: noun.cluster },
+    options: changeOptions,
+    examples: [
+      'cluster move-to-documents web --dry-run',
+      'cluster move-to-documents web --yes --wait',
+    ],
+    async run(context, { operands, options }) {
+      return runChange(context, operands.cluster, { kind: 'documents' }, options)
+    },
+  }),
   upgradeKubernetesCommand,
   endpointCommand,
   disksCommand,

@@ -2,6 +2,7 @@
 import { configure } from './configure/configure.ts'
 import { disks } from './configure/disks.ts'
 import { endpoint } from './configure/endpoint.ts'
+import { documents } from './configure/documents.ts'
 import { defragment } from './defragment.ts'
 import type { ChangeKinds } from './frame.ts'
 import { upgradeKubernetes } from './kubernetes-upgrade/upgrade.ts'
@@ -27,6 +28,7 @@ export const changeKinds: ChangeKinds = {
   rollbackTalos,
   configure,
   upgradeKubernetes,
+  documents,
   endpoint,
   disks,
   rotate,

@@ -179,6 +179,7 @@ const replaceIn = (
       interface: facts!.link,
       ...diskColumns(facts!.disks, disk),
       install_image: installImage(facts!, row.talos_version, parts.config),
+      is_moved: row.is_moved,
       agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
       at_since: now,
     }

@@ -14,6 +14,7 @@ import {
   nodesHealth,
 } from './ask-kubernetes.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
+import { isInDocuments } from '../forms.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 
 const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
@@ -103,6 +104,10 @@ export async function clusterHealthNow(
       saved: snapshotSaid(saved, now),
       cordoned,
       isChanging,
+      moved: {
+        done: members.filter((m) => isInDocuments(row, m)).length,
+        of: members.length,
+      },
       pending: facts.flatMap(({ name, pending: reason }) =>
         reason === null ? [] : [{ name, reason }],
       ),

@@ -27,6 +27,7 @@ const quiet = {
   saved: { state: 'ok', message: 'x' } as const,
   cordoned: new Set<string>(),
   isChanging: false,
+  moved: { done: 0, of: 0 },
   pending: [],
   unready: [],
 }

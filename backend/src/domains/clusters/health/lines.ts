@@ -47,6 +47,8 @@ interface Around {
   readonly isChanging: boolean
   /** Servers whose newest configuration is not sent yet, and why. */
   readonly pending: readonly { readonly name: string; readonly reason: string }[]
+  /** How many servers have their configuration in the documents of Talos 1.14. */
+  readonly moved: { readonly done: number; readonly of: number }
   /** Static pods of the control planes that are not ready. */
   readonly unready: readonly UnreadyPod[]
 }
@@ -71,7 +73,7 @@ export function linesOf(
     line('database', database(health.etcd)),
     line('kubernetes_api', api(health.kubernetes_api, state, around.unready)),
     line('nodes', nodes(health.nodes, state, around)),
-    line('configuration', configuration(health.drift, around.pending)),
+    line('configuration', configuration(health.drift, around)),
     line('snapshot', saved),
     line('talos', version(health.versions, 'talos')),
     line('kubernetes', version(health.versions, 'kubernetes')),
@@ -359,7 +361,16 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
   }
 }
 
-function configuration(items: ClusterHealth['drift'], pending: Around['pending']): Said {
+function configuration(
+  items: ClusterHealth['drift'],
+  { pending, moved, isChanging }: Pick<Around, 'pending' | 'moved' | 'isChanging'>,
+): Said {
+  if (items.length === 0 && pending.length === 0 && moved.done > 0 && moved.done < moved.of)
+    return {
+      state: 'attention',
+      message: `${moved.done} of ${moved.of} servers have their configuration in the documents of Talos 1.14${isChanging ? '.' : ': move the others as well.'}`,
+      remedies: isChanging ? [] : [remedy('documents')],
+    }
   if (items.length === 0 && pending.length > 0)
     return {
       state: 'attention',

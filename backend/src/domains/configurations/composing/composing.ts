@@ -14,7 +14,7 @@ import type { ConfigurationStore } from '../store.ts'
 import { freeBase, type RenderContext } from './layers.ts'
 import { gate } from './gate.ts'
 import type { TakenBy } from './inventory.ts'
-import { demandValid, layersOf } from './render.ts'
+import { demandValid, knownOf, layersOf } from './render.ts'
 
 /** What the layers of a server are merged onto. */
 export interface Base {
@@ -97,9 +97,7 @@ export function composing(
         : await layers.after(on, nodeId, set)
     return demandValid(
       server,
-      await read(ours, 'compose', yaml, layersOf(server, context, stored, more), {
-        talosVersion: context.talosVersion,
-      }),
+      await read(ours, 'compose', yaml, layersOf(server, context, stored, more), knownOf(context)),
     )
   }
 

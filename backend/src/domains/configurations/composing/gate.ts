@@ -11,7 +11,7 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered } from '../api.ts'
 import { inventoryFor, type TakenBy } from './inventory.ts'
 import type { Layer, RenderContext } from './layers.ts'
-import { cautionsOf, demandValid, refusedOf } from './render.ts'
+import { cautionsOf, demandValid, knownOf, refusedOf } from './render.ts'
 
 interface Asked {
   readonly base: string
@@ -39,13 +39,12 @@ export const gate =
     server: ServerFacts,
     { base, context, layers, before, own }: Asked,
   ): Promise<Held> => {
-    const { talosVersion, controlPlaneBase } = context
     const composed = await read(
       who,
       'composeChange',
       { base: before.base ?? base, layers: before.layers },
       { base, layers },
-      { talosVersion, controlPlaneBase },
+      knownOf(context),
       await inventoryFor(
         { db: on, servers },
         server,

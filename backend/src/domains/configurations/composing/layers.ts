@@ -20,6 +20,7 @@ export type RenderContext = Pick<
   Blueprint,
   | 'role'
   | 'talosVersion'
+  | 'isMoved'
   | 'installDisk'
   | 'installWwid'
   | 'installImage'

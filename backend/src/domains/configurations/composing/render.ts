@@ -17,6 +17,8 @@ import { checkPatch } from '#talos/config/patch-check.ts'
 import { documentAt, placeIn, placeOfDocument } from '#talos/config/places.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/problem.ts'
 import { validateConfig } from '#talos/config/validate.ts'
+import { moveToDocuments } from '#talos/move/move.ts'
+import { phasesOf } from '#talos/move/phases.ts'
 import { inventoryFindings } from '#talos/runtime-rules/inventory.ts'
 import type { Inventory } from '#talos/runtime-rules/known.ts'
 import {
@@ -106,6 +108,21 @@ function merge(
   }
 }
 
+/** Like `merge`, for a configuration that is moved to documents of Talos 1.14. */
+function mergeMoved(
+  base: string,
+  layers: readonly Layer[],
+  options: Pick<Known, 'talosVersion'>,
+): Merged & { judged: string } {
+  const parts = layers.map((layer) => ({ layer, ...phasesOf(layer.body) }))
+  const some = (phase: 'before' | 'after'): Layer[] =>
+    parts.flatMap((part) =>
+      part[phase].trim() === '' ? [] : [{ ...part.layer, body: part[phase] }],
+    )
+  const { yaml } = merge(base, some('before'), options)
+  return merge(moveToDocuments(yaml, options).yaml, some('after'), options)
+}
+
 /**
  * The layer that sets what an error is about, with the line in that layer: line numbers of the
  * merged text mean nothing to users. Later layers win, so they are looked at first.
@@ -146,7 +163,13 @@ function whereBegun(
   return { layer: null, line: null, column: null }
 }
 
-type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase'>
+type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase' | 'isMoved'>
+/** The part of a context on which a merge depends. */
+export const knownOf = ({ talosVersion, controlPlaneBase, isMoved }: Known): Known => ({
+  talosVersion,
+  controlPlaneBase,
+  isMoved,
+})
 
 /**
  * Merges and validates. Throws only on bugs in this program.
@@ -185,12 +208,16 @@ export function composeChange(
 function composeOn(
   base: string,
   layers: readonly Layer[],
-  { talosVersion }: Known,
+  { talosVersion, isMoved }: Known,
   inventory: Inventory | null,
 ): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
-    const { yaml, sources, judged, documents } = merge(base, filled, { talosVersion })
+    const { yaml, sources, judged, documents } = (isMoved === true ? mergeMoved : merge)(
+      base,
+      filled,
+      { talosVersion },
+    )
     const { errors, warnings } = validateConfig(judged, { talosVersion, inContainer: false })
     return {
       yaml,

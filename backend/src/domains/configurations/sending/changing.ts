@@ -5,7 +5,7 @@ import { inTransaction } from '../../../db/db.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { configuringQueue, type Layering, type Sending } from '../api.ts'
-import { layersOf } from '../composing/render.ts'
+import { knownOf, layersOf } from '../composing/render.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { ConfigurationParts, Core } from '../parts.ts'
@@ -41,7 +41,6 @@ export function changing(
   ): Promise<{ readonly isLost: boolean }> => {
     const server = await factsOf(db, nodeId)
     const { yaml: base, context, isReal } = await baseOf(server)
-    const { talosVersion, controlPlaneBase } = context
     const before = await layers.ofServer(db, nodeId)
     const own =
       more[0]?.name ??
@@ -75,10 +74,7 @@ export function changing(
       const effect = await effectOfChange({ caller }, server, {
         async without() {
           const present = layersOf(server, context, before)
-          const now = await read({ caller }, 'compose', base, present, {
-            talosVersion,
-            controlPlaneBase,
-          })
+          const now = await read({ caller }, 'compose', base, present, knownOf(context))
           return now.errors.length === 0 ? now.yaml : null
         },
         after: yaml,

@@ -14,7 +14,7 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Previewing } from '../api.ts'
 import { withPlaceholders } from '../composing/layers.ts'
 import { inventoryFor, linkNames } from '../composing/inventory.ts'
-import { layersOf } from '../composing/render.ts'
+import { demandValid, knownOf, layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
@@ -143,13 +143,12 @@ export function previewing(
     async preview(who, nodeId, { layer, without, after, audience, mayAsk }) {
       const server = await factsOf(db, nodeId)
       const { yaml: base, context, isReal } = await baseOf(server)
-      const { talosVersion, controlPlaneBase } = context
-      const refusals = await read(who, 'check', layer.body, talosVersion)
+      const refusals = await read(who, 'check', layer.body, context.talosVersion)
       const before = layersOf(server, context, without)
       const isBad = refusals.length > 0
       const merged = await read(who, 'preview', {
         base,
-        context: { talosVersion, controlPlaneBase },
+        context: knownOf(context),
         without: before,
         // A patch that violates the rules isn't merged.
         with: isBad ? before : layersOf(server, context, after.stored, after.more),
@@ -190,7 +189,7 @@ export function previewing(
       }
       const merged = await read(ours, 'preview', {
         base,
-        context: { talosVersion: context.talosVersion },
+        context: knownOf(context),
         without: layersOf(server, context, stored),
         with: layersOf(server, context, after.stored, after.more),
         patch: { name: '', body: set.patches.map((p) => p.body).join('\n---\n') },
@@ -229,6 +228,31 @@ export function previewing(
           ...(await trialWarnings(server, merged.yaml, said.kind)),
         ],
         losses: lossOf(server, effect),
+      }
+    },
+
+    async rehearseMove(nodeId) {
+      const server = await factsOf(db, nodeId)
+      const { yaml: base, context, isReal } = await baseOf(server)
+      const present = layersOf(server, context, await layers.ofServer(db, nodeId))
+      const composed = async (isMoved: boolean) =>
+        demandValid(
+          server,
+          await read(ours, 'compose', base, present, { ...knownOf(context), isMoved }),
+        ).yaml
+      const [before, after] = [await composed(false), await composed(true)]
+      if (server.cluster) await demandNone(server)
+      const { form, stays } = await read(ours, 'documentForm', after, {
+        talosVersion: context.talosVersion,
+      })
+      const shown = async (yaml: string) =>
+        withPlaceholders((await read(ours, 'mask', yaml, 'everybody')).text)
+      return {
+        diff: unifiedDiff(await shown(before), await shown(after)),
+        verdict: await verdict(server, after, { isReal, mayAsk: true }),
+        isWhole: form === 'moved' && stays.length === 0,
+        stays,
+        differs: await read(ours, 'factsThatDiffer', before, after),
       }
     },
 

@@ -109,7 +109,10 @@ export function sending(
               return changedByOthers(client, server, judged.same)
             const { reboots } = await askDry(client, yaml)
             const { active } = judged.found
-            return { kind: 'ready', reboots: reboots || (await restarts.needs(server, active, yaml)) }
+            return {
+              kind: 'ready',
+              reboots: reboots || (await restarts.needs(server, active, yaml)),
+            }
           },
           signal,
         )

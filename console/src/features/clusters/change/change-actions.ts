@@ -3,6 +3,7 @@
  * the page of its form.
  */
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import { canMoveToDocuments } from '#contract/clusters/changes/documents.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
@@ -30,7 +31,11 @@ export const changeActions = (
     return {
       label,
       icon,
-      can: both(allowed(clusterChange), isRunning(cluster)),
+      can: both(
+        allowed(clusterChange),
+        isRunning(cluster),
+        kind === 'documents' ? canMoveToDocuments(cluster) : yes,
+      ),
       to: paths.changeCluster(cluster.id, kind, server === undefined ? {} : { server }),
     }
   })

@@ -12,6 +12,7 @@ export const changeForms: Readonly<Record<ShownKind, ComponentType<ChangeFormPro
   rollbackTalos: part(() => import('./forms/RollbackTalos.tsx')),
   upgradeKubernetes: part(() => import('./forms/UpgradeKubernetes.tsx')),
   configure: part(() => import('./forms/Configure.tsx')),
+  documents: part(() => import('./forms/MoveToDocuments.tsx')),
   extensions: part(() => import('./forms/Extensions.tsx')),
   snapshot: part(() => import('./forms/TakeSnapshot.tsx')),
   restore: part(() => import('./forms/Restore.tsx')),

@@ -65,6 +65,11 @@ export const changeKinds = {
     icon: 'edit',
     text: 'A patch is added, replaced or removed on one server after another. A server restarts only if Talos says that the change needs it.',
   },
+  documents: {
+    label: 'Move to documents',
+    icon: 'copy',
+    text: 'The configurations are moved to the documents of Talos 1.14, one server after another. They mean the same; afterwards no server can be rolled back to an older Talos.',
+  },
   extensions: {
     label: 'Change extensions',
     icon: 'chip',

@@ -89,6 +89,8 @@ interface Sending<C> {
   readonly mends?: (change: C) => readonly string[]
   /** Runs in the transaction that prepares the configuration, before it is rendered. */
   readonly before?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
+  /** The reverse of `before`, in the transaction that makes the former configuration the wanted one. */
+  readonly takeBack?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
 }
 
 /** Whether the plan says that the server restarts, so that it was drained. */
@@ -122,7 +124,7 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
 }
 
 /** The steps of `serverGroup` for a kind that changes configurations. */
-export function sendingSteps<C>({ set, mends = () => [], before }: Sending<C>) {
+export function sendingSteps<C>({ set, mends = () => [], before, takeBack: revert }: Sending<C>) {
   const mayReboot = (turn: ChangeTurn<C>, nodeId: string): boolean =>
     drains(turn, nodeId) || mends(turn.change).includes(memberOf(turn, nodeId).name)
 
@@ -135,7 +137,10 @@ export function sendingSteps<C>({ set, mends = () => [], before }: Sending<C>) {
   }
   /** Makes the previous patches the wanted ones again after a refusal. */
   const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
-    write(turn, (tx) => turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId))
+    write(turn, async (tx) => {
+      await revert?.(tx, turn, nodeId)
+      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId)
+    })
 
   return {
     'etcd-healthy': etcdHealthy,

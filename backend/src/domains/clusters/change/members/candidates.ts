@@ -286,6 +286,7 @@ export async function reserve(
       agreed_disks: JSON.stringify(
         agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks]),
       ),
+      is_moved: row.is_moved,
       at_since: new Date(clock.now()),
       waits: true,
     })),

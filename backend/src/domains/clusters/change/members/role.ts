@@ -81,6 +81,7 @@ async function rejoin(
           install_disk: m.install_disk,
           install_wwid: m.install_wwid,
           install_image: m.install_image,
+          is_moved: m.is_moved,
           workload_disks: m.workload_disks,
           disk_wwids: JSON.stringify(m.disk_wwids),
           agreed_disks: JSON.stringify(agreed),
