@@ -25,7 +25,7 @@ describe('versions', () => {
       Array.from({ length: 4 }, () => ({ major: 1, minor: 13 })),
     )
     expect(() => contractOf('latest')).toThrow('Not a Talos version: latest')
-    expect(contractOf()).toEqual({ major: 1, minor: 13 })
+    expect(contractOf()).toEqual({ major: 1, minor: 14 })
   })
 
   test('in each offered pair, the Talos version supports the Kubernetes version, and the newest pair is first', () => {
@@ -35,6 +35,7 @@ describe('versions', () => {
     for (const { talos, kubernetes } of supportedPairs)
       expect(kubernetesProblem(talos, kubernetes)).toBeUndefined()
     expect(supportedMinor('1.11')).toBeUndefined()
+    expect(supportedPairs[0]).toEqual({ talos: 'v1.14.1', kubernetes: '1.37.2' })
   })
 
   test('unsupported Kubernetes versions are refused with a message that names the supported range', () => {
@@ -48,10 +49,10 @@ describe('versions', () => {
     )
     expect(kubernetesProblem('1.13', '2.31.0')).toContain('runs Kubernetes')
     expect(kubernetesProblem('1.13', 'latest')).toBe(
-      'latest is not a Kubernetes version, for example 1.36.3',
+      'latest is not a Kubernetes version, for example 1.37.0',
     )
     expect(kubernetesProblem('1.9', '1.31.0')).toBe(
-      'Talos 1.9 is not supported; choose 1.12 or 1.13',
+      'Talos 1.9 is not supported; choose 1.12, 1.13 or 1.14',
     )
   })
 
@@ -60,6 +61,17 @@ describe('versions', () => {
     ['v1.13.9', 'v1.13.5', undefined],
     ['v1.12.11', 'v1.13.9', undefined],
     ['v1.11.3', 'v1.12.0', undefined],
+    ['v1.13.9', 'v1.14.1', undefined],
+    [
+      'v1.11.3',
+      'v1.14.1',
+      "Talos v1.11.3 can't become v1.14.1: upgrade one minor at a time, first to 1.12",
+    ],
+    [
+      'v1.14.1',
+      'v1.13.9',
+      "Talos v1.14.1 can't become v1.13.9: Talos does not go back to an older minor",
+    ],
     [
       'v1.11.3',
       'v1.13.9',
@@ -70,7 +82,7 @@ describe('versions', () => {
       'v1.12.11',
       "Talos v1.13.9 can't become v1.12.11: Talos does not go back to an older minor",
     ],
-    ['v1.13.9', 'v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
+    ['v1.13.9', 'v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12, 1.13 or 1.14'],
   ])('an upgrade from %s to %s', (from, to, problem) => {
     expect(upgradeProblem(from, to)).toBe(problem)
   })
@@ -140,15 +152,13 @@ describe('versions', () => {
     expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
   })
 
-  test('configurations of the newest released minor are modelled before it is offered', () => {
+  test('the newest minor is offered, and nobody calls it out of support', () => {
     expect(modelledMinors.map((m) => m.minor)).toEqual(['1.12', '1.13', '1.14'])
-    expect(newestMinor()).toBe(modelledMinors.at(-1))
-    expect([supportedMinor('1.14'), modelledMinor('1.14')?.version]).toEqual([undefined, 'v1.14.1'])
-    expect(kubernetesProblem('1.14', '1.37.0')).toBe(
-      'Talos 1.14 is not supported; choose 1.12 or 1.13',
-    )
-    expect(kubernetesProblem('1.14', '1.37.0', modelledMinors)).toBeUndefined()
-    expect(kubernetesProblem('1.14', '1.31.0', modelledMinors)).toBe(
+    expect(newestMinor()).toBe(minors.at(-1))
+    expect(talosSupportEnds(minors.at(-1)!.minor)).toBeNull()
+    expect(modelledMinor('1.14')?.version).toBe('v1.14.1')
+    expect(kubernetesProblem('1.14', '1.37.2')).toBeUndefined()
+    expect(kubernetesProblem('1.14', '1.31.0')).toBe(
       'Talos 1.14 runs Kubernetes 1.32 to 1.37, not 1.31.0',
     )
   })

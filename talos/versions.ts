@@ -193,6 +193,10 @@ const rowOf = (rows: readonly TalosMinor[], version: Contract | string) => {
   return rows.find((m) => m.minor === `${major}.${minor}`)
 }
 
+/** `1.12, 1.13 or 1.14` */
+export const supportedText = (): string =>
+  minors.map((m) => m.minor).join(', ').replace(/, (?=[^,]*$)/, ' or ')
+
 /** The offered minor of a version, or undefined. */
 export const supportedMinor = (version: Contract | string): TalosMinor | undefined =>
   rowOf(minors, version)
@@ -255,7 +259,7 @@ export function kubernetesProblem(
     return `${kubernetesVersion} is not a Kubernetes version, for example ${minors.at(-1)!.kubernetes}`
   const talos = rowOf(rows, talosVersion)
   if (talos === undefined)
-    return `Talos ${talosVersion} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+    return `Talos ${talosVersion} is not supported; choose ${supportedText()}`
   const [first, last] = talos.kubernetesMinors
   const minor = Number(match[2])
   if (match[1] === '1' && minor >= first && minor <= last) return undefined
@@ -269,7 +273,7 @@ export function kubernetesProblem(
 export function upgradeProblem(from: string, to: string): string | undefined {
   const target = supportedMinor(to)
   if (target === undefined)
-    return `Talos ${to} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+    return `Talos ${to} is not supported; choose ${supportedText()}`
   const now = contractOf(from)
   const minor: Minor = `1.${now.minor}`
   if (minor === target.minor || minor === target.upgradesFrom) return undefined

@@ -5,7 +5,7 @@
 import { Problem } from '#contract/errors.ts'
 import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
-import { minors, supportedMinor } from '#talos/versions.ts'
+import { supportedMinor, supportedText } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { DatacenterName, Datacenters } from '../datacenters/api.ts'
 import type { Joining, TokenForImage } from '../joining/api.ts'
@@ -22,7 +22,7 @@ export function supportedVersion(given: string): string | undefined {
   return supportedMinor(version) && version
 }
 export const unsupported = (given: string): string =>
-  `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+  `Talos ${given} is not supported; choose ${supportedText()}`
 
 /** Converts an error of the factory to a Problem, for calls that need the factory. */
 export const asProblem = (error: unknown): unknown =>

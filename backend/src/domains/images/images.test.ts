@@ -69,7 +69,7 @@ test('extensions are listed for a version, searched by name and description, and
 })
 
 test.each([
-  ['v1.11.6', 400, 'Talos v1.11.6 is not supported; choose 1.12 or 1.13'],
+  ['v1.11.6', 400, 'Talos v1.11.6 is not supported; choose 1.12, 1.13 or 1.14'],
   ['v1.13.99', 422, 'The image factory does not build Talos v1.13.99'],
 ])('a request for the extensions of Talos %s is refused', async (version, status, error) => {
   expect(await world.people.viewer.call(extensionList, { query: { version } })).toMatchObject({
@@ -267,7 +267,7 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
     { talos_version: '1.11.6' },
     422,
     'talos_version',
-    'Talos 1.11.6 is not supported; choose 1.12 or 1.13',
+    'Talos 1.11.6 is not supported; choose 1.12, 1.13 or 1.14',
   ],
   [
     'a version that the factory does not build',

@@ -91,7 +91,7 @@ describe('the offered versions', () => {
       'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
     )
     expect(offered.problem('v1.14.2', '1.37.1')).toBe(
-      'Talos v1.14.2 is not supported; choose 1.12 or 1.13',
+      'Talos v1.15.2 is not supported; choose 1.12, 1.13 or 1.14',
     )
   })
 

@@ -177,8 +177,8 @@ test('each invalid request is refused with its own error, and no server stays re
       'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
     ],
     [
-      { talos_version: 'v1.14.2', kubernetes_version: '1.36.3' },
-      'Talos v1.14.2 is not supported; choose 1.12 or 1.13',
+      { talos_version: 'v1.15.2', kubernetes_version: '1.36.3' },
+      'Talos v1.15.2 is not supported; choose 1.12, 1.13 or 1.14',
     ],
     [{ kubernetes_version: '1.36' }, 'Enter a version such as 1.36.3'],
   ] as const)

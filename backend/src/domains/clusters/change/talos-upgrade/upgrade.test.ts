@@ -34,7 +34,7 @@ describe('a cluster of three control planes and two workers', async () => {
       'v1.12.11',
       "Talos v1.13.8 can't become v1.12.11: Talos does not go back to an older minor; Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3",
     ],
-    ['v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
+    ['v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12, 1.13 or 1.14'],
     ['v1.13.8', 'Every server runs Talos v1.13.8 already'],
   ])('an upgrade to %s is refused', async (version, message) => {
     expect(
