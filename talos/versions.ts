@@ -195,7 +195,10 @@ const rowOf = (rows: readonly TalosMinor[], version: Contract | string) => {
 
 /** `1.12, 1.13 or 1.14` */
 export const supportedText = (): string =>
-  minors.map((m) => m.minor).join(', ').replace(/, (?=[^,]*$)/, ' or ')
+  minors
+    .map((m) => m.minor)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ')
 
 /** The offered minor of a version, or undefined. */
 export const supportedMinor = (version: Contract | string): TalosMinor | undefined =>
@@ -272,8 +275,7 @@ export function kubernetesProblem(
  */
 export function upgradeProblem(from: string, to: string): string | undefined {
   const target = supportedMinor(to)
-  if (target === undefined)
-    return `Talos ${to} is not supported; choose ${supportedText()}`
+  if (target === undefined) return `Talos ${to} is not supported; choose ${supportedText()}`
   const now = contractOf(from)
   const minor: Minor = `1.${now.minor}`
   if (minor === target.minor || minor === target.upgradesFrom) return undefined

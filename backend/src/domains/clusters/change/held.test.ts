@@ -10,6 +10,7 @@ const holding = {
   replace: { file: 'members/replace.ts', asks: ['judgeJoining(', 'reserve('] },
   restore: { file: 'snapshots/on-new-servers.ts', asks: ['judgeJoining(', 'reserve('] },
   role: { file: 'members/role.ts', asks: ['judgePatches(', 'reachedAfter('] },
+  documents: { file: 'configure/documents.ts', asks: ['configurations.rehearseMove('] },
   endpoint: { file: 'configure/endpoint.ts', asks: ['checkConfigurations('] },
   upgradeTalos: { file: 'talos-upgrade/upgrade-talos.ts', asks: ['checkConfigurations('] },
   rollbackTalos: { file: 'talos-upgrade/rollback-talos.ts', asks: ['checkConfigurations('] },

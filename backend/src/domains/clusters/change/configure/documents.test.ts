@@ -66,7 +66,9 @@ describe('a cluster of Talos 1.13', async () => {
       [worker.id, 'no'],
       [controlPlane.id, 'no'],
     ])
-    expect(planned.differences.map((d) => d.diff).join('\n')).toContain('+kind: KubeAPIServerConfig')
+    expect(planned.differences.map((d) => d.diff).join('\n')).toContain(
+      '+kind: KubeAPIServerConfig',
+    )
     await run({ kind: 'documents' })
     expect(nodes.map(inDocuments)).toEqual([true, true])
     for (const node of nodes) expect(configOf(node)).toMatch(/example\.com\/a: "1"/)
@@ -79,7 +81,7 @@ describe('a cluster of Talos 1.13', async () => {
 
   test('is not rolled back to a Talos that can not read its documents', async () => {
     expect(
-      await checkOf(id, { kind: 'rollbackTalos', node_id: worker.id }, 'configuration'),
+      await checkOf(id, { kind: 'rollbackTalos', node_id: worker.id }, 'documents'),
     ).toMatchObject({ ok: false, message: expect.stringContaining("can't read") })
   })
 

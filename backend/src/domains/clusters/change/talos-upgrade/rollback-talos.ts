@@ -5,10 +5,9 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { has, kubernetesProblem, since } from '#talos/versions.ts'
-import { ours } from '../../../../reading/asker.ts'
 import { isInDocuments } from '../../forms.ts'
-import { isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeKind, type ChangeView, check, keyOf } from '../frame.ts'
+import { type ClusterRow, isWanted, type MemberRow } from '../../store.ts'
+import { type ChangeKind, check, keyOf } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
@@ -27,21 +26,10 @@ const { steps: titles } = changeTable.clusterRollbackTalos
  * it boots the older version, which then never gets beyond loading (Talos 1.13
  * `controllers/config/acquire.go`).
  */
-async function whyUnreadable(
-  { parts, state }: Pick<ChangeView, 'parts' | 'state'>,
-  m: MemberRow,
-  version: string,
-): Promise<string | null> {
-  const newest = await parts.configurations.kept.newest(parts.db, state.row.id, m.node_id)
-  if (!newest) return null
-  if (isInDocuments(state.row, m) && !has(version, 'kubernetesDocuments'))
-    return `The configuration of ${m.name} has the documents of Talos ${since.kubernetesDocuments}, which Talos ${version} can't read: a configuration that was moved to them does not go back`
-  const { errors } = await parts.read(ours, 'compose', newest.yaml, [], { talosVersion: version })
-  const [first] = errors
-  return first === undefined
-    ? null
-    : `Talos ${version} can't read the configuration of ${m.name}: ${first.message}${first.path ? ` (${first.path})` : ''}`
-}
+const whyUnreadable = (row: ClusterRow, m: MemberRow, version: string): string | null =>
+  isInDocuments(row, m) && !has(version, 'kubernetesDocuments')
+    ? `The configuration of ${m.name} has the documents of Talos ${since.kubernetesDocuments}, which Talos ${version} can't read: a configuration that has them does not go back`
+    : null
 
 export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
   async plan(view, { node_id }) {
@@ -87,7 +75,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         ],
         groups: [],
       }
-    const unreadable = await whyUnreadable(view, m, before.version)
+    const unreadable = whyUnreadable(state.row, m, before.version)
     const about = { name: m.name, version: before.version }
     const configurations = await checkConfigurations(view, [m], (now) => ({
       ...now,
@@ -99,7 +87,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         check('answers', answers === null, answers ?? `${m.name} answers`),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
         check(
-          'configuration',
+          'documents',
           unreadable === null,
           unreadable ?? `Talos ${before.version} can read the configuration of ${m.name}`,
         ),
