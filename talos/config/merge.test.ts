@@ -183,7 +183,7 @@ describe('maps and untyped values', () => {
     ])
     expect(yaml).toContain('net.core.somaxconn: "65535"')
     expect(yaml).toContain('x: "012"')
-    expect(yaml).toContain('"y": "true"')
+    expect(yaml).toContain(`'y': "true"`)
   })
 
   test('an argument is replaced, whether it is a string or a list', () => {

@@ -8,7 +8,12 @@ describe('generated configurations', () => {
   test.each(
     minors.flatMap((m) => (['control_plane', 'worker'] as const).map((role) => [m, role] as const)),
   )('the configuration of Talos $0.minor for a $1 is valid', (minor, role) => {
-    const yaml = config({ role, talosVersion: minor.version, kubernetesVersion: minor.kubernetes })
+    const yaml = config({
+      role,
+      talosVersion: minor.version,
+      kubernetesVersion: minor.kubernetes,
+      installImage: `factory.talos.dev/metal-installer/a:${minor.version}`,
+    })
     expect(validateConfig(yaml, { talosVersion: minor.version })).toEqual({
       errors: [],
       warnings: [],

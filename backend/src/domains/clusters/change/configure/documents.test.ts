@@ -6,7 +6,10 @@ import type { Server } from '#contract/servers/servers.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
-const world = await clusterWorld({ servers: 4 })
+const world = await clusterWorld({
+  servers: 4,
+  special: { 3: { talos: 'v1.14.1' }, 4: { talos: 'v1.14.1' } },
+})
 const { admin } = world
 const { plan, versions } = upgradeWorld(world)
 const configOf = (node: Pick<Server, 'id'>): string => world.machine(node).disk.state.config ?? ''

@@ -2,6 +2,7 @@
  * A step that waits says which component of a control plane is dead, with its last words: what the
  * step itself sees, such as a refused connection, is often only the consequence.
  */
+import { passKey } from '../talos-upgrade/passes.ts'
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Step } from '#contract/operations.ts'
 import { type ControlPlaneState, sentenceOf } from '../../control-planes/judge.ts'
@@ -42,7 +43,8 @@ export function isTouched(steps: Steps, key: string): boolean {
     .slice(at, end === -1 ? steps.length : end)
     .find((s) => s.key.startsWith(`${gateStep}/`))
   if (gate === undefined) return false
-  const sends = keyOf(gate.key.slice(keyOf(gateStep, nodeId).length + 1), nodeId)
+  const [prefix = '', pass] = gate.key.slice(keyOf(gateStep, nodeId).length + 1).split('/')
+  const sends = passKey(prefix, nodeId, pass)
   const sent = steps.findLastIndex((s, i) => i < steps.indexOf(gate) && s.key === sends)
   return sent !== -1 && sent <= at
 }

@@ -40,6 +40,7 @@ import {
   viewOf,
   waitedMs,
 } from '../frame.ts'
+import { passIn } from '../talos-upgrade/passes.ts'
 import { takeBack } from './advice.ts'
 
 export const gateStep = 'control-plane'
@@ -72,7 +73,7 @@ export function gated(
     if ((becomes ?? roles.get(node_id)) !== 'control_plane') return group
     const step = {
       // A server may have several groups.
-      key: `${keyOf(gateStep, node_id)}/${prefixes[touched]}`,
+      key: `${keyOf(gateStep, node_id)}/${[prefixes[touched], passIn(steps[touched]!.key)].filter(Boolean).join('/')}`,
       title: sharedChangeSteps[gateStep]({ name: name! }),
     }
     const uncordon = prefixes.indexOf('uncordon', touched)

@@ -1,15 +1,17 @@
 /** Checks before servers restart with another Talos image, and the order of the servers. */
 import { stageSaid } from '#contract/servers/server.ts'
+import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
+import { remedy } from '../../remedies.ts'
 import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { lookAt, type Running, writesAhead } from './look.ts'
-import { talosPathProblems } from './path.ts'
+import { takesPart, talosPathProblems } from './path.ts'
 
 /** Size of an installer image with large extensions, packed and unpacked. */
 const leastFreeBytes = 2 * 1024 ** 3
@@ -100,24 +102,46 @@ export async function checkNodes(view: ChangeView, looked: readonly Looked[]): P
 }
 
 /**
- * Check: each server can be upgraded to the version, and the version supports the cluster's
- * Kubernetes.
+ * Check: each server can be upgraded to the version, pass by pass, and each version on the way
+ * supports the cluster's Kubernetes.
+ * @param passes the versions on the way, the wanted one last
  */
 export function checkPath(
   { state }: ChangeView,
   looked: readonly Looked[],
-  version: string,
-): Check {
-  const problems = talosPathProblems({
-    from: looked.flatMap(({ seen }) => (seen === null ? [] : [seen.version])),
-    to: version,
-    kubernetes: [
-      state.row.kubernetes_version,
-      ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version),
-    ],
+  passes: readonly string[],
+): PlanCheck {
+  const kubernetes = [
+    state.row.kubernetes_version,
+    ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version),
+  ]
+  const running = looked.flatMap(({ seen }) => (seen === null ? [] : [seen.version]))
+  const found = passes.map((to, i) => {
+    const before = passes[i - 1]
+    const from = running.flatMap((version) => {
+      if (before === undefined) return [version]
+      return [takesPart(version, before, false) ? before : version]
+    })
+    const isLast = i === passes.length - 1
+    return talosPathProblems({
+      from: isLast ? from : from.filter((version) => takesPart(version, to, false)),
+      to,
+      kubernetes,
+    })
   })
-  const fine = `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`
-  return checkAll('path', [...new Set([...problems.talos, ...problems.kubernetes])], fine)
+  const talos = [...new Set(found.flatMap((one) => one.talos))]
+  const blocked = [...new Set(found.flatMap((one) => one.kubernetes))].map(
+    (problem) => `${problem}${talos.length === 0 ? ': upgrade Kubernetes first' : ''}`,
+  )
+  const way =
+    passes.length > 1
+      ? ` in ${passes.length} passes, by way of ${passes.slice(0, -1).join(', ')}`
+      : ''
+  const fine = `Every server can be upgraded to Talos ${passes.at(-1)}${way}, which supports Kubernetes ${state.row.kubernetes_version}`
+  return {
+    ...checkAll('path', [...talos, ...blocked], fine),
+    ...(talos.length === 0 && blocked.length > 0 && { remedies: [remedy('upgradeKubernetes')] }),
+  }
 }
 
 /**

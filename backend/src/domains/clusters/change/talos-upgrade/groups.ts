@@ -1,9 +1,10 @@
 /** The steps that restart servers with another Talos image, server by server. */
 import { type changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeView, keyOf, type PlannedGroup } from '../frame.ts'
+import type { ChangeView, PlannedGroup } from '../frame.ts'
 import type { Looked } from './checks.ts'
 import { writesAhead } from './look.ts'
+import { passKey } from './passes.ts'
 
 type Titles = (typeof changeTable)['clusterUpgradeTalos']['steps']
 
@@ -13,16 +14,20 @@ interface Plan {
   readonly version: string
   /** True: the image is written during the next boot. */
   readonly isStaged?: boolean
+  /** The version of a pass before the last one, which the keys of its steps name. */
+  readonly pass?: string
+  /** The version that the server runs before the pass, if it isn't the one that it runs now. */
+  readonly runs?: string
 }
 
-const step = (prefix: string, m: MemberRow, title: string) => ({
-  key: keyOf(prefix, m.node_id),
+const step = (prefix: string, m: MemberRow, title: string, pass?: string) => ({
+  key: passKey(prefix, m.node_id, pass),
   title,
 })
 
 export function groupOf(
   { m, seen }: Looked,
-  { titles, version, isStaged = false }: Plan,
+  { titles, version, isStaged = false, pass, runs = seen?.version }: Plan,
 ): PlannedGroup {
   const { name } = m
   const about = { name, version }
@@ -32,24 +37,24 @@ export function groupOf(
     drains: true,
     reboots: 'yes',
     steps: [
-      ...(seen !== null && writesAhead(seen.version, isStaged)
-        ? [step('write', m, titles.write(about))]
+      ...(runs !== undefined && writesAhead(runs, isStaged)
+        ? [step('write', m, titles.write(about), pass)]
         : []),
-      step('drain', m, sharedChangeSteps.drain(m)),
-      step('upgrade', m, titles.upgrade(about)),
-      ...backSteps(m),
-      step('follow', m, titles.follow(about)),
-      step('uncordon', m, sharedChangeSteps.uncordon(m)),
+      step('drain', m, sharedChangeSteps.drain(m), pass),
+      step('upgrade', m, titles.upgrade(about), pass),
+      ...backSteps(m, pass),
+      step('follow', m, titles.follow(about), pass),
+      step('uncordon', m, sharedChangeSteps.uncordon(m), pass),
     ],
   }
 }
 
 /** Steps after a restart. */
-export const backSteps = (m: MemberRow): PlannedGroup['steps'] => [
+export const backSteps = (m: MemberRow, pass?: string): PlannedGroup['steps'] => [
   ...(m.role === 'control_plane'
-    ? [step('etcd-healthy', m, sharedChangeSteps['etcd-healthy']())]
+    ? [step('etcd-healthy', m, sharedChangeSteps['etcd-healthy'](), pass)]
     : []),
-  step('node-ready', m, sharedChangeSteps['node-ready'](m)),
+  step('node-ready', m, sharedChangeSteps['node-ready'](m), pass),
 ]
 
 /** Warnings about restarts of these servers. */

@@ -18,27 +18,41 @@ test(
     const { cluster } = await ready(1, { talos_version: 'v1.12.11', kubernetes_version: '1.30.14' })
     expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'path')).toMatchObject({
       ok: false,
-      message: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
+      message: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14: upgrade Kubernetes first',
+      remedies: [{ change: 'upgradeKubernetes' }],
     })
   },
 )
 
 test(
-  'servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor',
+  'servers of Talos 1.12, which can not write an image before their restart, are upgraded to 1.14 in one change of two passes',
   { timeout: 600_000 },
   async () => {
     const { nodes, cluster } = await ready(2, {
       talos_version: 'v1.12.11',
       kubernetes_version: '1.35.4',
     })
-    const ended = await world.ended((await world.change(cluster.id, upgrade)).id)
+    const change = { ...upgrade, version: 'v1.14.1' }
+    const planned = await plan(cluster.id, change)
+    expect(planned.checks.find((c) => c.check === 'path')).toMatchObject({
+      ok: true,
+      message: expect.stringContaining('in 2 passes, by way of v1.13.9') as string,
+    })
+    const ended = await world.ended((await world.change(cluster.id, change)).id)
     expect(ended).toMatchObject({ status: 'done', reason: null })
-    expect(ended.steps.map((s) => s.key.split('/')[0])).not.toContain('write')
-    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
-    expect(upgrades(nodes)).toEqual([1, 1])
+    const writes = ended.steps.flatMap((s) => (s.key.startsWith('write/') ? [s.key] : []))
+    expect(writes.toSorted()).toEqual(nodes.map((n) => `write/${n.id}`).toSorted())
+    expect(
+      ended.steps.flatMap((s) => (s.key.startsWith('image') ? [[s.key, s.status]] : [])),
+    ).toEqual([
+      ['image/v1.13.9', 'done'],
+      ['image', 'done'],
+    ])
+    expect(versions(nodes)).toEqual(['v1.14.1', 'v1.14.1'])
+    expect(upgrades(nodes)).toEqual([2, 2])
     expect(cordoned(nodes[0]!)).toEqual([])
     expect(await world.cluster(cluster.id)).toMatchObject({
-      talos_version: 'v1.13.9',
+      talos_version: 'v1.14.1',
       kubernetes_version: '1.35.4',
     })
   },

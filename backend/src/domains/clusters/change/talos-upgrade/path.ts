@@ -2,7 +2,14 @@
  * Allowed upgrades of Talos. Pure. The health of a cluster uses the same rules for the next
  * version.
  */
-import { kubernetesProblem, upgradeProblem } from '#talos/versions.ts'
+import {
+  contractOf,
+  kubernetesProblem,
+  minorText,
+  type SupportedPair,
+  supportedMinor,
+  upgradeProblem,
+} from '#talos/versions.ts'
 
 interface TalosPath {
   /** The versions that the servers run. */
@@ -28,3 +35,30 @@ export function talosPathProblems({ from, to, kubernetes }: TalosPath): {
     kubernetes: found(kubernetes.map((v) => kubernetesProblem(to, v))),
   }
 }
+
+/**
+ * The versions of an upgrade that needs more than one pass, the wanted one last: each server goes
+ * through the newest offered version of every minor between. Empty if the way is unknown.
+ * @param from the versions that the servers run
+ * @param offered the newest version of each minor
+ */
+export function passesOf(
+  from: readonly string[],
+  to: string,
+  offered: readonly SupportedPair[],
+): string[] {
+  if (from.length === 0 || supportedMinor(to) === undefined) return [to]
+  const lowest = Math.min(...from.map((version) => contractOf(version).minor))
+  const last = contractOf(to).minor
+  const between: string[] = []
+  for (let minor = lowest + 1; minor < last; minor++) {
+    const step = offered.find(({ talos }) => minorText(talos) === `1.${minor}`)
+    if (step === undefined) return [to]
+    between.push(step.talos)
+  }
+  return [...between, to]
+}
+
+/** Whether a server that runs this version takes part in a pass to `to`. */
+export const takesPart = (version: string, to: string, isLast: boolean): boolean =>
+  isLast ? version !== to : contractOf(version).minor < contractOf(to).minor

@@ -12,7 +12,6 @@ import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
 import {
   type ChangeTurn,
-  keyOf,
   memberOf,
   type StepAt,
   type StepResult,
@@ -128,17 +127,20 @@ export async function writeStep(turn: ChangeTurn, { key, nodeId }: StepAt): Prom
 /** The command that restarts a machine with another Talos image. */
 interface Command {
   /** Runs before the command; returns null when it is done. */
-  readonly prepare?: (turn: ChangeTurn, row: Row, seen: Running) => Promise<StepResult | null>
+  readonly prepare?: (
+    turn: ChangeTurn,
+    row: Row,
+    seen: Running,
+    key: string,
+  ) => Promise<StepResult | null>
   readonly send: (client: TalosClient, row: Row, seen: Running) => Promise<unknown>
   /** True: the command can also be sent to a machine that stays in the stage `booting`. */
   readonly worksWhileBooting?: boolean
 }
 
 export const upgradeCommand = (isStaged: boolean): Command => ({
-  prepare: async (turn, row, seen) =>
-    writesAhead(seen.version, isStaged)
-      ? writeImage(turn, row, keyOf('upgrade', row.node_id))
-      : null,
+  prepare: async (turn, row, seen, key) =>
+    writesAhead(seen.version, isStaged) ? writeImage(turn, row, key) : null,
   send: (client, row, seen) =>
     writesAhead(seen.version, isStaged)
       ? client.reboot()
@@ -155,11 +157,12 @@ async function send(
   row: Row,
   seen: Running,
   command: Command,
+  key: string,
 ): Promise<StepResult> {
   const { job, operation } = turn
   const { name } = memberOf(turn, row.node_id)
   const round = await roundOf(turn)
-  const prepared = await command.prepare?.(turn, row, seen)
+  const prepared = await command.prepare?.(turn, row, seen, key)
   if (prepared) return prepared
   // The plan, or the server before, may be days old: a maintenance window or a drain can lie in
   // between.
@@ -247,12 +250,14 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
       (seen.bootId !== row.boot_id || (!isUp && command.worksWhileBooting !== true)))
   const mayBeTold = isUp || (command.worksWhileBooting === true && seen.stage === 'booting')
   if (!wasTold || (isNewRound && isUp))
-    return mayBeTold ? send(turn, row, seen, command) : waitFor(turn, at, seen)
+    return mayBeTold ? send(turn, row, seen, command, at.key) : waitFor(turn, at, seen)
   if (seen.bootId !== row.boot_id && isUp) {
     const words = await lastWords(turn, nodeId)
     const reason = `${name} came back with Talos ${seen.version}${seen.version === row.version ? ' and its old image' : ''} instead of ${row.version}${words === '' ? '' : `: ${words}`}`
     return failedUnharmed(turn, row, reason)
   }
   const sentMs = row.sent_at === null ? 0 : turn.job.elapsedMs(row.sent_at)
-  return isUp && sentMs > restartAgainMs ? send(turn, row, seen, command) : waitFor(turn, at, seen)
+  return isUp && sentMs > restartAgainMs
+    ? send(turn, row, seen, command, at.key)
+    : waitFor(turn, at, seen)
 }

@@ -5,12 +5,22 @@ import type { Tables } from '../../../../db/tables.gen.ts'
 
 export type TargetRow = Selectable<Tables['talos_upgrade']>
 
-/** Rows that exist already stay as they are. */
-export const insert = (tx: Tx, rows: readonly Insertable<Tables['talos_upgrade']>[]) =>
+/** The target of a server; that of an earlier pass of the operation is replaced. */
+export const put = (tx: Tx, row: Insertable<Tables['talos_upgrade']>) =>
   tx
     .insertInto('talos_upgrade')
-    .values([...rows])
-    .onConflict((c) => c.doNothing())
+    .values(row)
+    .onConflict((c) =>
+      c.columns(['operation_id', 'node_id']).doUpdateSet({
+        ...row,
+        round: 0,
+        boot_id: null,
+        written_at: null,
+        intent_at: null,
+        sent_at: null,
+        followed_at: null,
+      }),
+    )
     .execute()
 
 export const get = (

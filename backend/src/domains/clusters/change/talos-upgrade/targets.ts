@@ -6,6 +6,7 @@ import { Problem } from '#contract/errors.ts'
 import { installImage } from '../../blueprint.ts'
 import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
 import { lookAt } from './look.ts'
+import { passIn } from './passes.ts'
 import * as store from './store.ts'
 
 /** Version and schematic that a server gets. */
@@ -14,10 +15,12 @@ interface Wanted {
   readonly schematic: string
 }
 
-/** Ids of the servers that the operation restarts. */
-const changedBy = ({ operation }: ChangeTurn): string[] =>
+/** Ids of the servers that the operation restarts in a pass. */
+const changedBy = ({ operation }: ChangeTurn, pass: string | undefined): string[] =>
   operation.steps.flatMap((s) =>
-    prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : [],
+    prefixOf(s.key) === 'upgrade' && s.node_id !== null && passIn(s.key) === pass
+      ? [s.node_id]
+      : [],
   )
 
 /** The installer image of a version and a schematic for this server. @throws Problem not_found */
@@ -33,22 +36,25 @@ async function imageFor(
 /**
  * Step `image`: stores the target of each server. `wantedOf` gets what the server runs now.
  * `demand` throws if the factory does not have the image; a rollback needs none. Servers that have
- * a target already keep it.
+ * a target already keep it. `pass`: the version of a pass; the next pass has other targets.
  */
 export async function decideTargets(
   turn: ChangeTurn,
   wantedOf: (now: Wanted) => Promise<Wanted>,
   demand: (wanted: Wanted) => Promise<void> = ({ version, schematic }) =>
     turn.parts.installers.demand(version, schematic),
+  { pass, version }: { readonly pass?: string | undefined; readonly version?: string } = {},
 ): Promise<StepResult> {
   const { parts, operation, job } = turn
   const decided = new Set(
-    (await store.ofOperation(parts.db, operation.id)).map((row) => row.node_id),
+    (await store.ofOperation(parts.db, operation.id))
+      .filter((row) => version === undefined || row.version === version)
+      .map((row) => row.node_id),
   )
-  for (const nodeId of changedBy(turn).filter((id) => !decided.has(id))) {
+  for (const nodeId of changedBy(turn, pass).filter((id) => !decided.has(id))) {
     const seen = await lookAt(viewOf(turn), nodeId)
     if ('silent' in seen) return { waiting: seen.silent, isSafe: true }
-    let row: Parameters<typeof store.insert>[1][number]
+    let row: Parameters<typeof store.put>[1]
     try {
       const wanted = await wantedOf(seen)
       await demand(wanted)
@@ -68,7 +74,7 @@ export async function decideTargets(
         return { failed: error.message }
       throw error
     }
-    await write(turn, (tx) => store.insert(tx, [row]))
+    await write(turn, (tx) => store.put(tx, row))
   }
   return 'done'
 }

@@ -22,6 +22,8 @@ import {
 } from './checks.ts'
 import { follow } from './follow.ts'
 import { groupOf, warningsOf } from './groups.ts'
+import { imageKey, passIn } from './passes.ts'
+import { passesOf, takesPart } from './path.ts'
 import { restart, upgradeCommand, writeStep } from './restart.ts'
 import { decideTargets } from './targets.ts'
 
@@ -37,13 +39,19 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     const [looked, reports] = await Promise.all([lookAtAll(view), etcdReports(view)])
     const changed = looked.filter(({ seen }) => seen?.version !== version)
     const order = inOrder(changed, reports, change.canary)
+    const passes = passesOf(
+      changed.flatMap(({ seen }) => (seen === null ? [] : [seen.version])),
+      version,
+      view.parts.versions.pairs(),
+    )
     const path =
       changed.length === 0
         ? check('path', false, `Every server runs Talos ${version} already`)
-        : checkPath(view, changed, version)
+        : checkPath(view, changed, passes)
     const schematics = [...new Set(changed.map(({ seen }) => seen?.schematic ?? emptySchematicId))]
     const demand = async () => {
-      for (const schematic of schematics) await view.parts.installers.demand(version, schematic)
+      for (const pass of passes)
+        for (const schematic of schematics) await view.parts.installers.demand(pass, schematic)
     }
     const canary = change.canary === undefined || order.some(({ m }) => m.node_id === change.canary)
     const older = changed
@@ -93,16 +101,39 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
             ]),
         ...view.parts.versions.warnings(version, view.state.row.kubernetes_version),
       ],
-      groups: [
-        { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
-        ...order.map((one) => groupOf(one, { titles, version, isStaged: change.stage })),
-      ],
+      groups: passes.flatMap((to, i) => {
+        const pass = i === passes.length - 1 ? undefined : to
+        const before = passes[i - 1]
+        return [
+          {
+            node_id: null,
+            name: null,
+            steps: [{ key: imageKey(pass), title: titles.image() }],
+          },
+          ...order
+            .filter(({ seen }) => seen === null || takesPart(seen.version, to, pass === undefined))
+            .map((one) =>
+              groupOf(one, {
+                titles,
+                version: to,
+                isStaged: change.stage,
+                ...(pass !== undefined && { pass }),
+                ...(before !== undefined &&
+                  one.seen !== null &&
+                  takesPart(one.seen.version, before, false) && { runs: before }),
+              }),
+            ),
+        ]
+      }),
     }
   },
   touches: ['upgrade'],
   steps: {
-    image: (turn) =>
-      decideTargets(turn, async (now) => ({ ...now, version: versionIn(turn.change) })),
+    image(turn, { key }) {
+      const pass = passIn(key)
+      const version = pass ?? versionIn(turn.change)
+      return decideTargets(turn, async (now) => ({ ...now, version }), undefined, { pass, version })
+    },
     write: writeStep,
     drain,
     upgrade: (turn, at) => restart(turn, at, upgradeCommand(turn.change.stage)),
