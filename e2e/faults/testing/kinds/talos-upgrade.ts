@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { spread } from '../../../../tools/testing/length.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { changedAt, type Installation } from '../killing.ts'
 import { ended, patiently } from '../world.ts'
 
@@ -56,6 +57,28 @@ export const killTalosUpgrades = (installation: Installation): void =>
               operation_id: null,
               talos: { version },
             },
+          )
+      },
+    )
+
+    longTest(
+      'a cluster that is upgraded to Talos 1.14 and Kubernetes 1.37 and moved to documents, interrupted by kill −9 in each change, ends with both servers there, without drift',
+      { timeout: 600_000 },
+      async () => {
+        const clusterId = cluster.id
+        const steps = [
+          ['write-talos:after', { kind: 'upgradeTalos', version: 'v1.14.1' }],
+          ['configure:after', { kind: 'upgradeKubernetes', version: '1.37.2' }],
+          ['configure:after', { kind: 'documents' }],
+        ] as const
+        for (const [point, change] of steps)
+          await changedAt(installation, point, { clusterId, change })
+        expect(
+          await patiently(() => call(clusterGet, { params: { id: clusterId } })),
+        ).toMatchObject({ talos_version: 'v1.14.1', kubernetes_version: '1.37.2' })
+        for (const node of nodes)
+          expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject(
+            { operation_id: null, drift: null, talos: { version: 'v1.14.1' } },
           )
       },
     )

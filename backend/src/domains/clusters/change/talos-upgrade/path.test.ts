@@ -8,9 +8,8 @@ test.each([
   [['v1.13.9', 'v1.13.2'], 'v1.13.9', ['v1.13.9']],
   [['v1.12.4'], 'v1.14.1', ['v1.13.9', 'v1.14.1']],
   [['v1.12.4', 'v1.13.9'], 'v1.14.1', ['v1.13.9', 'v1.14.1']],
-  // The way from 1.11 begins with a minor that isn't offered only for machines of 1.10.
-  [['v1.11.2'], 'v1.14.1', ['v1.12.11', 'v1.13.9', 'v1.14.1']],
-  [['v1.10.2'], 'v1.14.1', ['v1.14.1']],
+  // Steelyard doesn't know the configurations of 1.11, so the check of the path refuses it.
+  [['v1.11.2'], 'v1.14.1', ['v1.14.1']],
   [['v1.14.1'], 'v1.13.9', ['v1.13.9']],
 ])('an upgrade from %j to %s goes by %j', (from, to, passes) => {
   expect(passesOf(from, to, offered)).toEqual(passes)

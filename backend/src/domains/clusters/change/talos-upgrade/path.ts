@@ -38,7 +38,8 @@ export function talosPathProblems({ from, to, kubernetes }: TalosPath): {
 
 /**
  * The versions of an upgrade that needs more than one pass, the wanted one last: each server goes
- * through the newest offered version of every minor between. Empty if the way is unknown.
+ * through the newest offered version of every minor between. Only the wanted version if there is no
+ * such way, which the check of the path then refuses.
  * @param from the versions that the servers run
  * @param offered the newest version of each minor
  */
@@ -47,7 +48,7 @@ export function passesOf(
   to: string,
   offered: readonly SupportedPair[],
 ): string[] {
-  if (from.length === 0 || supportedMinor(to) === undefined) return [to]
+  if (from.length === 0 || [...from, to].some((v) => supportedMinor(v) === undefined)) return [to]
   const lowest = Math.min(...from.map((version) => contractOf(version).minor))
   const last = contractOf(to).minor
   const between: string[] = []
