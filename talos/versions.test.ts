@@ -165,7 +165,10 @@ describe('versions', () => {
 
   test('key kinds and image names depend on the version', () => {
     expect(['1.6', '1.7'].map((v) => has(v, 'rsaServiceAccountKey'))).toEqual([false, true])
-    expect(images.installer('1.13.9')).toBe('ghcr.io/siderolabs/installer:v1.13.9')
+    // Talos 1.14 has no other installer (Talos `hack/release.toml`).
+    expect(images.factoryInstaller('a', '1.14.1')).toBe(
+      'factory.talos.dev/metal-installer/a:v1.14.1',
+    )
     expect(images.kubelet('v1.36.3')).toBe('ghcr.io/siderolabs/kubelet:v1.36.3')
   })
 })

@@ -100,6 +100,9 @@ const kubernetesReleases: Readonly<
   37: { version: '1.37.2', supportEnds: '2027-10-28' },
 }
 
+/** The last minor whose new configurations have Kubernetes in the main document. */
+export const lastInMain: Minor = '1.13'
+
 /**
  * Differences between minors, each with the first minor that has it. Differences in documents and
  * fields are in `config/model`.
@@ -294,7 +297,6 @@ export function isOlderPatch(from: string, to: string): boolean {
 
 /** Image references of a Talos or Kubernetes version. */
 export const images = {
-  installer: (talosVersion: string) => `ghcr.io/siderolabs/installer:${tag(talosVersion)}`,
   /**
    * The installer with a schematic's extensions. Must match the boot image, or the extensions
    * disappear at installation.

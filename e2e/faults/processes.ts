@@ -207,7 +207,7 @@ export async function startSimulator(
   const scenario = join(folder, 'scenario.json')
   writeFileSync(
     scenario,
-    JSON.stringify({ special: {}, talos: ['v1.13.9'], ...options, datacenters: ['PL-POZ-1'] }),
+    JSON.stringify({ special: {}, talos: ['v1.14.1'], ...options, datacenters: ['PL-POZ-1'] }),
   )
   const data = join(folder, 'simulator')
   const running = await start(

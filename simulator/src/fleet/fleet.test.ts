@@ -21,14 +21,14 @@ describe('fleet', () => {
     ).toHaveLength(1)
     expect(plans.filter(({ slowness }) => slowness > 1)).toHaveLength(1)
     expect(new Set(plans.map(({ talosVersion }) => talosVersion))).toEqual(
-      new Set(['v1.13.9', 'v1.12.11']),
+      new Set(['v1.14.1', 'v1.13.9']),
     )
     const healthy = plans.filter(
       ({ place, missingDisks, faults, talosVersion }) =>
         place.cityCode === 'POZ' &&
         !missingDisks &&
         faults.length === 0 &&
-        talosVersion === 'v1.13.9',
+        talosVersion === 'v1.14.1',
     )
     expect(healthy.length).toBeGreaterThanOrEqual(5)
   })

@@ -89,7 +89,7 @@ export interface ServerPlan {
  * Talos versions for new servers, oldest first: those that Steelyard offers for new clusters. A
  * scenario may name any other simulated version.
  */
-export const TALOS = ([12, 13] as const).map((minor) => RELEASES[minor].talos)
+export const TALOS = ([13, 14] as const).map((minor) => RELEASES[minor].talos)
 
 /**
  * The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`).

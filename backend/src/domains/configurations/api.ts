@@ -38,8 +38,10 @@ export interface Blueprint {
   readonly talosVersion: string
   /** Minor of Talos in whose form the configuration is generated: `1.13`. */
   readonly contract: string
-  /** Whether it is then moved to the documents of Talos 1.14. */
-  readonly isMoved?: boolean | undefined
+  /**
+   * Whether it is then moved to the documents of Talos 1.14. `as_needed`: if a layer has one.
+   */
+  readonly isMoved?: boolean | 'as_needed' | undefined
   /** `1.36.3` */
   readonly kubernetesVersion: string
   readonly podCidr: string

@@ -3,7 +3,7 @@
  * machines that are there. Pure.
  */
 import type { ConfigForm } from '#talos/facts/form.ts'
-import { isSince, type Minor, minorText, since } from '#talos/versions.ts'
+import { isSince, lastInMain, type Minor, minorText, since } from '#talos/versions.ts'
 
 interface Machine {
   readonly form: ConfigForm
@@ -14,9 +14,6 @@ interface Taken {
   /** Whether joining servers get their configuration moved to documents. */
   readonly is_moved: boolean
 }
-
-/** The newest minor whose configurations have Kubernetes in the main document. */
-const lastInMain: Minor = '1.13'
 
 /**
  * The contract of the cluster. A cluster of which some machines are in the main document is half

@@ -11,7 +11,7 @@ import { factsOfImages } from '#talos/facts/images.ts'
 import { documents, type Homes, patchOf, patchText } from '#talos/facts/patch.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { images, supportedPairs } from '#talos/versions.ts'
+import { images, lastInMain, supportedPairs } from '#talos/versions.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Blueprint } from '../api.ts'
 
@@ -161,7 +161,8 @@ const secrets: SecretsBundle = {
 /**
  * The base on which patches of a server without a cluster are shown: a worker of the newest
  * supported version pair, with placeholders for what a cluster would fill in. It is never sent to a
- * machine.
+ * machine. Which form the cluster will have is unknown, so patches of both are possible: the base is
+ * moved to documents as soon as a patch has one.
  * @param imageFactory host of the image factory, as in a cluster's install images
  */
 export function freeBase(
@@ -179,7 +180,7 @@ export function freeBase(
       role,
       clusterName: mark,
       endpoint: `https://${mark}:6443`,
-      talosVersion: talos,
+      talosVersion: lastInMain,
       kubernetesVersion: kubernetes,
       secrets,
       installDisk,
@@ -191,6 +192,7 @@ export function freeBase(
       controlPlaneBase: generated('control_plane'),
       role: 'worker',
       talosVersion: talos,
+      isMoved: 'as_needed',
       installDisk,
       installImage,
       endpointHost: mark,

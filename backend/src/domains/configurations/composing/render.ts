@@ -112,15 +112,17 @@ function merge(
 function mergeMoved(
   base: string,
   layers: readonly Layer[],
-  options: Pick<Known, 'talosVersion'>,
+  { isMoved, ...options }: Pick<Known, 'talosVersion' | 'isMoved'>,
 ): Merged & { judged: string } {
   const parts = layers.map((layer) => ({ layer, ...phasesOf(layer.body) }))
   const some = (phase: 'before' | 'after'): Layer[] =>
     parts.flatMap((part) =>
       part[phase].trim() === '' ? [] : [{ ...part.layer, body: part[phase] }],
     )
+  const after = some('after')
+  if (isMoved === 'as_needed' && after.length === 0) return merge(base, layers, options)
   const { yaml } = merge(base, some('before'), options)
-  return merge(moveToDocuments(yaml, options).yaml, some('after'), options)
+  return merge(moveToDocuments(yaml, options).yaml, after, options)
 }
 
 /**
@@ -213,11 +215,10 @@ function composeOn(
 ): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
-    const { yaml, sources, judged, documents } = (isMoved === true ? mergeMoved : merge)(
-      base,
-      filled,
-      { talosVersion },
-    )
+    const { yaml, sources, judged, documents } = (isMoved ? mergeMoved : merge)(base, filled, {
+      talosVersion,
+      isMoved,
+    })
     const { errors, warnings } = validateConfig(judged, { talosVersion, inContainer: false })
     return {
       yaml,
