@@ -264,7 +264,7 @@ describe('the schema', () => {
 })
 
 describe('YAML in the format of Talos', () => {
-  const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode]).yaml
+  const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode], '1.13').yaml
 
   test('indents are multiples of four, even inside lists', () => {
     expect(written({ a: [{ name: 'b', c: { d: ['e'] } }, ['f', 'g'], []], h: {} })).toBe(

@@ -52,7 +52,8 @@ export function schematicText(schematic: Schematic): string {
         : undefined,
     },
   }
-  return emit([treeOf(text, 'schematic') as MapNode]).yaml
+  // The image factory's own writer, whose bytes the id is of, quotes words as Talos 1.13 does.
+  return emit([treeOf(text, 'schematic') as MapNode], '1.13').yaml
 }
 
 /** SHA-256 of the canonical text, lower-case hexadecimal. */

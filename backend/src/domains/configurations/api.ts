@@ -38,9 +38,7 @@ export interface Blueprint {
   readonly talosVersion: string
   /** Minor of Talos in whose form the configuration is generated: `1.13`. */
   readonly contract: string
-  /**
-   * Whether it is then moved to the documents of Talos 1.14. `as_needed`: if a layer has one.
-   */
+  /** Whether it is then moved to documents of Talos 1.14. `as_needed`: if a layer has one. */
   readonly isMoved?: boolean | 'as_needed' | undefined
   /** `1.36.3` */
   readonly kubernetesVersion: string
@@ -232,10 +230,7 @@ export interface Kept {
   /** Whether the newest generation is sent without a trial, because the loss is confirmed. */
   readonly isForGood: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<boolean>
   readonly sendForGood: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
-  /**
-   * The boot in which the machine was sent its newest generation, which takes effect with the next
-   * boot; null if that needs no restart.
-   */
+  /** The boot in which the machine got a newest generation that needs the next boot, or null. */
   readonly restartIn: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<string | null>
   readonly noteRestart: (
     tx: Tx,
@@ -395,13 +390,10 @@ export interface Rehearsal {
 
 /** Preview of the move of one server's configuration to documents. */
 export interface MoveRehearsal {
-  /** Unified diff with secrets masked. */
   readonly diff: string
   readonly verdict: Preview['verdict']
   /** What stays in the main document, and why. */
   readonly stays: readonly { readonly path: string; readonly why: string }[]
-  /** Nothing stays. */
-  readonly isWhole: boolean
   /** Names of facts that both forms tell differently. Empty for a right move. */
   readonly differs: readonly string[]
 }

@@ -242,7 +242,7 @@ export function previewing(
         ).yaml
       const [before, after] = [await composed(false), await composed(true)]
       if (server.cluster) await demandNone(server)
-      const { form, stays } = await read(ours, 'documentForm', after, {
+      const { stays } = await read(ours, 'documentForm', after, {
         talosVersion: context.talosVersion,
       })
       const shown = async (yaml: string) =>
@@ -250,7 +250,6 @@ export function previewing(
       return {
         diff: unifiedDiff(await shown(before), await shown(after)),
         verdict: await verdict(server, after, { isReal, mayAsk: true }),
-        isWhole: form === 'moved' && stays.length === 0,
         stays,
         differs: await read(ours, 'factsThatDiffer', before, after),
       }

@@ -10,4 +10,7 @@ export const passKey = (prefix: string, nodeId: string, pass?: string): string =
 export const imageKey = (pass?: string): string => (pass === undefined ? 'image' : `image/${pass}`)
 
 /** The version of the pass that a step belongs to; undefined for the last pass. */
-export const passIn = (key: string): string | undefined => /\/(v\d+\.\d+\.\d+[^/]*)$/.exec(key)?.[1]
+export function passIn(key: string): string | undefined {
+  const last = key.slice(key.lastIndexOf('/') + 1)
+  return /^v\d/.test(last) ? last : undefined
+}
