@@ -30,7 +30,7 @@ test('the image factory is shown with its versions and whether it is simulated',
     reachable: true,
     reason: null,
   })
-  expect(answer!.versions[0]).toBe('v1.13.9')
+  expect(answer!.versions[0]).toBe('v1.14.1')
 })
 
 test('an unreachable factory is shown with the reason and the versions that Steelyard knows', async () => {
@@ -39,7 +39,7 @@ test('an unreachable factory is shown with the reason and the versions that Stee
   expect(answer).toMatchObject({
     url: 'http://127.0.0.1:9',
     reachable: false,
-    versions: ['v1.13.9', 'v1.12.11'],
+    versions: ['v1.14.1', 'v1.13.9', 'v1.12.11'],
   })
   expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 refuses connections')
 })

@@ -171,7 +171,7 @@ test('an image is stored even if the factory does not answer in time', async () 
   await expect(slow.register(system, made.id)).rejects.toMatchObject({
     code: 'factory_unreachable',
   })
-  expect((await slow.factory()).versions).toEqual(['v1.13.9', 'v1.12.11'])
+  expect((await slow.factory()).versions).toEqual(['v1.14.1', 'v1.13.9', 'v1.12.11'])
 })
 
 /** A factory that answers with `knows(schematic)`. */

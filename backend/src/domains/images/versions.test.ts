@@ -60,7 +60,7 @@ describe('the offered versions', () => {
       'v1.13.11',
       'v1.13.9',
       'v1.13.12-rc.0',
-      'v1.14.2',
+      'v1.15.2',
       'v1.13.0',
       'main',
       '',
@@ -90,21 +90,25 @@ describe('the offered versions', () => {
     expect(offered.problem('v1.13.11', '1.30.14')).toBe(
       'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14',
     )
-    expect(offered.problem('v1.14.2', '1.37.1')).toBe(
+    expect(offered.problem('v1.15.2', '1.37.1')).toBe(
       'Talos v1.15.2 is not supported; choose 1.12, 1.13 or 1.14',
     )
   })
 
   test('the list of versions has notices about unsupported newer versions and about the end of support', async () => {
-    const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
+    const { offered } = await beside(['v1.13.11', 'v1.14.3', 'v1.15.2', 'v1.16.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([
-      'Talos v1.14.2 is out. This version of Steelyard makes clusters of Talos 1.13.',
-      "The community's support of Talos ended: 1.13 on 2026-09-03.",
+      'Talos v1.15.2 is out. This version of Steelyard makes clusters of Talos 1.13 and 1.14.',
+      "The community's support of Talos ended: 1.13 on 2026-09-03, 1.14.",
       'Talos 1.12 has had no fixes since 2026-04-27, so it is not offered for new clusters; clusters that run it can be upgraded.',
     ])
-    expect(items[0]!.support).toEqual({ ends: '2026-09-03', ended: true })
+    expect(items.map((v) => v.support)).toEqual([
+      { ends: null, ended: true },
+      { ends: '2026-09-03', ended: true },
+    ])
     expect(items[0]!.kubernetes.filter((k) => !k.support.ended).map((k) => k.version)).toEqual([
+      '1.37.2',
       '1.36.5',
       '1.35.8',
     ])
@@ -112,6 +116,9 @@ describe('the offered versions', () => {
       'Talos 1.13 is out of support since 2026-09-03: it gets no fixes any more.',
       'Kubernetes 1.34 is out of support since 2026-10-27: it gets no fixes any more.',
     ])
+    const newest = await beside(['v1.14.3', 'v1.13.11'])
+    expect((await newest.offered.list({})).items[0]!.support).toEqual({ ends: null, ended: false })
+    expect(newest.offered.warnings('v1.14.3', '1.37.2')).toEqual([])
     const before = await beside(['v1.12.12', 'v1.13.11'], Date.UTC(2026, 5, 1))
     expect((await before.offered.list({})).items.map((v) => v.support.ended)).toEqual([false])
     expect(before.offered.warnings('v1.13.11', '1.36.3')).toEqual([])
@@ -227,7 +234,7 @@ describe('an image factory', () => {
   })
 
   test('if the factory builds no supported minor, the built-in versions stay in use', async () => {
-    const { offered } = await beside(['v1.14.2', 'v1.13.0-rc.0'])
+    const { offered } = await beside(['v1.15.2', 'v1.13.0-rc.0'])
     expect(names(await offered.list({}))).toEqual(shipped)
     expect(offered.problem('v1.13.9', '1.36.3')).toBeUndefined()
   })

@@ -472,7 +472,7 @@ test('case 30: a patch with a manifest of 700 KiB is saved, and one of more than
 
 test('the schema includes the Talos versions to which it applies, and the limits', async () => {
   const { answer } = await operator.call(patchSchema)
-  expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])
+  expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9', 'v1.14.1'])
   expect(answer!.limits).toMatchObject({ bodyBytes: 1_048_576 })
   expect(answer!.schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
 })
