@@ -207,6 +207,8 @@ describe('each entry holds a patch against the same rules', async () => {
     })
   const creationOf = (node_id: string, body: string) => ({
     name: 'entries',
+    talos_version: 'v1.13.9',
+    kubernetes_version: '1.36.3',
     datacenter_id,
     servers: [{ node_id, role: 'control_plane' as const, patch: { name: 'mine', body } }],
   })
