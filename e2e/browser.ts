@@ -38,9 +38,9 @@ function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: [
-      // A page lives for seconds here. Most of its processor time was the optimizing compiler and
+      // A page lives for seconds here. Most of its processor time was the optimizing compilers and
       // the collection of short-lived objects.
-      '--js-flags=--no-turbofan,--min-semi-space-size=32,--max-semi-space-size=32',
+      '--js-flags=--no-turbofan,--no-maglev,--min-semi-space-size=32,--max-semi-space-size=32',
       '--no-sandbox',
       '--disable-gpu',
       '--disable-quic',
