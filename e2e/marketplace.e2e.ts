@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ccList } from '#contract/marketplace/ccs.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
 
@@ -109,7 +110,8 @@ describe('the life of a commitment', () => {
     await page.getByText('Failed: Power was lost').waitFor()
   })
 
-  test('a viewer sees the commitments and why he can change none', async () => {
+  // The walk of a viewer in `screens.e2e.ts` sees this page in every run.
+  longTest('a viewer sees the commitments and why he can change none', async () => {
     const who = { email: 'viewer@steelyard.demo', password: 'only looks at the marketplace' }
     await installation.call(userCreate, { body: { ...who, name: 'Viewer', role: 'viewer' } })
     const other = await open(browser, installation.url)

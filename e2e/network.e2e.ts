@@ -13,6 +13,7 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { subnetsPage } from './subnets-page.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
@@ -478,7 +479,7 @@ describe('many subnets', () => {
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
-  test('a viewer sees the list of subnets, and the reason why nothing can be changed', async () => {
+  longTest('a viewer sees the list of subnets, and why nothing can be changed', async () => {
     await installation.call(subnetCreate, {
       body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id },
     })
