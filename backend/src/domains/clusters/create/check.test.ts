@@ -80,12 +80,12 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
   subnets: [],
   used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
   versions: {
-    pairs: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
-    kubernetes: () => [],
-    pairsForNew: () => [
+    pairs: () => [
       { talos: 'v1.13.9', kubernetes: '1.36.3' },
       { talos: 'v1.12.11', kubernetes: '1.35.4' },
     ],
+    kubernetes: () => [],
+    pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
     warnings: () => [],
     problem: (talos, kubernetes) =>
       talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`,
@@ -150,7 +150,7 @@ test('the review warns that the API endpoint depends on one server and its DHCP 
   ).not.toContain('DHCP')
 })
 
-test('by default the Kubernetes version is the one with which the Talos version was released', () => {
+test('by default the Kubernetes version is the newest for the requested Talos, also for one that is not offered any more; the Talos version is an offered one', () => {
   expect(
     judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved,
   ).toMatchObject({
@@ -160,7 +160,7 @@ test('by default the Kubernetes version is the one with which the Talos version 
   expect(
     judge(asked(controlPlanes, { kubernetes_version: '1.35.1' }), around(three)).resolved,
   ).toMatchObject({
-    talos_version: 'v1.12.11',
+    talos_version: 'v1.13.9',
     kubernetes_version: '1.35.1',
   })
 })

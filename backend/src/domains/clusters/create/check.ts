@@ -153,21 +153,23 @@ export const toWipe = ({
 })
 
 /**
- * A supported pair of Talos and Kubernetes versions that fits the requested version; the newest
- * pair if none is requested.
+ * A supported pair of Talos and Kubernetes versions that fits the requested version, also one that
+ * is not offered for new clusters; the newest offered pair if none is requested.
  */
 function pairFor(
   { talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>,
   { versions }: Surroundings,
 ) {
-  const pairs = versions.pairsForNew()
+  const [all, offered] = [versions.pairs(), versions.pairsForNew()]
   const talos = talos_version && talosTag(talos_version)
   const kubernetes = kubernetes_version && kubernetesVersion(kubernetes_version)
   return (
-    pairs.find((p) => talos === p.talos) ??
-    pairs.find((p) => talos !== undefined && minorOf(p.talos) === minorOf(talos)) ??
-    pairs.find((p) => kubernetes !== undefined && minorOf(p.kubernetes) === minorOf(kubernetes)) ??
-    pairs[0]!
+    all.find((p) => talos === p.talos) ??
+    all.find((p) => talos !== undefined && minorOf(p.talos) === minorOf(talos)) ??
+    offered.find(
+      (p) => kubernetes !== undefined && minorOf(p.kubernetes) === minorOf(kubernetes),
+    ) ??
+    offered[0]!
   )
 }
 
