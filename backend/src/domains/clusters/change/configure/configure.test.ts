@@ -483,8 +483,10 @@ test('a server that falls silent after a change names it in every sentence', asy
   await says(
     async () => (await admin.call(serverRows, { query: { fields: 'list' } })).answer!.items,
   )
-  await world.backend.domains.findings.judge()
-  await says(async () => (await admin.call(overviewGet, {})).answer!.attention)
+  await says(async () => {
+    await world.backend.domains.findings.judge()
+    return (await admin.call(overviewGet, {})).answer!.attention
+  })
   await says(async () => (await admin.call(clusterHealth, { params })).answer!.lines)
   await says(async () => (await world.cluster(cluster.id)).reason)
   await says(async () => (await planOf(change)).checks)
