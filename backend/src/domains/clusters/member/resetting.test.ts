@@ -415,6 +415,11 @@ describe.concurrent('removing a server from a cluster', () => {
       expect(world.machine(second).disk.state.counters.resets).toBe(0)
       expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 3, workers: 1 })
       world.machine(third).lifecycle.powerOn()
+      // The cluster may not have noticed yet that the server was off, and still be ready.
+      await world.until(
+        () => world.server(third.id),
+        ({ talos }) => talos.reachable === true && world.machine(third).stage.stage === 'running',
+      )
       await world.until(
         () => world.cluster(cluster.id),
         (c) => c.status === 'ready',
