@@ -108,6 +108,12 @@ export const resources = {
     runtime.KernelCmdlineSpecSchema,
   ),
   diagnostic: kind('runtime', 'Diagnostics.runtime.talos.dev', runtime.DiagnosticSpecSchema),
+  /** id `unattended-install`, since Talos 1.14 if the configuration has such a document */
+  unattendedInstall: kind(
+    'runtime',
+    'UnattendedInstallStatuses.runtime.talos.dev',
+    runtime.UnattendedInstallStatusSpecSchema,
+  ),
   metaKey: kind('runtime', 'MetaKeys.runtime.talos.dev', runtime.MetaKeySpecSchema),
   service: kind('runtime', 'Services.v1alpha1.talos.dev', ServiceSpecSchema),
   /** id `node` */
