@@ -1,9 +1,25 @@
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
-import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
+import { resources } from '#talos/client/resources.ts'
+import {
+  ApplyConfigurationRequest_Mode,
+  MachineService,
+} from '#talos/proto/gen/machine/machine_pb.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { storageVersionOf } from './cluster/storage-version.ts'
+import { installerProblem } from './machine/installing/preflight.ts'
 import type { Machine } from './machine/machine.ts'
-import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import {
+  cluster,
+  configFor,
+  edit,
+  fleet,
+  give,
+  openSecure,
+  rack,
+  secrets,
+  until,
+} from './testing/fleet.ts'
 import { as } from './testing/kubernetes.ts'
 import { rawTransport } from './testing/transport.ts'
 
@@ -46,6 +62,68 @@ test('machines of Talos 1.14 are installed by a document while they boot, and be
   })
 })
 
+const logged = (machine: Machine, text: string): boolean =>
+  machine.journal.kernelLines.since(0).some((line) => line.includes(text))
+
+test('an installation by a document shows no stage of its own, fails with a status, and is tried again', async () => {
+  const faults = [{ kind: 'fail-install', times: 1, when: 'before-partitioning' }]
+  const scenario = { ...run(TALOS, 1), special: { 1: { faults } } }
+  const simulator = await fleet({ scenario })
+  const [machine] = simulator.servers as [Machine]
+  const bundle = await secrets()
+  const stages = new Set<string>()
+  const phases: string[] = []
+  machine.journal.watch(() => {
+    stages.add(machine.stage.stage)
+    const phase = machine.unattendedInstall?.phase
+    if (phase !== undefined && phase !== phases.at(-1)) phases.push(phase)
+  })
+  const { name } = machine.hardware.disks.at(-1)!
+  const config = configFor(bundle, machine, 'control_plane', machine.plan.address, {
+    installDisk: '/dev/none',
+  })
+  await give(machine, config)
+  await until('no disk matches', () => phases.at(-1) === 'pending')
+  const client = await openSecure(machine, bundle)
+  expect((await client.get(resources.unattendedInstall, 'unattended-install'))!.spec).toMatchObject(
+    {
+      image: imageOf(machine, TALOS),
+      error: 'no disk matched the selector',
+    },
+  )
+  await expect(client.bootstrap()).rejects.toThrow('bootstrap is not available yet')
+  await client.applyConfiguration(config.replace('/dev/none', `/dev/${name}`), { mode: 'auto' })
+  await until('it has restarted', () => machine.disk.state.counters.boots === 1)
+  await until('etcd waits for its bootstrap', () => machine.bootstrapEtcd !== null)
+  expect(phases.slice(0, 5)).toEqual([
+    'pending',
+    'installing',
+    'failed',
+    'installing',
+    'waiting-for-reboot',
+  ])
+  expect(machine.unattendedInstall?.phase).toBe('installed')
+  expect(machine.disk.state).toMatchObject({
+    installed: { version: TALOS, disk: name },
+    counters: { failedInstalls: 1, installs: 1 },
+  })
+  expect(stages).not.toContain('installing')
+})
+
+test('a half-installed disk counts as installed, and the machine boots from memory', async () => {
+  const faults = [{ kind: 'fail-install', times: 1, when: 'boot-loader' }]
+  const scenario = { ...run(TALOS, 1), special: { 1: { faults } } }
+  const simulator = await fleet({ scenario })
+  const [machine] = simulator.servers as [Machine]
+  const bundle = await secrets()
+  await give(machine, configFor(bundle, machine, 'control_plane', machine.plan.address))
+  await until('it counts as installed', () => machine.unattendedInstall?.phase === 'installed')
+  expect(logged(machine, 'failed to install bootloader')).toBe(true)
+  expect(logged(machine, 'Usage:')).toBe(false)
+  expect(machine.bootedFromDisk).toBe(false)
+  expect(machine.disk.state).toMatchObject({ half: 'without-boot-loader' })
+})
+
 test('a running machine of Talos 1.13 is upgraded to 1.14 with its configuration, and Kubernetes follows', async () => {
   const simulator = await fleet({ scenario: run('v1.13.9', 1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
@@ -54,9 +132,106 @@ test('a running machine of Talos 1.13 is upgraded to 1.14 with its configuration
   await upgrade(machine, bundle, TALOS)
   expect(machine.config!.text).toBe(before)
   expect(machine.talosVersion).toBe(TALOS)
+  const client = await openSecure(machine, bundle)
+  const settings = (await client.list(resources.apiServerConfig)).items.map(({ id }) => id)
+  expect(settings.toSorted()).toEqual(['final-kube-apiserver', 'kube-apiserver'])
   await edit(machine, bundle, /:v1\.36\.3/g, ':v1.37.0')
   await until(
     'Kubernetes 1.37 runs',
     () => machine.stage.ready && machine.config!.node!.kubeletVersion === 'v1.37.0',
+  )
+})
+
+test('a running machine of Talos 1.14 never reboots for a configuration, and its trials survive dry runs', async () => {
+  const simulator = await fleet({ scenario: run(TALOS, 1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes as [Machine]
+  const client = await openSecure(machine, bundle)
+  const { bootId } = machine
+  const before = machine.config!.text
+  const other = before.replace('diskQuotaSupport: true', 'diskQuotaSupport: false')
+  const calls = createClient(MachineService, await rawTransport(machine.plan.address, bundle))
+  const data = new TextEncoder().encode(other)
+  await expect(
+    calls.applyConfiguration({ data, mode: ApplyConfigurationRequest_Mode.REBOOT }),
+  ).rejects.toThrow('the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead')
+  await client.applyConfiguration(other, { mode: 'try' })
+  expect(await client.applyConfiguration(other, { mode: 'auto', dryRun: true })).toMatchObject({
+    details: expect.stringContaining('Applied configuration without a reboot (skipped in dry-run)'),
+  })
+  await expect(client.applyConfiguration('{', { mode: 'no-reboot' })).rejects.toMatchObject({
+    kind: 'invalid_argument',
+  })
+  expect(machine.cancelTry).not.toBeNull()
+  expect((await client.applyConfiguration(other, { mode: 'auto' })).mode).toBe('no-reboot')
+  expect(machine.cancelTry).toBeNull()
+  expect(machine.bootId).toBe(bootId)
+})
+
+test('a machine that was moved to documents cannot go back to Talos 1.13, and an installer of 1.13 refuses it', async () => {
+  const simulator = await fleet({ scenario: run('v1.13.9', 2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [machine] = workers as [Machine]
+  await upgrade(machine, bundle, TALOS)
+  const rollback = async (): Promise<string> => {
+    const { bootId } = machine
+    await createClient(MachineService, await rawTransport(machine.plan.address, bundle)).rollback(
+      {},
+    )
+    await until('it boots', () => machine.bootId !== bootId)
+    return bootId
+  }
+  await rollback()
+  await until('Talos 1.13 runs', () => machine.talosVersion === 'v1.13.9' && machine.stage.ready)
+  await until('it has joined', () => machine.nodeReady)
+  await upgrade(machine, bundle, TALOS)
+
+  const moved = configFor(bundle, machine, 'worker', controlPlanes[0]!.plan.address, {
+    kubernetesVersion: '1.36.3',
+  })
+  await (await openSecure(machine, bundle)).applyConfiguration(moved, { mode: 'no-reboot' })
+  await until('STATE has it', () => machine.disk.state.config === moved)
+  expect(installerProblem(machine, imageOf(machine, 'v1.13.9'))).toMatch(
+    /^error loading machine configuration: .*not registered$/,
+  )
+  await rollback()
+  await until('the configuration can not be loaded', () =>
+    logged(machine, 'failed to load config from STATE'),
+  )
+  expect([machine.talosVersion, machine.mode]).toEqual(['v1.13.9', 'off'])
+})
+
+test('an installer of Talos 1.14 refuses a machine with Kubernetes 1.31, which keeps its version', async () => {
+  const simulator = await fleet({ scenario: run('v1.12.11', 1) })
+  const [machine] = simulator.servers as [Machine]
+  const bundle = await secrets()
+  const config = configFor(bundle, machine, 'worker', '127.0.0.1', { kubernetesVersion: '1.31.14' })
+  machine.activate(config)
+  expect(installerProblem(machine, imageOf(machine, TALOS))).toContain(
+    'version of Kubernetes 1.31.14 is too old to be used with Talos 1.14.1',
+  )
+  expect(installerProblem(machine, imageOf(machine, 'v1.13.9'))).toBeNull()
+  machine.activate(config.replaceAll('v1.31.14', 'v1.35.4'))
+  expect(installerProblem(machine, imageOf(machine, TALOS))).toBeNull()
+})
+
+test("etcd of Talos 1.13 doesn't start in a cluster whose members are all of 1.14", async () => {
+  const simulator = await fleet({ scenario: run('v1.13.9', 1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes as [Machine]
+  await upgrade(machine, bundle, TALOS)
+  expect(storageVersionOf(machine.etcdCluster!)).toBe('3.7.0')
+  const calls = createClient(MachineService, await rawTransport(machine.plan.address, bundle))
+  const { bootId } = machine
+  await calls.rollback({})
+  await until(
+    'etcd ends again and again',
+    () =>
+      machine.bootId !== bootId &&
+      machine.services.get('etcd')?.state === 'Waiting' &&
+      machine.journal
+        .logLines('etcd')!
+        .since(0)
+        .some((line) => line.includes('invalid downgrade')),
   )
 })

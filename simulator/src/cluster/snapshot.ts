@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Body, object, text } from '../config/shape.ts'
 import { boltDatabase, type Entries } from './bolt.ts'
 import { clientUrl, peerUrl, type EtcdCluster } from './etcd.ts'
+import { storageVersionOf } from './storage-version.ts'
 import type { Member } from './stored.ts'
 
 /**
@@ -24,7 +25,6 @@ const BUILT_IN_GROUPS = new Set([
   'policy',
   'storage.k8s.io',
 ])
-const STORAGE_VERSION = '3.6.0'
 
 /**
  * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database followed by
@@ -35,12 +35,13 @@ const STORAGE_VERSION = '3.6.0'
 export const snapshotOf = (cluster: EtcdCluster): Buffer => {
   const { state } = cluster
   const index = state.kubernetes.resourceVersion + 100
+  const storageVersion = storageVersionOf(cluster)
   const database = boltDatabase({
     ...Object.fromEntries(
       'alarm auth authRoles authUsers lease members_removed'.split(' ').map((name) => [name, []]),
     ),
     cluster: entries({
-      clusterVersion: STORAGE_VERSION,
+      clusterVersion: storageVersion,
       downgrade: JSON.stringify({ 'target-version': '', enabled: false }),
     }),
     key: Object.entries(state.kubernetes.objects).map(([key, { body }]) => keyValue(key, body)),
@@ -48,7 +49,7 @@ export const snapshotOf = (cluster: EtcdCluster): Buffer => {
       Object.fromEntries(state.members.map((member) => [member.id, memberText(member)])),
     ),
     meta: [
-      ...entries({ confState: confState(state.members), storageVersion: STORAGE_VERSION }),
+      ...entries({ confState: confState(state.members), storageVersion }),
       [Buffer.from('consistent_index'), bigEndian(index)],
       [Buffer.from('term'), bigEndian(state.term)],
     ],

@@ -58,6 +58,8 @@ export interface Stored {
   alarms?: Alarm[]
   /** Whether the cluster was restored from a snapshot. */
   isRecovered?: boolean
+  /** The minor of the cluster's version, which only rises: 7 for 3.7. Unset for 3.6. */
+  etcdMinor?: number
   counters?: ClusterCounters
   kubernetes: KubernetesState
 }

@@ -17,7 +17,7 @@ export interface Judgement {
   errors: string[]
   warnings: string[]
   /**
-   * The step that found the errors: `validation` checks the configuration alone, `runtime` then
+   * The step that found the first errors: `validation` checks the configuration alone, `runtime` then
    * checks the configuration against this machine.
    */
   by: 'validation' | 'runtime'
@@ -50,7 +50,8 @@ export const judgeConfig = (
     ...judgeDisks(object(v1alpha1.machine), installed, disks, talosVersion, warnings),
     ...(judgesTogether ? [] : judgeKubernetes(v1alpha1, talosVersion)),
   ]
-  return { errors: [...errors, ...listed(found)], warnings, by: 'runtime' }
+  const by = errors.length > 0 ? 'validation' : 'runtime'
+  return { errors: [...errors, ...listed(found)], warnings, by }
 }
 
 const listed = (errors: readonly string[]): string[] =>

@@ -11,7 +11,9 @@ import {
 } from 'yaml'
 import { documentKind, V1ALPHA1 } from './fields.ts'
 import { isObject, mismatches, text, type Fields } from './shape.ts'
+import { nullEntries, pathText } from './null-entries.ts'
 import { unknownKeys } from './unknown-keys.ts'
+import { hasFeature } from './versions.ts'
 
 /**
  * The bytes are no configuration. A server refuses them with INVALID_ARGUMENT before any
@@ -90,6 +92,7 @@ export const loadConfig = (source: string, minor: number): Loaded => {
     const body = read(document, contents, known.fields, {
       target: kind === '' ? '*v1alpha1.Config' : `*${kind}V1Alpha1`,
       kind,
+      refusesNull: kind === '' && hasFeature(minor, 'noNullEntries'),
       lineAt,
       refuse,
     })
@@ -104,6 +107,7 @@ export const loadConfig = (source: string, minor: number): Loaded => {
 interface Where {
   target: string
   kind: string
+  refusesNull: boolean
   lineAt: (offset: number | undefined) => number
   refuse: (reason: string, cause?: unknown) => never
 }
@@ -113,7 +117,7 @@ const read = (
   document: Document.Parsed,
   contents: YAMLMap.Parsed,
   known: Fields,
-  { target, kind, lineAt, refuse }: Where,
+  { target, kind, refusesNull, lineAt, refuse }: Where,
 ): Record<string, unknown> => {
   const wrongAt = (reasons: string[]): never =>
     refuse(
@@ -141,6 +145,17 @@ const read = (
     )
   if (unknown.length > 0)
     refuse(`unknown keys found during decoding:\n${unknownKeys(unknown, nodeAt)}`)
+  const empty = refusesNull ? nullEntries(body) : []
+  if (empty.length > 0)
+    refuse(
+      empty
+        .map((path) => {
+          const node = nodeAt(path)
+          const line = lineAt((isScalar(node) && node.range?.[0]) || contents.range[0])
+          return `null value is not allowed at "${pathText(path)}" (line ${line})`
+        })
+        .join('\n'),
+    )
   return body
 }
 

@@ -41,8 +41,6 @@ const SINCE = {
   lifecycleService: 13,
   /** Progress of pulls in the log of machined (Talos: internal/pkg/containers/image/console). */
   pullProgress: 13,
-  /** The namespace `security` has resources. */
-  securityNamespace: 13,
   /**
    * Modes without a reboot accept every configuration, and the mode `reboot` is gone (Talos:
    * v1alpha1_server.go, ApplyConfiguration).
@@ -54,6 +52,24 @@ const SINCE = {
   kubernetesDocuments: 14,
   /** More system volumes can be configured (Talos: config/types/block/volume_config.go). */
   moreSystemVolumes: 14,
+  /**
+   * A dry run and a refused configuration leave the timer of a trial alone (Talos:
+   * v1alpha1_server.go of 1.14.1).
+   */
+  cancelsTrialLate: 14,
+  /**
+   * A trial in maintenance ends without a configuration, instead of a panic (Talos:
+   * v1alpha2_state.go of 1.14.1, SetConfig).
+   */
+  endsTrialInMaintenance: 14,
+  /** Static pods follow resources with final arguments (Talos: control_plane_final.go). */
+  finalPodConfigs: 14,
+  /** The least version of TLS of the API server and etcd (Talos: control_plane_final.go). */
+  tls13: 14,
+  /** The installer's output is streamed line by line (Talos: lifecycle/internal/output). */
+  wholeLines: 14,
+  /** Lists and maps of sections have no empty entries (Talos: configloader/internal/decoder). */
+  noNullEntries: 14,
   /** A document installs while the machine boots (Talos: controllers/runtime/unattended_install.go). */
   unattendedInstall: 14,
   /**

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { wholeBody } from '../body.ts'
+import { hasFeature } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { issue } from '../wire/certificates.ts'
 import type { Speaker } from '../wire/port.ts'
@@ -50,6 +51,7 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
         ca: [cluster.ca!.crt, ...cluster.acceptedCas],
         requestCert: true,
         rejectUnauthorized: false,
+        minVersion: hasFeature(machine.talosMinor, 'tls13') ? 'TLSv1.3' : 'TLSv1.2',
       },
       (request, response) => void handle(machine, request, response),
     )

@@ -54,13 +54,11 @@ export const applyConfiguration = async (
   const inMaintenance = !machine.config?.node
   if (!isSmall && !inMaintenance && !request.isAdmin)
     refuse('not authorized', Code.PermissionDenied)
-  // Every other mode ends a trial, also of a dry run and of a configuration that is refused: the
-  // timer is stopped before anything is read. The configuration on trial then stays active until
-  // the next boot.
-  if (!isSmall && request.mode !== Mode.TRY) {
-    machine.cancelTry?.()
-    machine.cancelTry = null
-  }
+  // Every other mode ends a trial, up to Talos 1.13 also of a dry run and of a configuration that is
+  // refused: the timer is stopped before anything is read. The configuration on trial then stays
+  // active until the next boot.
+  const cancelsLate = hasFeature(machine.talosMinor, 'cancelsTrialLate')
+  if (!isSmall && !cancelsLate) cancelTrial(machine, request)
   const isForGood = request.mode === Mode.NO_REBOOT && !request.dryRun
   if (!inMaintenance && isForGood && machine.strike('refuse-apply'))
     refuse(multiError(['the simulation was told to refuse it']), Code.InvalidArgument)
@@ -88,9 +86,16 @@ export const applyConfiguration = async (
   if (errors.length > 0)
     refuse(`${isSmall ? small : ''}${multiError(errors)}`, Code.InvalidArgument)
   if (isSmall) return applyToSmallServer(machine, request, loaded, warnings)
+  if (cancelsLate && !request.dryRun) cancelTrial(machine, request)
   return inMaintenance
     ? applyInMaintenance(machine, request, loaded, warnings)
     : applyWhileRunning(machine, request, loaded, warnings)
+}
+
+const cancelTrial = (machine: Machine, { mode }: ApplyRequest): void => {
+  if (mode === Mode.TRY) return
+  machine.cancelTry?.()
+  machine.cancelTry = null
 }
 
 const load = (machine: Machine, text: string, isSmall: boolean): Loaded => {
@@ -160,16 +165,24 @@ const onTrial = (details: string, { tryForMs }: ApplyRequest): string =>
 
 /**
  * Nothing is stored. A second trial replaces the timer of the first, and goes back to the first
- * trial. A machine without a configuration has nothing to go back to: machined panics (Talos issue
- * 14044, in 1.13.9).
+ * trial. A machine without a configuration has nothing to go back to: machined of Talos 1.13.9 panics
+ * (Talos issue 14044).
  */
 const startTrial = (machine: Machine, tryForMs: number): void => {
   machine.disk.count('applies')
   machine.cancelTry?.()
   const before = machine.config?.text
   machine.cancelTry = revertAfter(machine, tryForMs, () =>
-    before === undefined ? panic(machine) : takeOver(machine, before),
+    before === undefined ? withoutConfig(machine) : takeOver(machine, before),
   )
+}
+
+/** What a machine does at the end of a trial before which it had no configuration. */
+const withoutConfig = async (machine: Machine): Promise<void> => {
+  if (!hasFeature(machine.talosMinor, 'endsTrialInMaintenance')) return panic(machine)
+  // A machine that boots with it goes on.
+  if (!machine.config?.node) machine.config = null
+  machine.journal.changed()
 }
 
 /** The first process ends, and the kernel restarts the machine. */

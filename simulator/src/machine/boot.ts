@@ -155,9 +155,12 @@ const start = async (
   const isControlPlane = config.node!.role === 'controlplane'
   // If Talos was installed before the configuration arrived, the machine boots directly from
   // maintenance, so the configuration is stored here.
-  const stored = persistent(machine, config)
-  if (machine.disk.state.installed && machine.disk.state.config !== stored && stored !== null)
-    machine.disk.change((state) => (state.config = stored))
+  const persist = (): void => {
+    const stored = persistent(machine, machine.config ?? config)
+    if (machine.disk.state.installed && machine.disk.state.config !== stored && stored !== null)
+      machine.disk.change((state) => (state.config = stored))
+  }
+  persist()
   stage.startSequence('boot')
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup'])
@@ -166,6 +169,8 @@ const start = async (
   // The disk may have been wiped after the check. Without a system disk there are no volumes, so
   // the boot waits for the disk.
   await machine.until(() => machine.systemDisk !== null, signal)
+  // A caller may have installed Talos meanwhile.
+  persist()
   // CRI waits for an installation that is going on, and a reboot may follow it (Talos:
   // services/cri.go).
   await machine.until(

@@ -1,6 +1,7 @@
 import { Interrupted } from '../clock.ts'
 import { reachesEtcd } from '../cluster/endpoints.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
+import { downgradeProblem, raiseVersion } from '../cluster/storage-version.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
@@ -127,7 +128,14 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   }
   machine.service('etcd', 'Preparing', 'Creating service runner')
   await machine.takes(TAKES.etcd, signal)
+  const problem = downgradeProblem(cluster, machine)
+  if (problem !== null) {
+    machine.journal.log('etcd', problem)
+    showRestarts(machine, 'etcd')
+    await machine.until(() => false, signal)
+  }
   await runs(machine, signal)
+  raiseVersion(cluster)
   rename(cluster, id, machine)
   if (cluster.member(id)?.learner) {
     await machine.takes(TAKES.etcdPromote, signal)

@@ -3,7 +3,6 @@ import {
   ResourceDefinitionSpecSchema,
   ResourceDefinitionSpec_Sensitivity,
 } from '#talos/proto/gen/cosi/meta_pb.ts'
-import { hasFeature } from '../config/versions.ts'
 import { CLUSTER, SECRETS } from './cluster.ts'
 import { DEFINITIONS, type Definition } from './definitions.ts'
 import { HARDWARE } from './hardware.ts'
@@ -11,6 +10,8 @@ import { NETWORK } from './network.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
 
+/** The first minor of namespaces that not every version has. */
+const NEW_NAMESPACES: Record<string, number> = { security: 13, containers: 14, storage: 14 }
 /** Namespaces (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go). */
 const NAMESPACES: Record<string, string> = {
   meta: 'Metadata namespace which contains resource and namespace definitions.',
@@ -29,6 +30,8 @@ const NAMESPACES: Record<string, string> = {
   cri: 'CRI Seccomp resources.',
   secrets: 'Resources with secret material.',
   security: 'Security resources.',
+  containers: 'Talos-managed container resources.',
+  storage: 'Storage resources.',
   perf: 'Stats resources.',
 }
 
@@ -59,7 +62,7 @@ const META: Kind[] = [
   ),
   kind('Namespaces.meta.cosi.dev', ({ talosMinor }) =>
     Object.entries(NAMESPACES)
-      .filter(([name]) => name !== 'security' || hasFeature(talosMinor, 'securityNamespace'))
+      .filter(([name]) => talosMinor >= (NEW_NAMESPACES[name] ?? 0))
       .map(([name, description]) => item(name, NamespaceSpecSchema, { description })),
   ),
 ]

@@ -26,6 +26,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
 import { discoveredBy } from '../cluster/endpoints.ts'
 import type { Pair, StaticPodName } from '../config/node-config.ts'
+import { hasFeature } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { etcdImageOf } from '../machine/images.ts'
 import { waitingOf } from '../machine/kubelet/pod-status.ts'
@@ -113,7 +114,7 @@ const manifestStatus = (machine: Machine): Item[] =>
       ]
     : []
 
-/** The settings of one static pod. Their id is the name of the pod. */
+/** The settings of one static pod, and since Talos 1.14 also its final arguments. */
 const staticPodConfig =
   (
     name: StaticPodName,
@@ -127,7 +128,9 @@ const staticPodConfig =
     if (config?.node?.role !== 'controlplane') return []
     const { image } = config.node.cluster.staticPods[name]
     const settings = name === 'kube-apiserver' ? { image } : { enabled: true, image }
-    return [{ ...item(name, schema, settings), version: wantedBy(machine, name).config.version }]
+    const { version } = wantedBy(machine, name).config
+    const ids = hasFeature(machine.talosMinor, 'finalPodConfigs') ? [name, `final-${name}`] : [name]
+    return ids.map((id) => ({ ...item(id, schema, settings), version }))
   }
 
 /** The secrets or the files of all static pods. Their version has the type of a text. */

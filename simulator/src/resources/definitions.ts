@@ -2,7 +2,8 @@
  * Resource types of Talos, in its order (Talos:
  * internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources). Each line
  * has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with
- * their paths. Marks: `!` only administrators may read the type, `+13` new in 1.13, `-` the name in
+ * their paths. Marks: `!` only administrators may read the type, `+13` new in 1.13, those of 1.14
+ * at the end, `-` the name in
  * lower case isn't an alias.
  */
 const TABLE = `
@@ -172,6 +173,41 @@ AdjtimeStatuses.v1alpha1.talos.dev runtime AdjtimeStatus: adjtimestatus as | Off
 TimeStatuses.v1alpha1.talos.dev runtime TimeStatus: timestatus ts | Synced {.synced}
 AcquireConfigSpecs.v1alpha1.talos.dev runtime AcquireConfigSpec: acquireconfigspec acs
 AcquireConfigStatuses.v1alpha1.talos.dev runtime AcquireConfigStatus: acquireconfigstatus acs
+FSScrubSchedules.block.talos.dev+14 runtime FSScrubSchedule: fsscrubschedule fsss | Filesystem {.filesystem}, Interval {.interval}, Next Scrub {.nextScrub}
+FSScrubStatuses.block.talos.dev+14 runtime FSScrubStatus: fsscrubstatus fsss | Mountpoint {.mountpoint}, Interval {.interval}, Latest start time {.time}, Latest run duration {.duration}, Latest status {.status}
+VolumeTrimSchedules.block.talos.dev+14 runtime VolumeTrimSchedule: volumetrimschedule vts | Filesystem {.filesystem}, Interval {.interval}, Next Trim {.nextTrim}
+ContainerSpecs.containers.talos.dev+14 containers ContainerSpec: containerspec containerspecs cs | Image {.image.ref}
+ContainerImageStatuses.containers.talos.dev+14 containers ContainerImageStatus: containerimagestatus containerimagestatuses cis | Phase {.phase}, Digest {.digest}
+ContainerMountStatuses.containers.talos.dev+14 containers ContainerMountStatus: containermountstatus containermountstatuses cms | Ready {.ready}, Error {.error}
+ContainerInstanceSpecs.containers.talos.dev+14 containers ContainerInstanceSpec: containerinstancespec containerinstancespecs cis | Container {.containerID}, Generation {.generation}, Image {.image}
+ContainerInstanceStatuses.containers.talos.dev+14 containers ContainerInstanceStatus: containerinstancestatus containerinstancestatuses cis | Container {.containerID}, Phase {.phase}, PID {.pid}, Exit Code {.exitCode}
+ContainerLifecycles.containers.talos.dev+14 containers ContainerLifecycle: containerlifecycle containerlifecycles cl cls
+BaseRuntimeSpecConfigs.cri.talos.dev+14 cri BaseRuntimeSpecConfig: baseruntimespecconfig brsc brscs
+CustomizationConfigs.cri.talos.dev!+14 cri CustomizationConfig: customizationconfig cc ccs
+CPUCores.hardware.talos.dev+14 hardware CPUCore: cpucore cpucores cpuc cpucs | Socket {.socket}, Core {.coreID}, Model {.modelName}, Logical CPUs {.logicalCPUs}
+AuthenticationConfigs.kubernetes.talos.dev!+14 controlplane AuthenticationConfig: authenticationconfig ac acs
+EtcdEncryptionConfigs.kubernetes.talos.dev!+14 k8s EtcdEncryptionConfig: etcdencryptionconfig eec eecs
+KubeletStatuses.kubernetes.talos.dev+14 k8s KubeletStatus: kubeletstatus ks | Image {.image}
+BGPInstanceConfigs.net.talos.dev+14 network BGPInstanceConfig: bgpinstanceconfig bgpic bgpics | Local ASN {.localASN}, Router ID {.routerID}, VRF {.vrf}, Neighbors {.neighbors}
+BGPPeerStatuses.net.talos.dev+14 network BGPPeerStatus: bgppeerstatus bgpps | Instance {.instance}, Peer {.peer}, Peer AS {.peerASN}, State {.state}, Since {.since}, Received {.received}
+StaticHosts.net.talos.dev+14 network StaticHost: statichost sh shs | Addresses {.addresses}
+BootIDs.runtime.talos.dev+14 runtime BootID: bootid bid bids | Boot ID {.bootID}
+ImageFactorySchematics.runtime.talos.dev+14 runtime ImageFactorySchematic: imagefactoryschematic ifs | Schematic ID {.schematicId}, Flavor {.flavor}, API URL {.apiUrl}
+KernelModuleStatuses.runtime.talos.dev+14 runtime KernelModuleStatus: module modules kernelmodulestatus kms | Type {.type}, State {.state}
+RebootRequests.runtime.talos.dev+14 runtime RebootRequest: rebootrequest rr rrs
+UnattendedInstallStatuses.runtime.talos.dev+14 runtime UnattendedInstallStatus: unattendedinstallstatus uis | Phase {.phase}
+LVMLogicalVolumeSpecs.storage.talos.dev+14 storage LVMLogicalVolumeSpec: lvmlogicalvolumespec lvmlvs | VG {.vgName}, Name {.name}, Type {.type}
+LVMLogicalVolumeStatuses.storage.talos.dev+14 storage LVMLogicalVolumeStatus: lvs lvmlogicalvolumestatus lvmlvs | Path {.path}, VG {.vgName}, Layout {.layout}, Size {.prettySize}, Active {.active}
+LVMPhysicalVolumeSpecs.storage.talos.dev+14 storage LVMPhysicalVolumeSpec: lvmphysicalvolumespec lvmpvs | Device {.device}, VG {.vgName}
+LVMPhysicalVolumeStatuses.storage.talos.dev+14 storage LVMPhysicalVolumeStatus: pvs lvmphysicalvolumestatus lvmpvs | Device {.device}, VG {.vgName}, Size {.prettySize}, Free {.prettyFree}, Allocatable {.allocatable}
+LVMRefreshRequests.storage.talos.dev+14 storage LVMRefreshRequest: lvmrefreshrequest lvmrr lvmrrs | Request {.request}
+LVMValidationErrors.storage.talos.dev+14 storage LVMValidationError: lvmvalidationerror lvmve lvmves | VG {.vgName}, Message {.message}
+LVMVolumeGroupSpecs.storage.talos.dev+14 storage LVMVolumeGroupSpec: lvmvolumegroupspec lvmvgs | Name {.name}
+LVMVolumeGroupStatuses.storage.talos.dev+14 storage LVMVolumeGroupStatus: vgs lvmvolumegroupstatus lvmvgs | Name {.name}, Permissions {.permissions}, Size {.prettySize}, Free {.prettyFree}, PVs {.pvCount}, LVs {.lvCount}
+MDArraySpecs.storage.talos.dev+14 storage MDArraySpec: mdarrayspec mdas | Level {.level}
+MDArrayStatuses.storage.talos.dev+14 storage MDArrayStatus: mdarraystatus mdas | Level {.level}, Status {.status}, Sync {.syncAction}, Device {.device}
+MDRefreshRequests.storage.talos.dev+14 storage MDRefreshRequest: mdrefreshrequest mdrr mdrrs | Request {.request}
+NTPStatuses.v1alpha1.talos.dev+14 runtime NTPStatus: ntpstatus ntps | Spike Detected {.spikeDetected}, Consecutive Spikes {.consecutiveSpikes}
 Services.v1alpha1.talos.dev runtime Service: svc service | Running {.running}, Healthy {.healthy}, Health Unknown {.unknown}
 `
 

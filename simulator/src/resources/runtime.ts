@@ -1,6 +1,10 @@
 import * as runtime from '#talos/proto/gen/definitions/runtime_pb.ts'
 import { LayerSchema } from '#talos/proto/gen/definitions/extensions_pb.ts'
-import { RuntimeMachineStage, RuntimeSELinuxState } from '#talos/proto/gen/definitions/enums_pb.ts'
+import {
+  RuntimeMachineStage,
+  RuntimeSELinuxState,
+  RuntimeUnattendedInstallPhase as Phase,
+} from '#talos/proto/gen/definitions/enums_pb.ts'
 import {
   MachineConfigSpecSchema,
   MachineType,
@@ -137,6 +141,28 @@ const machineType = (machine: Machine): Item[] => {
   ]
 }
 
+const PHASES = {
+  pending: Phase.UNATTENDED_INSTALL_PHASE_PENDING,
+  installing: Phase.UNATTENDED_INSTALL_PHASE_INSTALLING,
+  installed: Phase.UNATTENDED_INSTALL_PHASE_INSTALLED,
+  'waiting-for-reboot': Phase.UNATTENDED_INSTALL_PHASE_WAITING_FOR_REBOOT,
+  failed: Phase.UNATTENDED_INSTALL_PHASE_FAILED,
+}
+
+const unattendedInstall = ({ unattendedInstall: status, config }: Machine): Item[] => {
+  if (!status) return []
+  const { phase, error } = status
+  const image = config?.node?.install?.image ?? ''
+  return [
+    item(
+      'unattended-install',
+      runtime.UnattendedInstallStatusSpecSchema,
+      { image, phase: PHASES[phase], error },
+      { phase },
+    ),
+  ]
+}
+
 export const RUNTIME: Kind[] = [
   kind('MachineStatuses.runtime.talos.dev', machineStatus),
   kind('Versions.runtime.talos.dev', (machine) => [
@@ -169,6 +195,7 @@ export const RUNTIME: Kind[] = [
       item(key, runtime.MetaKeySpecSchema, { value }),
     ),
   ),
+  kind('UnattendedInstallStatuses.runtime.talos.dev', unattendedInstall),
   kind('MachineConfigs.config.talos.dev', configs),
   kind('MachineTypes.config.talos.dev', machineType),
   kind('Services.v1alpha1.talos.dev', (machine) =>

@@ -67,8 +67,18 @@ export const changeCalls: MachineCalls = {
     machine.disk.count('bootstrapCalls')
     onControlPlane(machine, 'bootstrap')
     machine.world.etcd.countCall(machine.config!.node!.cluster.id)
-    if (!machine.services.isUp('cri'))
+    const { unattendedInstall } = machine
+    const isInstalling = unattendedInstall !== null && unattendedInstall.phase !== 'installed'
+    if (!machine.services.isUp('cri') || isInstalling)
       throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    if (
+      hasFeature(machine.talosMinor, 'unattendedInstall') &&
+      machine.config!.node!.cluster.etcdCa === null
+    )
+      throw new ConnectError(
+        'etcd is not configured, bootstrap is not possible',
+        Code.InvalidArgument,
+      )
     if (!machine.isTimeSynced) await machine.takes(TIME_SYNC_WAIT_MS, context.signal)
     if (!machine.isTimeSynced)
       throw new ConnectError('time is not in sync yet', Code.FailedPrecondition)

@@ -5,6 +5,8 @@ import { clientUrl, peerUrl, type EtcdCluster } from '../cluster/etcd.ts'
 import { whyNoEtcd } from '../cluster/endpoints.ts'
 import type { Alarm, Member } from '../cluster/stored.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
+import { storageVersionOf } from '../cluster/storage-version.ts'
+import { releaseOf } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { onControlPlane, type MachineCalls, machineOf, answer } from './peer.ts'
@@ -89,8 +91,8 @@ export const etcdCalls: MachineCalls = {
     const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
     return answer({
       memberStatus: {
-        protocolVersion: '3.6.12',
-        storageVersion: '3.6.0',
+        protocolVersion: releaseOf(machineOf(context).talosMinor).etcd.replace(/^v/, ''),
+        storageVersion: storageVersionOf(cluster),
         dbSize: BigInt(bytes),
         dbSizeInUse: BigInt(inUse),
         leader: number(cluster.leader?.id ?? '0'),

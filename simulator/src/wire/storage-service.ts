@@ -4,7 +4,7 @@ import { Disk_DiskType, type StorageService } from '#talos/proto/gen/storage/sto
 import type { TimeService } from '#talos/proto/gen/time/time_pb.ts'
 import { PEER, machineOf, answer } from './peer.ts'
 import type { LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
-import { imageTag } from '../config/versions.ts'
+import { hasFeature, imageTag } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
 import { newer, pulledInstaller } from './image-calls.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -102,6 +102,8 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
       state.installed = { version: imageTag(image) ?? machine.talosVersion, disk: disk.name, image }
       state.counters.installs++
     })
+    if (hasFeature(machine.talosMinor, 'unattendedInstall')) machine.hasMeta = true
+    machine.journal.changed()
     yield exit(0)
   },
   async *upgrade({ source }, context) {
@@ -116,7 +118,7 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
       throw new ConnectError('machine is not installed', Code.FailedPrecondition)
     const image = pulledInstaller(machine, source?.imageName)
     busy.add(machine)
-    const output = pipe()
+    const output = pipe(hasFeature(machine.talosMinor, 'wholeLines'))
     const code = install(machine, image, context.signal, (line) =>
       output.write(`${line}\n`),
     ).finally(() => {
@@ -135,12 +137,13 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
  * streamOutput).
  */
 const PIECE_BYTES = 512
+const NEWLINE = 0x0a
 
 /**
- * The output of an installer. A reader gets pieces of at most 512 bytes, which end anywhere: this
- * one ends them inside a character whenever it can.
+ * The output of an installer. A reader gets whole lines, or pieces of at most 512 bytes, which end
+ * anywhere: this one ends them inside a character whenever it can.
  */
-const pipe = () => {
+const pipe = (inLines: boolean) => {
   const held = { bytes: Buffer.alloc(0), isOver: false }
   let wake: () => void = () => undefined
   return {
@@ -156,7 +159,8 @@ const pipe = () => {
       while (!held.isOver || held.bytes.length > 0) {
         if (held.bytes.length === 0) await new Promise<void>((resolve) => (wake = resolve))
         const first = held.bytes.subarray(0, PIECE_BYTES).findIndex((byte) => byte >= 0xc0)
-        const piece = held.bytes.subarray(0, first < 0 ? PIECE_BYTES : first + 1)
+        const end = inLines ? held.bytes.indexOf(NEWLINE) : first < 0 ? PIECE_BYTES - 1 : first
+        const piece = held.bytes.subarray(0, end + 1)
         held.bytes = held.bytes.subarray(piece.length)
         if (piece.length > 0) yield piece
       }

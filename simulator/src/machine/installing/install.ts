@@ -219,21 +219,23 @@ export const unattendedInstall = async (machine: Machine, signal: AbortSignal): 
     const wanted = machine.config?.node?.install ?? null
     return wanted?.isUnattended === true ? wanted : null
   }
+  /** Another configuration, or an installation by a caller. */
+  const news = async (): Promise<void> => {
+    const { config, hasMeta } = machine
+    await machine.until(() => machine.config !== config || machine.hasMeta !== hasMeta, signal)
+  }
   for (let attempt = 0; ; attempt++) {
     const wanted = wants()
     if (!wanted) {
       report(null)
-      const before = machine.config
-      await machine.until(() => machine.config !== before, signal)
-      attempt = 0
+      await news()
       continue
     }
     if (machine.hasMeta) return report({ phase: 'installed', error: '' })
     const disk = diskOf(machine, wanted)
     if (!disk) {
       report({ phase: 'pending', error: 'no disk matched the selector' })
-      const before = machine.config
-      await machine.until(() => machine.config !== before, signal)
+      await news()
       continue
     }
     report({ phase: 'installing', error: '' })
