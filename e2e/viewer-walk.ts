@@ -54,6 +54,27 @@ async function explained(
   throw new Error(`${path} keeps replacing its disabled controls`)
 }
 
+/** Clicks a link to a path. Nothing has the focus before, so that the next page takes it. */
+const click = `(path) => {
+  document.activeElement?.blur()
+  const link = document.createElement('a')
+  link.href = path
+  document.body.append(link)
+  link.click()
+  link.remove()
+}`
+
+/** Follows a link to a path, as users do: loading the console anew costs more than the page. */
+async function follow(page: Page, path: string): Promise<void> {
+  const from = new URL(page.url()).pathname
+  // After a key the last page doesn't take the focus any more, which would look like the next one.
+  await page.keyboard.press('Shift')
+  await page.evaluate(`(${click})(${JSON.stringify(path)})`)
+  // The router keeps a page whose path stays, and shows its other tab at once.
+  if (new URL(path, page.url()).pathname !== from)
+    await page.locator('body :focus').first().waitFor({ state: 'attached' })
+}
+
 export async function walkAsViewer(
   page: Page,
   paths: readonly string[],
@@ -67,8 +88,8 @@ export async function walkAsViewer(
       walked.writes.push(`${request.method()} ${pathname}`)
   }
   page.on('request', note)
-  for (const path of paths) {
-    await page.goto(path)
+  for (const [n, path] of paths.entries()) {
+    await (n === 0 ? page.goto(path) : follow(page, path))
     // The screen before the frame, "Loading...", has a heading too, and nothing on it is busy.
     await page.locator('main#content').waitFor()
     await page
