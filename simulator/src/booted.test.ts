@@ -236,7 +236,10 @@ test("a machine with a configuration on its disk doesn't fetch one until the dis
     }),
   })
   const { id } = (await made.json()) as { id: string }
-  const [machine] = await simulator.boot({ kernel_command_line: announcing(open) })
+  const [machine] = await simulator.boot({
+    talos: 'v1.13.9',
+    kernel_command_line: announcing(open),
+  })
   expect(machine!.schematic).toBe(id)
   await inMaintenance(machine!)
   const { bundle } = await cluster({ servers: [machine!] }, 1, 0)
