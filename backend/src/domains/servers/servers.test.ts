@@ -79,7 +79,7 @@ test('adding servers by address reads their hardware and returns one result per 
         serial: identity.serial,
         fingerprint: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
       },
-      talos: { version: 'v1.13.9', stage: 'maintenance', reachable: true },
+      talos: { version: 'v1.14.1', stage: 'maintenance', reachable: true },
       datacenter: null,
       cluster: null,
     })

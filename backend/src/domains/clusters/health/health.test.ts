@@ -62,7 +62,7 @@ test(
         talos_version: 'v1.13.9',
       })
     expect(health.nodes.find((n) => n.role === 'control_plane')!.pods).toBeGreaterThan(0)
-    expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
+    expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: 'v1.14.1' })
   },
 )
 

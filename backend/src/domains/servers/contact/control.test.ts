@@ -73,7 +73,7 @@ test("the kernel's log can be read from every Talos version", async () => {
   for (const tail of [1, 3])
     expect((await kernelLog(tail)).text.trimEnd().split('\n')).toEqual(whole.slice(-tail))
   minor.mockRestore()
-  await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
+  await db.updateTable('server').set({ talos_version: 'v1.14.1' }).where('id', '=', id).execute()
 })
 
 test('a request for a log that does not exist returns 404', async () => {
@@ -141,7 +141,9 @@ test('a patch on a server in a cluster is checked by a dry run of Talos, and app
   const rebooting = (
     await operator.call(patchPreview, {
       params,
-      body: { body: 'machine:\n  udev:\n    rules: ["SUBSYSTEM==\\"drm\\""]\n' },
+      body: {
+        body: 'apiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: false\n',
+      },
     })
   ).answer!
   expect(rebooting.verdict.kind).toBe('reboot')

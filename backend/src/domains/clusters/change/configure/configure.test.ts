@@ -38,7 +38,9 @@ const namesOf = async (id: string) =>
   (await admin.call(patchList, { params: { id } }))
     .answer!.items.filter((p) => !p.read_only)
     .map((p) => p.name)
-const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
+/** With double quotes, because a document that is written again may get others. */
+const configOf = (node: { id: string }) =>
+  (world.machine(node).disk.state.config ?? '').replaceAll("'", '"')
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 
 /** Applies a configuration without Steelyard, as talosctl does. */

@@ -33,6 +33,7 @@ test('the kinds that change control planes are known', () => {
   expect([...new Set(touching.map(([kind]) => kind))].toSorted()).toEqual([
     'configure',
     'disks',
+    'documents',
     'endpoint',
     'extensions',
     'grow',
