@@ -57,6 +57,32 @@ const isOfZod = (node: unknown): boolean => {
   return type === 'Identifier' ? name === 'z' : isOfZod(object ?? callee ?? { type: 'Identifier' })
 }
 
+/**
+ * Texts that the console doesn't show: the help of a list's filters, and the steps and the command
+ * of a kind of operation. Steps of an operation come with their titles.
+ */
+function unshownIn(node: unknown, within = ''): ESTree.Expression[] {
+  if (typeof node !== 'object' || node === null) return []
+  const { type, properties = [] } = node as Partial<ESTree.ObjectExpression>
+  if (type !== 'ObjectExpression')
+    return Object.values(node).flatMap((one) => unshownIn(one, within))
+  const named = properties.map((one) =>
+    one.type === 'Property' && one.key.type === 'Identifier'
+      ? { name: one.key.name, value: one.value }
+      : { name: '', value: one },
+  )
+  const isOperation = ['audit', 'event', 'command'].every((key) =>
+    named.some(({ name }) => name === key),
+  )
+  return named.flatMap(({ name, value }) => {
+    const isUnshown =
+      (within === 'filters' && name === 'help') ||
+      (isOperation && ['steps', 'command'].includes(name))
+    if (isUnshown) return [value as ESTree.Expression]
+    return unshownIn(value, within === 'filters' ? within : name)
+  })
+}
+
 /** Whether a module of the contract imports the schema library. */
 const hasSchemas = (file: string): boolean =>
   file.startsWith(folder) && readFileSync(file, 'utf8').includes("from 'zod/mini'")
@@ -66,6 +92,7 @@ const hasSchemas = (file: string): boolean =>
  * page would load the schema library and nearly all schemas.
  * - A declared call is replaced by its name, method, path, scope and media type, without its
  *   schemas.
+ * - Texts that the console doesn't show are left out (`unshownIn`).
  * - Exported schemas, which forms use, are in a separate copy of the contract's module, so that a
  *   page can use the rest of the module without schemas.
  * - Top-level values are marked as free of side effects, so that the bundler drops those that
@@ -135,11 +162,9 @@ export const contract = (): Plugin => ({
         edits.push([start, start, '/* @__PURE__ */ (() => ('])
         if (!isOne && !isCopy)
           edits.push(
-            ...schemasIn(init).map((schema): (typeof edits)[number] => [
-              schema.start,
-              schema.end,
-              'undefined',
-            ]),
+            ...[...schemasIn(init), ...unshownIn(init)]
+              .map(({ start: from, end: to }): (typeof edits)[number] => [from, to, 'undefined'])
+              .toSorted(([a], [b]) => a - b),
           )
         edits.push([end, end, '))()'])
       }

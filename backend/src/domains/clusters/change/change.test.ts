@@ -96,6 +96,9 @@ test('a change with an outdated digest of its plan is refused', async () => {
 test('a step of a worker that waits long says as well which component of a control plane is dead', async () => {
   const [, , third, worker] = four as [Server, Server, Server, Server]
   await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
+  // The kubelet ends before the change, so that no step finds the node still Ready.
+  world.machine(worker).restartKubelet?.()
+  await expect.poll(() => world.machine(worker).nodeReady).toBe(false)
   const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
   const { id } = await world.change(cluster.id, {
     kind: 'configure',

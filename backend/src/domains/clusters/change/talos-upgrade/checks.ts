@@ -139,7 +139,7 @@ export function checkPath(
       : ''
   const fine = `Every server can be upgraded to Talos ${passes.at(-1)}${way}, which supports Kubernetes ${state.row.kubernetes_version}`
   return {
-    ...checkAll('path', [...talos, ...blocked], fine),
+    ...checkAll('path', [...new Set([...talos, ...blocked])], fine),
     ...(talos.length === 0 && blocked.length > 0 && { remedies: [remedy('upgradeKubernetes')] }),
   }
 }
