@@ -53,10 +53,12 @@ describe('authorities', () => {
     }
   })
 
-  test('tokens and ids have Talos’s form', () => {
+  test('tokens and ids have Talos’s form', async () => {
     expect(bundle.trustdInfo.token).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
     expect(bundle.secrets.bootstrapToken).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
-    expect(bundle.cluster.id).toMatch(/^[A-Za-z0-9_-]{43}=$/)
+    const older = await generateSecrets({ now, contract: 'v1.13', keys: await readyKeys() })
+    expect(older.cluster.id).toMatch(/^[A-Za-z0-9_-]{43}=$/)
+    expect(bundle.cluster.id).toMatch(/^[A-Za-z0-9+/]{43}=$/)
     expect(Buffer.from(bundle.cluster.secret, 'base64')).toHaveLength(32)
   })
 
