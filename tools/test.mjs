@@ -179,7 +179,6 @@ if (process.env.TEST_DATABASE_URL) {
     ].map((file) => `backend/src/${file}`)
     suite(name, node, vitest(...backend, ...(inFull ? [] : ofDatabase)), {
       TEST_DATABASE_URL: server.url,
-      ...(!inFull && { TEST_REPETITION: '1' }),
     })
     const recorded = recordedStatements(statements)
     if (recorded.length > 0) {

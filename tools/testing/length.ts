@@ -16,6 +16,3 @@ export const spread = <T>(cases: readonly T[], count: number): readonly T[] =>
         { length: Math.min(count, cases.length) },
         (_, i) => cases[Math.floor(((i + 0.5) * cases.length) / Math.min(count, cases.length))]!,
       )
-
-/** Whether these tests have passed on another PostgreSQL just before, in the same `npm test`. */
-export const isRepetition = process.env['TEST_REPETITION'] === '1'

@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { isRepetition, longTests } from './length.ts'
+import { longTests } from './length.ts'
 
 const nothing = Object.assign(() => undefined, { each: () => () => undefined })
 
@@ -8,9 +8,3 @@ const nothing = Object.assign(() => undefined, { each: () => () => undefined })
  * reported as skipped. A file whose tests are all of this kind is named `*.long.test.ts` instead.
  */
 export const longTest = longTests ? test : (nothing as unknown as typeof test)
-
-/**
- * Like `test`, for what is the same on every PostgreSQL: `npm test` doesn't repeat it on the
- * system's.
- */
-export const onceTest = isRepetition ? (nothing as unknown as typeof test) : test

@@ -21,7 +21,6 @@ import { demandKnownSchema, visit } from '../backup/load.ts'
 import { readBackup } from '../backup/write.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { freshDatabase, startBackend } from '../testing/backend.ts'
-import { onceTest } from '../../../tools/testing/long-test.ts'
 import { temporaryFolder } from '../testing/folder.ts'
 import { urlOf } from '../testing/postgres.ts'
 import { runCommand } from '../testing/surroundings.ts'
@@ -223,7 +222,7 @@ async function contentsOf(name: string, wanted: readonly string[]): Promise<Map<
   return found
 }
 
-onceTest('a truncated or changed file is refused before anything is changed', async () => {
+test('a truncated or changed file is refused before anything is changed', async () => {
   const to = await target()
   const whole = readFileSync(file)
   const spoilt = path.join(folder, 'spoilt')
@@ -250,44 +249,41 @@ onceTest('a truncated or changed file is refused before anything is changed', as
   expect(await relations(to.connection)).toEqual([])
 })
 
-onceTest(
-  'a restore refuses a wrong passphrase, and a backup refuses a weak passphrase',
-  async () => {
-    const to = await target()
-    expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
-      code: 1,
-      err: 'This is not the passphrase of this backup. Nothing was changed\n',
-    })
-    const other = path.join(folder, 'other')
-    const typed = (...lines: string[]) =>
-      runCommand((around) => backup([other], around), settings, { typed: lines })
-    expect(await typed('short')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('needs 12 or more') as string,
-    })
-    expect(await typed(passphrase, `${passphrase}.`)).toMatchObject({
-      code: 1,
-      err: 'The two passphrases differ\n',
-    })
-    expect(await runCommand((around) => backup([other], around), settings)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('--passphrase-file') as string,
-    })
-    const open = path.join(folder, 'open')
-    writeFileSync(open, passphrase, { mode: 0o644 })
-    expect(
-      await runCommand((around) => backup([other, '--passphrase-file', open], around), settings),
-    ).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('chmod 0600') as string,
-    })
-    expect(await runCommand((around) => backup([], around), settings)).toMatchObject({ code: 2 })
-    expect(existsSync(other)).toBe(false)
-    expect((await typed(passphrase, passphrase)).code).toBe(0)
-  },
-)
+test('a restore refuses a wrong passphrase, and a backup refuses a weak passphrase', async () => {
+  const to = await target()
+  expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
+    code: 1,
+    err: 'This is not the passphrase of this backup. Nothing was changed\n',
+  })
+  const other = path.join(folder, 'other')
+  const typed = (...lines: string[]) =>
+    runCommand((around) => backup([other], around), settings, { typed: lines })
+  expect(await typed('short')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('needs 12 or more') as string,
+  })
+  expect(await typed(passphrase, `${passphrase}.`)).toMatchObject({
+    code: 1,
+    err: 'The two passphrases differ\n',
+  })
+  expect(await runCommand((around) => backup([other], around), settings)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('--passphrase-file') as string,
+  })
+  const open = path.join(folder, 'open')
+  writeFileSync(open, passphrase, { mode: 0o644 })
+  expect(
+    await runCommand((around) => backup([other, '--passphrase-file', open], around), settings),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('chmod 0600') as string,
+  })
+  expect(await runCommand((around) => backup([], around), settings)).toMatchObject({ code: 2 })
+  expect(existsSync(other)).toBe(false)
+  expect((await typed(passphrase, passphrase)).code).toBe(0)
+})
 
-onceTest('no backup, database, key file or escrow file is overwritten', async () => {
+test('no backup, database, key file or escrow file is overwritten', async () => {
   const again = await runCommand((around) => backup([file, ...unattended], around), settings)
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('exists already') as string })
   const to = await target()
