@@ -2,6 +2,7 @@
 import { certificateKinds } from '#contract/clusters/certificates.ts'
 import { counted } from '#contract/words.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
+import type { Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
 import type { SnapshotCondition } from '../snapshots/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
@@ -14,8 +15,7 @@ const weekMs = 7 * 24 * hourMs
 export interface Around {
   readonly snapshot: SnapshotCondition | undefined
   readonly upgrades: readonly StoppedUpgrade[]
-  /** Sentences about versions out of support. */
-  readonly unsupported: readonly string[]
+  readonly unsupported: readonly Unsupported[]
   /** The findings of silent servers, by the server's id. */
   readonly silent: ReadonlyMap<string, Judged>
   readonly now: number
@@ -48,15 +48,14 @@ type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
 function quorum({ control_planes: all }: ClusterCondition, { silent }: Around): Said | null {
   const lost = all.flatMap((id) => silent.get(id) ?? [])
   if (lost.length === 0 || lost.length * 2 < all.length) return null
-  const [first] = lost.toSorted(
-    (a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0),
-  ) as [Judged, ...Judged[]]
+  const inOrder = lost.toSorted((a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0))
   const left = all.length - lost.length
   return {
     kind: 'cluster_quorum_lost',
-    since: lost.map((l) => l.since).reduce((a, b) => (a === null || (b !== null && b > a) ? b : a)),
+    // The majority went with this server; later ones don't change it.
+    since: inOrder[Math.ceil(all.length / 2) - 1]!.since,
     reason: `${lost.length} of ${counted(all.length, 'control plane')} ${lost.length === 1 ? 'does' : 'do'} not answer. ${left === 0 ? 'The cluster is down' : 'etcd has no majority, so the cluster accepts no change'}`,
-    causedBy: refTo(first),
+    causedBy: refTo(inOrder[0]!),
   }
 }
 
@@ -107,6 +106,16 @@ function certificates({ certificates: all }: ClusterCondition): Said | null {
   }
 }
 
+function versions({ unsupported }: Around): Said | null {
+  if (unsupported.length === 0) return null
+  const [first] = unsupported.flatMap(({ since }) => since ?? []).toSorted()
+  return {
+    kind: 'cluster_version_unsupported',
+    since: first === undefined ? null : new Date(first),
+    reason: unsupported.map(({ sentence }) => sentence).join(' '),
+  }
+}
+
 /** "2 of 3 servers on v1.13.9, stopped 18:01 UTC." */
 const stopped = ({
   kind,
@@ -150,13 +159,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
     found.push(
       snapshots(cluster, around),
       certificates(cluster),
-      around.unsupported.length === 0
-        ? null
-        : {
-            kind: 'cluster_version_unsupported',
-            since: null,
-            reason: around.unsupported.join(' '),
-          },
+      versions(around),
       upgrade === undefined ? null : stopped(upgrade),
     )
   }

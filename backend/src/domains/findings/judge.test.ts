@@ -160,6 +160,14 @@ test('a cluster that loses its majority has one finding, which names its cause',
       causedBy: { kind: 'server_unreachable', objectId: 'a' },
     },
   ])
+  const third = judged([silent('a', '21:38:00'), silent('b', '21:40:00'), silent('c', '21:50:00')])
+  const all = around({ silent: new Map(third.map((one) => [one.object.id, one])) })
+  expect(judgeCluster(cluster(api), all)).toMatchObject([
+    {
+      since: at('21:40:00'),
+      reason: '3 of 3 control planes do not answer. The cluster is down.',
+    },
+  ])
   const one = around({ silent: new Map([[found[0]!.object.id, found[0]!]]) })
   expect(judgeCluster(cluster(api), one)).toMatchObject([
     { kind: 'cluster_api_down', reason: 'The Kubernetes API does not answer: timeout.' },
@@ -223,7 +231,12 @@ test('certificates near their end, refused certificates, failing actions and old
         { kind: 'etcd_ca', name: null, ends_at: '2026-12-01T00:00:00.000Z', reason: 'Rotate it' },
       ],
     }),
-    around({ unsupported: ['Talos 1.11 is out of support: it gets no fixes any more.'] }),
+    around({
+      unsupported: [
+        { sentence: 'Talos 1.11 is out of support.', since: null },
+        { sentence: 'Kubernetes 1.33 has been out of support.', since: '2026-06-28' },
+      ],
+    }),
   )
   expect(found.map((one) => [one.kind, one.reason])).toEqual([
     ['cluster_locked_out', 'Its machines refuse Steelyard.'],
@@ -232,6 +245,10 @@ test('certificates near their end, refused certificates, failing actions and old
       'cluster_certificate_ending',
       'Certificates expire on 2026-12-01: Authority of etcd. Rotate it.',
     ],
-    ['cluster_version_unsupported', 'Talos 1.11 is out of support: it gets no fixes any more.'],
+    [
+      'cluster_version_unsupported',
+      'Talos 1.11 is out of support. Kubernetes 1.33 has been out of support.',
+    ],
   ])
+  expect(found.at(-1)!.since).toEqual(new Date('2026-06-28'))
 })

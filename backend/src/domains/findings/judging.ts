@@ -4,7 +4,7 @@
  * (advisory lock). A pass is level-triggered: it compares what is judged now with the open findings,
  * so a lost wake-up or a crash only delays it.
  */
-import { findingKinds, findingObjects, findingSeverities } from '#contract/findings/kinds.ts'
+import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
@@ -25,7 +25,7 @@ export interface FindingParts extends Pick<
   readonly servers: Pick<Servers, 'conditions'>
   readonly clusters: Pick<Clusters, 'conditions' | 'touch'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
-  readonly versions: Pick<OfferedVersions, 'warnings'>
+  readonly versions: Pick<OfferedVersions, 'unsupported'>
 }
 
 /** What comes back within this time continues its finding, in ms. */
@@ -34,8 +34,6 @@ const flapMs = 3_600_000
 const fewestBegins = 3
 
 type Open = Awaited<ReturnType<typeof store.lockOpen>>[number]
-
-const rank = (severity: Open['severity']): number => findingSeverities.indexOf(severity)
 
 /** Adds how often a finding that comes and goes began within the last hour. */
 const told = (reason: string, begins: number): string =>
@@ -69,7 +67,10 @@ export function judging(parts: FindingParts) {
         judgeCluster(cluster, {
           snapshot: snapshots.get(cluster.id),
           upgrades: upgrades.get(cluster.id) ?? [],
-          unsupported: parts.versions.warnings(cluster.talos_version, cluster.kubernetes_version),
+          unsupported: parts.versions.unsupported(
+            cluster.talos_version,
+            cluster.kubernetes_version,
+          ),
           silent,
           now,
         }),
@@ -124,16 +125,7 @@ export function judging(parts: FindingParts) {
     const columns = columnsOf(one, causes)
     const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
     if (open) {
-      const change = {
-        ...columns,
-        reason: told(one.reason, recent.length),
-        // A finding that gets worse is acknowledged again.
-        ...(rank(columns.severity) < rank(open.severity) && {
-          acknowledged_at: null,
-          acknowledged_by: null,
-          acknowledged_note: null,
-        }),
-      }
+      const change = { ...columns, reason: told(one.reason, recent.length) }
       const differs = Object.entries(change).some(
         ([key, value]) => open[key as keyof Open] !== value,
       )

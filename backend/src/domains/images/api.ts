@@ -14,8 +14,17 @@ export interface OfferedVersions {
   readonly kubernetes: (talos: string) => string[]
   /** Why these versions can't be used together, or undefined. */
   readonly problem: (talos: string, kubernetes: string) => string | undefined
-  /** A sentence for each of these versions that is out of support. */
+  /** Those of these versions that are out of support. */
+  readonly unsupported: (talos: string, kubernetes: string) => Unsupported[]
+  /** The sentences of `unsupported`. */
   readonly warnings: (talos: string, kubernetes: string) => string[]
+}
+
+/** A version that is out of support. */
+export interface Unsupported {
+  readonly sentence: string
+  /** The day on which its support ended, as `2026-09-03`. Null if it isn't known. */
+  readonly since: string | null
 }
 
 /**

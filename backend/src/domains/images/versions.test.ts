@@ -113,8 +113,8 @@ describe('the offered versions', () => {
       '1.35.8',
     ])
     expect(offered.warnings('v1.13.11', '1.34.9')).toEqual([
-      'Talos 1.13 is out of support since 2026-09-03: it gets no fixes any more.',
-      'Kubernetes 1.34 is out of support since 2026-10-27: it gets no fixes any more.',
+      'Talos 1.13 has been out of support since 2026-09-03: it gets no fixes any more.',
+      'Kubernetes 1.34 has been out of support since 2026-10-27: it gets no fixes any more.',
     ])
     const newest = await beside(['v1.14.3', 'v1.13.11'])
     expect((await newest.offered.list({})).items[0]!.support).toEqual({ ends: null, ended: false })

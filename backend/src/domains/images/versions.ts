@@ -18,7 +18,7 @@ import {
   talosSupportEnds,
 } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
-import type { OfferedVersions } from './api.ts'
+import type { OfferedVersions, Unsupported } from './api.ts'
 import { FactoryError } from './factory-call.ts'
 import { compareVersions, type Factory, isPrerelease, ownVersions } from './factory.ts'
 import type { KubernetesReleases } from './kubernetes-releases.ts'
@@ -150,6 +150,20 @@ export function versions({ factory, releases, clock }: VersionParts): TalosVersi
   }
   const whyNotNew = (talos: string): string | undefined => supportedMinor(talos)?.notForNew
 
+  const unsupported = (talos: string, kubernetes: string): Unsupported[] => {
+    const said = (what: string, { ends, ended }: Support): Unsupported[] => {
+      const since = ends === null ? 'is out of support' : `has been out of support since ${ends}`
+      return ended
+        ? [{ sentence: `${what} ${since}: it gets no fixes any more.`, since: ends }]
+        : []
+    }
+    if (supportedMinor(talos) === undefined) return []
+    return [
+      ...said(`Talos ${minorText(talos)}`, talosSupport(talos)),
+      ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
+    ]
+  }
+
   return {
     async list({ prereleases }) {
       const [{ items, reason }] = await Promise.all([ask(), releases.refresh(patienceMs)])
@@ -174,20 +188,8 @@ export function versions({ factory, releases, clock }: VersionParts): TalosVersi
       (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos)
         ? `The image factory does not build Talos ${talos}`
         : undefined),
-    warnings: (talos, kubernetes) => {
-      const said = (what: string, { ends, ended }: Support) =>
-        ended
-          ? [
-              `${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`,
-            ]
-          : []
-      return supportedMinor(talos) === undefined
-        ? []
-        : [
-            ...said(`Talos ${minorText(talos)}`, talosSupport(talos)),
-            ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
-          ]
-    },
+    unsupported,
+    warnings: (talos, kubernetes) => unsupported(talos, kubernetes).map(({ sentence }) => sentence),
     refresh: async () =>
       void (await Promise.all([ask().catch(() => undefined), releases.refresh(patienceMs)])),
   }

@@ -86,6 +86,7 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
     ],
     kubernetes: () => [],
     pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
+    unsupported: () => [],
     warnings: () => [],
     problem: (talos, kubernetes) =>
       talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`,
