@@ -119,7 +119,7 @@ export const ruleSet: IFlattenedRuleSet = {
       'own-face-below',
       'the folders on which domains are built import nothing of a domain but its api.ts',
       {
-        path: '^backend/src/(backup|db|engine|http|kubernetes|talos-fleet|vault)/',
+        path: '^backend/src/(backup|db|endpoints|engine|http|kubernetes|talos-fleet|vault)/',
         pathNot: test,
       },
       {

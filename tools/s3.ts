@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseCidr } from '#contract/network/addresses.ts'
-import { endpointPolicy } from '../backend/src/domains/stores/endpoint.ts'
+import { endpointPolicy } from '../backend/src/endpoints/policy.ts'
 import { StoreError } from '../backend/src/domains/stores/object-store.ts'
 import { s3Store } from '../backend/src/domains/stores/s3.ts'
 

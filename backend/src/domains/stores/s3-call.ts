@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import { text as printable } from '#talos/client/text.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
-import type { EndpointPolicy } from './endpoint.ts'
+import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { StoreError } from './object-store.ts'
 
 export interface S3Settings {
@@ -132,6 +132,7 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
 
   const failure = (error: unknown): Error => {
     if (error instanceof StoreError) return error
+    if (error instanceof EndpointRefused) return new StoreError(error.message, { cause: error })
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ENOTFOUND')
       return new StoreError(`${place} can't be found: ${base.hostname} has no address`, {

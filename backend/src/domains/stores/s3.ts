@@ -3,7 +3,7 @@
  * one part is in memory at a time.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { EndpointPolicy } from './endpoint.ts'
+import type { EndpointPolicy } from '../../endpoints/policy.ts'
 import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
 import { allTagged, s3Calls, type S3Settings, textOf } from './s3-call.ts'
 

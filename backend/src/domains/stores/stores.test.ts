@@ -12,9 +12,9 @@ import {
   storeUpdate,
 } from '#contract/storage/stores.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
+import { endpointPolicy } from '../../endpoints/policy.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
-import { endpointPolicy } from './endpoint.ts'
 import { StoreError } from './object-store.ts'
 import { s3Store } from './s3.ts'
 import { s3Body, s3Service, type S3Trouble } from './testing/s3-service.ts'

@@ -21,11 +21,11 @@ import {
   storeUpdate,
 } from '#contract/storage/stores.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { endpointPolicy } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
-import { endpointPolicy } from './endpoint.ts'
 import { claimFolder, disclaimFolder, folderStore, whyNotAllowed } from './folder.ts'
 import type { Stores } from './api.ts'
 import { type ObjectStore, StoreError } from './object-store.ts'

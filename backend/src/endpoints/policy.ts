@@ -1,6 +1,6 @@
 /**
- * Decides to which addresses the endpoint of a store may resolve. Users choose endpoints, so
- * without these rules an endpoint could reach internal services (SSRF). The address is checked
+ * Decides to which addresses the endpoints of stores and channels may resolve. Users choose
+ * endpoints, so without these rules an endpoint could reach internal services (SSRF). The address is checked
  * right before the connection, which is made to exactly this address, so a name that changes its
  * address (DNS rebinding) is refused as well. Redirects are never followed.
  */
@@ -15,8 +15,8 @@ import {
   parseCidr,
 } from '#contract/network/addresses.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { never } from '../../talos-fleet/dial-policy.ts'
-import { StoreError } from './object-store.ts'
+import { Refusal } from '../refusal.ts'
+import { never } from '../talos-fleet/dial-policy.ts'
 
 /** Private networks (RFC 1918, RFC 6598, RFC 4193). */
 const privateNetworks = [
@@ -31,10 +31,28 @@ const ownAddresses = (): string[] =>
     (addresses ?? []).map((a) => a.address.split('%', 1)[0]!),
   )
 
+/** The endpoint resolves to an address that is not allowed. The message is a sentence for users. */
+export class EndpointRefused extends Refusal {
+  override readonly name = 'EndpointRefused'
+}
+
+/** What the sentences of a refusal name. */
+interface Terms {
+  /** The setting that lists the networks. */
+  readonly setting: 'STEELYARD_STORE_NETWORKS' | 'STEELYARD_ALERT_NETWORKS'
+  /** What a public address needs: ends a sentence. */
+  readonly encrypted: string
+}
+const https = 'the endpoint must begin with https://'
+const ofStores: Terms = { setting: 'STEELYARD_STORE_NETWORKS', encrypted: https }
+
 /**
- * @param networks `STEELYARD_STORE_NETWORKS`: the operator allows every address in these networks
+ * @param networks the operator allows every address in these networks
  */
-export function endpointPolicy(networks: readonly Cidr[]) {
+export function endpointPolicy(
+  networks: readonly Cidr[],
+  { setting, encrypted }: Terms = ofStores,
+) {
   const listed =
     networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
 
@@ -47,7 +65,7 @@ export function endpointPolicy(networks: readonly Cidr[]) {
     const why = Object.keys(never).find((reason) =>
       never[reason]!.some((network) => contains(network, address)),
     )
-    const add = `The operator of Steelyard can allow it in STEELYARD_STORE_NETWORKS (${listed})`
+    const add = `The operator of Steelyard can allow it in ${setting} (${listed})`
     if (why !== undefined) return no(`${text} ${why}. ${add}`)
     if (ownAddresses().includes(text))
       return no(`${text} is an address of the machine that Steelyard runs on. ${add}`)
@@ -55,13 +73,13 @@ export function endpointPolicy(networks: readonly Cidr[]) {
       return no(`${text} is in a private network. ${add}`)
     return isEncrypted
       ? yes
-      : no(`${text} is a public address, so the endpoint must begin with https://`)
+      : no(`${text} is a public address, so ${encrypted}`)
   }
 
   const demand = (host: string, address: string, isEncrypted: boolean) => {
     const verdict = check(address, isEncrypted)
     if (!verdict.ok)
-      throw new StoreError(
+      throw new EndpointRefused(
         host === address
           ? `The endpoint is refused: ${verdict.reason}`
           : `The endpoint is refused: ${host} is ${verdict.reason}`,
@@ -72,7 +90,7 @@ export function endpointPolicy(networks: readonly Cidr[]) {
     check,
     /**
      * Checks the address in a URL without a host name, for which Node doesn't call `lookup`.
-     * @throws StoreError
+     * @throws EndpointRefused
      */
     demandLiteral(url: URL): void {
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
