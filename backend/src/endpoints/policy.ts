@@ -71,9 +71,7 @@ export function endpointPolicy(
       return no(`${text} is an address of the machine that Steelyard runs on. ${add}`)
     if (privateNetworks.some((network) => contains(network, address)))
       return no(`${text} is in a private network. ${add}`)
-    return isEncrypted
-      ? yes
-      : no(`${text} is a public address, so ${encrypted}`)
+    return isEncrypted ? yes : no(`${text} is a public address, so ${encrypted}`)
   }
 
   const demand = (host: string, address: string, isEncrypted: boolean) => {

@@ -3,6 +3,12 @@ import type { Finding, WorstFinding } from '#contract/findings/findings.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
+/** A finding with the times at which it began within an hour, the last of them once more. */
+export interface StandingFinding extends Finding {
+  readonly began_at: Date
+  readonly begins: readonly Date[]
+}
+
 export interface Findings {
   /**
    * Judges everything now and stores the findings. Does nothing while another process judges. After
@@ -19,4 +25,6 @@ export interface Findings {
     on: Db | Tx,
     ids: readonly string[],
   ) => Promise<ReadonlyMap<string, WorstFinding>>
+  /** Every open finding and these others, the worst first, as they are in this transaction. */
+  readonly standing: (on: Db | Tx, ids: readonly string[]) => Promise<StandingFinding[]>
 }

@@ -25,6 +25,7 @@ import { type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
+import { wakeAlerts } from '../alerts/api.ts'
 import { eventChannel } from '../events/api.ts'
 import type { Findings } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
@@ -134,6 +135,7 @@ export function findings(parts: FindingParts): Findings & Domain {
           scope: findingObjects[row.object_kind].read,
         },
       })
+      await wakeAlerts(parts.engine, tx)
       return present((await store.find(tx, id))!)
     })
 
@@ -165,6 +167,12 @@ export function findings(parts: FindingParts): Findings & Domain {
   return {
     name: 'findings',
     judge,
+    standing: async (on, ids) =>
+      (await store.openOr(on, ids)).map((row) => ({
+        ...present(row),
+        began_at: row.begins.at(-1) ?? row.since,
+        begins: row.begins,
+      })),
     ofClusters: async (on, ids) =>
       new Map(
         (await store.worstOf(on, ids)).map(({ object_id, kind, since, ...row }) => [

@@ -8,6 +8,7 @@ import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import { wakeAlerts } from '../alerts/api.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
@@ -20,7 +21,7 @@ import * as store from './store.ts'
 
 export interface FindingParts extends Pick<
   Platform,
-  'db' | 'clock' | 'listener' | 'log' | 'record' | 'tell'
+  'db' | 'clock' | 'engine' | 'listener' | 'log' | 'record' | 'tell'
 > {
   readonly servers: Pick<Servers, 'conditions'>
   readonly clusters: Pick<Clusters, 'conditions' | 'touch'>
@@ -34,6 +35,12 @@ const flapMs = 3_600_000
 const fewestBegins = 3
 
 type Open = Awaited<ReturnType<typeof store.lockOpen>>[number]
+
+/** The findings that a pass changed, and their clusters. */
+interface Changes {
+  readonly findings: Set<string>
+  readonly clusters: Set<string>
+}
 
 /** Adds how often a finding that comes and goes began within the last hour. */
 const told = (reason: string, begins: number): string =>
@@ -84,9 +91,10 @@ export function judging(parts: FindingParts) {
     tx: Tx,
     how: 'created' | 'updated',
     { id, object_kind, object_id }: Open,
-    changed: Set<string>,
+    changed: Changes,
   ) => {
-    if (object_kind === 'cluster') changed.add(object_id)
+    changed.findings.add(id)
+    if (object_kind === 'cluster') changed.clusters.add(object_id)
     await tell(tx, system, {
       name: `finding.${how}`,
       object: { kind: 'finding', id },
@@ -118,7 +126,7 @@ export function judging(parts: FindingParts) {
       open?: Open
       ended?: Open
       causes: ReadonlyMap<string, string>
-      changed: Set<string>
+      changed: Changes
     },
   ): Promise<string> => {
     const now = clock.now()
@@ -203,7 +211,7 @@ export function judging(parts: FindingParts) {
           ]),
         )
     const causes = new Map<string, string>()
-    const changed = new Set<string>()
+    const changed: Changes = { findings: new Set(), clusters: new Set() }
     // Causes come before what they cause, so that these can name them.
     for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
       const key = keyOf({ kind: one.kind, objectId: one.object.id })
@@ -239,8 +247,9 @@ export function judging(parts: FindingParts) {
         )
       await announce(tx, 'updated', row, changed)
     }
-    for (const id of [...changed].toSorted())
+    for (const id of [...changed.clusters].toSorted())
       if (standing.has(id)) await parts.clusters.touch(tx, system, id)
+    if (changed.findings.size > 0) await wakeAlerts(parts.engine, tx)
   }
 
   return async (): Promise<void> => {

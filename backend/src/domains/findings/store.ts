@@ -60,6 +60,15 @@ export const page = (
 export const find = (on: On, id: string): Promise<FindingRow | undefined> =>
   findings(on).where('id', '=', id).executeTakeFirst()
 
+/** Every open finding, and these others. */
+export const openOr = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
+  findings(on)
+    .where((e) => e.or([e('ended_at', 'is', null), e('id', '=', sql<string>`any(${ids}::uuid[])`)]))
+    .orderBy(sql`array_position(${kindsOfFindings}::text[], kind)`)
+    .orderBy('since')
+    .orderBy('id')
+    .execute()
+
 /** The worst open finding of each of these objects. */
 export const worstOf = (on: On, objectIds: readonly string[]) =>
   objectIds.length === 0
