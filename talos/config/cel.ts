@@ -157,11 +157,12 @@ export type CelFacts = Readonly<
  */
 export function celSelects(
   expression: string,
-  scope: 'disk' | 'link',
+  scope: 'disk' | 'member volume' | 'link',
   facts: CelFacts,
   more: Readonly<Record<string, boolean>> = {},
 ): boolean | null {
-  const fields = new RegExp(String.raw`\b${scope}\s*\.\s*([a-zA-Z_]+)`, 'g')
+  const what = scope === 'link' ? 'link' : 'disk'
+  const fields = new RegExp(String.raw`\b${what}\s*\.\s*([a-zA-Z_]+)`, 'g')
   if ([...expression.matchAll(fields)].some(([, field]) => !Object.hasOwn(facts, field!)))
     return null
   const values = Object.fromEntries(
@@ -172,9 +173,9 @@ export function celSelects(
   )
   try {
     const answer: unknown = environmentOf(scope).evaluate(expression, {
-      ...(scope === 'disk' ? (knownUnits ??= units()) : {}),
+      ...(what === 'disk' ? (knownUnits ??= units()) : {}),
       ...more,
-      [scope]: values,
+      [what]: values,
     })
     return typeof answer === 'boolean' ? answer : null
   } catch {

@@ -6,6 +6,7 @@ import { config } from '../testing/generated.ts'
 import { runtimeFindings } from './runtime-rules.ts'
 import { cases } from './testing/cases.ts'
 import { casesOfDocuments } from './testing/cases-of-documents.ts'
+import { casesOfSystem } from './testing/cases-of-system.ts'
 
 const talosVersion = '1.14'
 const layer = (body: string) => [{ name: 'mine', body }]
@@ -37,7 +38,11 @@ const moved = (before: string): string | null => {
 }
 
 /** A plugin without manifests is no plugin in documents. */
-const ofMainAlone = new Set([...Object.keys(casesOfDocuments), 'custom-network-plugin'])
+const ofMainAlone = new Set([
+  ...Object.keys(casesOfDocuments),
+  ...Object.keys(casesOfSystem),
+  'custom-network-plugin',
+])
 const moving = Object.entries(cases).filter(([rule]) => !ofMainAlone.has(rule))
 
 describe('rules hold for documents of Talos 1.14', () => {

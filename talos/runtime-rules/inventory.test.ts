@@ -69,6 +69,25 @@ const withoutSix = [
   'net/ipv6/conf/default/disable_ipv6',
 ]
 
+/** A document of storage that Talos 1.14 builds from the disks that an expression matches. */
+const aggregate = (kind: string, name: string, match: string): string =>
+  `apiVersion: v1alpha1\nkind: ${kind}\nname: ${name}\n${kind === 'RAIDArrayConfig' ? 'level: raid1\n' : ''}provisioning:\n  volumeSelector:\n    match: ${JSON.stringify(match)}\n`
+const array = (match: string, name = 'mirror'): string => aggregate('RAIDArrayConfig', name, match)
+const group = (match: string, name = 'pool'): string =>
+  aggregate('LVMVolumeGroupConfig', name, match)
+const logical = (type: string, maxSize = '10GiB', name = 'data'): string =>
+  `apiVersion: v1alpha1\nkind: LVMLogicalVolumeConfig\nname: ${name}\ntype: ${type}\nprovisioning: {volumeGroup: pool, maxSize: ${maxSize}}\n`
+const all = (...documents: readonly string[]): string => documents.join('---\n')
+/** The system disk and three others of 2 TiB. */
+const manyDisks: Inventory = {
+  ...machine,
+  disks: [
+    ...machine.disks!,
+    { ...disk, path: '/dev/nvme2n1', serial: 'S3', wwid: 'eui.3' },
+    { ...disk, path: '/dev/sda', serial: 'S4', wwid: 'naa.4', transport: 'sata', rotational: true },
+  ],
+}
+
 interface Case {
   readonly bad: readonly string[]
   readonly good: readonly string[]
@@ -118,6 +137,65 @@ const cases: Readonly<Record<string, Case>> = {
     of: { ...machine, addresses: ['fd00::7'] },
     bad: withoutSix.map((key) => sysctl(key)),
     good: [sysctl(withoutSix[0]!, '0')],
+  },
+  'array-without-members': {
+    of: manyDisks,
+    bad: [
+      array("disk.transport == 'sata'"),
+      // The system disk is never a member.
+      array("disk.dev_path == '/dev/nvme0n1' || disk.dev_path == '/dev/nvme1n1'"),
+      array('disk.size > 10u * TiB'),
+      group("disk.transport == 'usb'"),
+      group('system_disk'),
+    ],
+    good: [
+      array("disk.transport == 'nvme'"),
+      array('!system_disk'),
+      // Volumes and partitions aren't known.
+      array("volume_id == 'r-mirror0' || volume_id == 'r-mirror1'"),
+      group('volume.partition_label == "pv"'),
+      group('disk.rotational'),
+      group('disk.io_size == 4096u'),
+    ],
+  },
+  'member-of-two': {
+    of: manyDisks,
+    bad: [
+      all(array("disk.transport == 'nvme'"), group("disk.wwid == 'eui.3'")),
+      all(group('!system_disk'), group('disk.rotational', 'slow')),
+      all(array('!system_disk'), array("disk.transport == 'nvme'", 'fast')),
+    ],
+    good: [
+      all(array("disk.transport == 'nvme'"), group('disk.rotational')),
+      all(array("disk.transport == 'nvme'"), group('volume.name == "x"')),
+    ],
+  },
+  'logical-volume-layout': {
+    of: manyDisks,
+    bad: [
+      all(group('disk.rotational'), logical('raid1')),
+      all(group('!system_disk'), logical('raid10')),
+      all(group("disk.transport == 'nvme'"), `${logical('raid0')}stripes: 3\n`),
+      all(group('!system_disk'), `${logical('raid1')}mirrors: 3\n`),
+    ],
+    good: [
+      all(group("disk.transport == 'nvme'"), logical('raid1')),
+      all(group('!system_disk'), `${logical('raid0')}stripes: 3\n`),
+      all(group('disk.rotational'), logical('linear')),
+      logical('raid1'),
+    ],
+  },
+  'logical-volumes-too-large': {
+    of: manyDisks,
+    bad: [
+      all(group('disk.rotational'), logical('linear', '3TiB')),
+      all(group("disk.transport == 'nvme'"), logical('raid1', '2500GiB')),
+      all(group('disk.rotational'), logical('linear', '1500GiB'), logical('linear', '1TiB', 'b')),
+    ],
+    good: [
+      all(group('!system_disk'), logical('linear', '5TiB')),
+      all(group('disk.rotational'), logical('linear', '80%')),
+    ],
   },
   'install-on-one-disk': {
     bad: [

@@ -10,6 +10,7 @@ import { Configuration, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 import { type Inventory, type InventoryRule, some } from './known.ts'
 import { gatewayRules } from './mounts.ts'
+import { storageInventoryRules } from './system/storage.ts'
 import { volumeRules } from './volumes.ts'
 
 const deviceConfig = 'Talos internal/app/machined/pkg/controllers/network/device_config.go'
@@ -172,6 +173,7 @@ export const inventoryRules: readonly InventoryRule[] = [
     },
   },
   ...volumeRules,
+  ...storageInventoryRules,
   ...gatewayRules,
   {
     id: 'disk-that-is-not-there',

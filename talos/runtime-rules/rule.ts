@@ -37,6 +37,7 @@ const linkMakers = [
   'DummyLinkConfig',
   'WireguardConfig',
   'VRFConfig',
+  'VethConfig',
 ] as const
 /** Keys of an interface of the old form that make it a link which Talos creates. */
 const makingKeys = ['bond', 'bridge', 'dummy', 'wireguard'] as const

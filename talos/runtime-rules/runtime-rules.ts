@@ -25,6 +25,10 @@ import { registryRules } from './registries.ts'
 import { Configuration, type Hit, type RuntimeRule } from './rule.ts'
 import { serviceRules } from './services.ts'
 import { sysctlRules } from './sysctls.ts'
+import { containerRules } from './system/containers.ts'
+import { routingRules } from './system/routing.ts'
+import { storageRules } from './system/storage.ts'
+import { upkeepRules } from './system/upkeep.ts'
 
 export const runtimeRules: readonly RuntimeRule[] = [
   ...fileRules,
@@ -45,6 +49,10 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kernelRules,
   ...addressRules,
   ...documentRules,
+  ...storageRules,
+  ...upkeepRules,
+  ...containerRules,
+  ...routingRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */

@@ -4,9 +4,9 @@ import { type Inventory, type InventoryRule, some } from './known.ts'
 import type { Configuration } from './rule.ts'
 import { bytesOf } from './services.ts'
 
-type Disk = NonNullable<Inventory['disks']>[number]
+export type Disk = NonNullable<Inventory['disks']>[number]
 
-function celFacts(disk: Disk): CelFacts {
+export function celFacts(disk: Disk): CelFacts {
   const known = {
     dev_path: disk.path,
     size: disk.size === null ? null : BigInt(disk.size),

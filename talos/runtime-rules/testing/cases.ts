@@ -4,6 +4,7 @@ import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfDocuments } from './cases-of-documents.ts'
+import { casesOfSystem } from './cases-of-system.ts'
 import { casesOfValues } from './cases-of-values.ts'
 
 /** For each rule: patches that violate it, and one that doesn't. */
@@ -13,6 +14,7 @@ export const cases: Cases = {
   ...casesOfNames,
   ...casesOfValues,
   ...casesOfDocuments,
+  ...casesOfSystem,
   'file-operation': {
     bad: [
       'machine: {files: [{path: /etc/nfsmount.conf, permissions: 420, content: x}]}',
