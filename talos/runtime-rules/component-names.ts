@@ -100,12 +100,17 @@ function portsOf(text: string): { first: number; last: number } | string {
   return last < first ? 'ends before it begins' : { first, last }
 }
 
+/** 36 for 1.36.3; null if unknown. */
+const clusterMinor = (version: string | undefined): number | null => {
+  const found = /^v?1\.(\d+)/.exec(version ?? '')
+  return found === null ? null : Number(found[1])
+}
+
 /** The minor of an image's tag, as a number: 36 for 1.36.3; null if the tag has none. */
 function minorOf({ main }: Configuration, path: readonly string[]): number | null {
   const image = main.text(...path)
   const [, tag = ''] = image.slice(image.lastIndexOf('/') + 1).split(':')
-  const found = /^v?1\.(\d+)/.exec(tag)
-  return found === null ? null : Number(found[1])
+  return clusterMinor(tag)
 }
 
 const apiServerStops = 'With it the API server does not start'
@@ -229,7 +234,9 @@ export const componentNameRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find(config) {
       const { main } = config
-      const server = minorOf(config, ['cluster', 'apiServer', 'image'])
+      // A worker's configuration has no API server.
+      const server =
+        minorOf(config, ['cluster', 'apiServer', 'image']) ?? clusterMinor(config.kubernetesVersion)
       if (server === null) return
       for (const { section, name, oldest } of [
         { section: ['machine', 'kubelet'], name: 'The kubelet', oldest: 3 },

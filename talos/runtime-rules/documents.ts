@@ -116,6 +116,19 @@ const keyBytes: Readonly<Record<string, readonly number[]>> = {
   secretbox: [32],
 }
 
+/** What a provider of the kind kms lacks (`validateKMSConfiguration`), as the begin of a sentence. */
+function kmsProblem(document: Report, path: readonly string[]): string | null {
+  const text = (field: string): string => document.text(...path, field)
+  if (text('name') === '') return 'A provider kms needs a name'
+  if (text('apiVersion') !== 'v2')
+    return 'A provider kms needs apiVersion: v2, because Kubernetes has v1 switched off'
+  if (text('name').includes(':')) return `The name ${text('name')} of a provider kms has no colon`
+  if (!/^unix:\/\/\S/.test(text('endpoint')))
+    return 'The endpoint of a provider kms is a socket such as unix:///var/run/kms/kms.sock'
+  if (document.has(...path, 'cachesize')) return 'A provider kms of v2 has no cachesize'
+  return null
+}
+
 /** Where and why the API server refuses an encryption configuration. */
 function* encryptionProblems(document: Report): Generator<Pick<Hit, 'path' | 'sentence'>> {
   const resources = document.items('config', 'resources')
@@ -139,6 +152,10 @@ function* encryptionProblems(document: Report): Generator<Pick<Hit, 'path' | 'se
           sentence: `A provider is one of secretbox, aescbc, aesgcm, kms and identity, not ${kinds.join(' and ') || 'nothing'}: ${isDown}`,
         }
         continue
+      }
+      if (kind === 'kms') {
+        const problem = kmsProblem(document, [...where, kind])
+        if (problem !== null) yield { path: where, sentence: `${problem}, or ${isDown}` }
       }
       const lengths = keyBytes[kind]
       if (lengths === undefined) continue

@@ -52,9 +52,12 @@ export class Configuration {
   /** The main document without values of documents. */
   readonly mainAlone: Report
   readonly isWorker: boolean
+  /** `1.36.3`, of the cluster; undefined if unknown. */
+  readonly kubernetesVersion: string | undefined
   private readonly others: readonly { readonly kind: string; readonly report: Report }[]
 
-  constructor(documents: readonly ConfigDocument[]) {
+  constructor(documents: readonly ConfigDocument[], kubernetesVersion?: string) {
+    this.kubernetesVersion = kubernetesVersion
     const reports = documents.map(({ shape, root }) => ({
       kind: shape.kind,
       report: new Report(root),

@@ -77,6 +77,25 @@ describe('rules that apply when running', () => {
     ])
   })
 
+  it('holds the kubelet of a worker against the cluster’s version', () => {
+    const found = (kubernetesVersion: string | undefined, tag: string) =>
+      runtimeFindings(
+        mergePatches(newer![1]!, [
+          {
+            name: 'mine',
+            body: `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${tag}"}}`,
+          },
+        ]).documents,
+        { talosVersion: 'v1.13.9', kubernetesVersion },
+      ).map(({ rule, level }) => ({ rule, level }))
+    const warned = [{ rule: 'version-skew', level: 'warn' }]
+    expect(found('1.35.8', 'v1.36.0')).toEqual(warned)
+    expect(found('1.36.3', 'v1.32.9')).toEqual(warned)
+    expect(found('1.36.3', 'v1.33.9')).toEqual([])
+    expect(found('1.36.3', 'v1.36.1-slim')).toEqual([])
+    expect(found(undefined, 'v1.30.0')).toEqual([])
+  })
+
   it('leaves out what was there before', () => {
     const before = find('machine: {network: {nameservers: [a]}}')
     const after = find('machine: {network: {nameservers: [a, b]}}')

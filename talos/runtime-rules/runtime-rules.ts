@@ -25,7 +25,9 @@ import { registryRules } from './registries.ts'
 import { Configuration, type Hit, type RuntimeRule } from './rule.ts'
 import { serviceRules } from './services.ts'
 import { sysctlRules } from './sysctls.ts'
+import { authorizerRules } from './system/authorizers.ts'
 import { containerRules } from './system/containers.ts'
+import { encryptionRules } from './system/encryption.ts'
 import { routingRules } from './system/routing.ts'
 import { storageRules } from './system/storage.ts'
 import { upkeepRules } from './system/upkeep.ts'
@@ -53,6 +55,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...upkeepRules,
   ...containerRules,
   ...routingRules,
+  ...authorizerRules,
+  ...encryptionRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */
@@ -81,12 +85,18 @@ export function findingOf(rule: Pick<RuntimeRule, 'id' | 'level'>, hit: Hit): Ru
   }
 }
 
+export interface RuntimeVersions {
+  readonly talosVersion: string
+  /** `1.36.3`, of the cluster; a worker's configuration has no API server. */
+  readonly kubernetesVersion?: string | undefined
+}
+
 /** All findings in the documents of a merged configuration (`mergePatches`). */
 export function runtimeFindings(
   documents: readonly ConfigDocument[],
-  { talosVersion }: { readonly talosVersion: string },
+  { talosVersion, kubernetesVersion }: RuntimeVersions,
 ): RuntimeFinding[] {
-  const config = new Configuration(documents)
+  const config = new Configuration(documents, kubernetesVersion)
   const minor = talosVersion.replace(/^v/, '').split('.').slice(0, 2).join('.') as Minor
   return runtimeRules
     .filter(({ minors }) => minors === undefined || minors.includes(minor))

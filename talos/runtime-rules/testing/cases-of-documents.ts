@@ -84,13 +84,16 @@ export const casesOfDocuments: Cases = {
       '{aescbc: {keys: [{name: a, secret: no base64}]}}',
       '{aescbc: {keys: []}}',
       '{rot13: {}}',
+      '{kms: {name: a, apiVersion: v2, endpoint: "/var/run/kms.sock"}}',
+      '{kms: {name: a, endpoint: "unix:///var/run/kms.sock"}}',
+      '{kms: {apiVersion: v2, endpoint: "unix:///var/run/kms.sock"}}',
       '',
     ]
       .map(encryption)
       .concat(document('KubeEtcdEncryptionConfig', 'config: {kind: EncryptionConfiguration}')),
     good: [
       `${secretbox}, {aescbc: {keys: [{name: key1, secret: "${key(32)}"}]}}, {identity: {}}`,
-      '{kms: {name: a}}, {identity: {}}',
+      '{kms: {name: a, apiVersion: v2, endpoint: "unix:///var/run/kms.sock"}}, {identity: {}}',
     ].map(encryption),
   },
   'encryption-off': {

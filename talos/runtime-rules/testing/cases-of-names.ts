@@ -80,4 +80,33 @@ export const casesOfNames: Cases = {
     ],
     good: [mirror + documentOf('RegistryMirrorConfig', 'ghcr.io', endpoints)],
   },
+  'virtual-address': {
+    bad: [
+      '{ip: 0.0.0.0}}]}}',
+      '{ip: 10.244.0.5}}]}}',
+      '{ip: 10.0.0.5}, addresses: [10.0.0.5/24]}]}}',
+    ]
+      .map((rest) => `machine: {network: {interfaces: [{interface: eth0, vip: ${rest}`)
+      .concat('apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: 224.0.0.1\nlink: eth0'),
+    good: [
+      'machine: {network: {interfaces: [{interface: eth0, addresses: [10.0.0.5/24], vip: {ip: 10.0.0.6}}]}}',
+    ],
+  },
+  'address-in-pod-network': {
+    bad: ['10.244.3.4/24', '10.96.0.9/16', '10.111.0.1/32'].map(
+      (address) => `machine: {network: {interfaces: [{interface: eth0, addresses: [${address}]}]}}`,
+    ),
+    good: ['machine: {network: {interfaces: [{interface: eth0, addresses: [10.0.0.5/24]}]}}'],
+  },
+  'link-in-two': {
+    bad: [
+      'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: BondConfig\nname: bond1\nlinks: [eth1]\nbondMode: active-backup',
+      'machine: {network: {interfaces: [{interface: br0, bridge: {interfaces: [eth0]}}]}}\n---\napiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0]\nbondMode: active-backup',
+      'machine: {network: {interfaces: [{interface: bond0, bond: {mode: active-backup, interfaces: [bond0]}}]}}',
+      'apiVersion: v1alpha1\nkind: VLANConfig\nname: v\nparent: v\nvlanID: 8',
+    ],
+    good: [
+      'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0]\nbondMode: active-backup\n---\napiVersion: v1alpha1\nkind: BridgeConfig\nname: br0\nlinks: [bond0]',
+    ],
+  },
 }

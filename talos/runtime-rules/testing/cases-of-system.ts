@@ -34,6 +34,18 @@ const imports = (name: string): string =>
 const vrf = document('VRFConfig', 'name: red\nlinks: [eth1]\ntable: 100')
 const trimAll = document('FilesystemTrimConfig', 'interval: 168h')
 
+const webhook =
+  'timeout: 3s, subjectAccessReviewVersion: v1, failurePolicy: Deny, connectionInfo: {type: InClusterConfig}'
+const inFile = (file: string): string =>
+  webhook.replace('InClusterConfig', `KubeConfigFile, kubeConfigFile: ${file}`)
+const authorizer = (fields: string): string =>
+  `cluster: {apiServer: {authorizationConfig: [{${fields}}]}}`
+const encryptedBy = (key: string): string =>
+  document(
+    'VolumeConfig',
+    `name: EPHEMERAL\nencryption: {provider: luks2, keys: [{slot: 0, ${key}}]}`,
+  )
+
 export const casesOfSystem: Cases = {
   'storage-name': {
     bad: [
@@ -193,5 +205,63 @@ export const casesOfSystem: Cases = {
       all(vrf, bgp('a', imports('b')), bgp('b', `vrf: red\n${imports('a')}`)),
     ],
     good: [all(vrf, bgp('a', imports('b')), bgp('b', 'vrf: red'))],
+  },
+  'authorizer-webhook': {
+    bad: [
+      '',
+      'webhook: {timeout: 3s}',
+      `webhook: {${webhook.replace('3s', '31s')}}`,
+      `webhook: {${webhook.replace('Deny', 'Allow')}}`,
+      `webhook: {${webhook.replace('InClusterConfig', 'KubeConfigFile')}}`,
+      `webhook: {${webhook}, matchConditions: [{expression: "true"}]}`,
+    ]
+      .map((fields) => authorizer(`type: Webhook, name: mine, ${fields}`))
+      .concat(
+        authorizer(`type: Webhook, name: My_Webhook, webhook: {${webhook}}`),
+        authorizer('type: RBAC, name: rbac, webhook: {timeout: 3s}'),
+      ),
+    good: [authorizer(`type: Webhook, name: mine, webhook: {${webhook}}`)],
+  },
+  'authorizer-file': {
+    bad: ['/etc/kubernetes/a.yaml', '/var/lib/a.yaml', '/a'].map((file) =>
+      authorizer(`type: Webhook, name: mine, webhook: {${inFile(file)}}`),
+    ),
+    good: [
+      `cluster: {apiServer: {extraVolumes: [{hostPath: /var/lib/a, mountPath: /etc/a}], authorizationConfig: [{type: Webhook, name: mine, webhook: {${inFile('/etc/a/b.yaml')}}}]}}`,
+    ],
+  },
+  'volume-passphrase': {
+    bad: ['static: {}', 'static: {passphrase: ""}', 'static: {passphrase: "  "}']
+      .map(encryptedBy)
+      .concat(
+        'machine: {systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, static: {passphrase: ""}}]}}}',
+        volume(
+          'encryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}, {slot: 1, static: {}}]}',
+        ),
+      ),
+    good: ['static: {passphrase: "a long one"}', 'nodeID: {}', 'tpm: {}'].map(encryptedBy),
+  },
+  'volume-kms': {
+    bad: ['""', 'kms.example.org:4050/a/b', '"https://kms example.org"', '"https://:4050"']
+      .map((endpoint) => `kms: {endpoint: ${endpoint}}`)
+      .map(encryptedBy),
+    good: ['https://kms.example.org:4050', 'https://kms.example.org', 'grpc://10.0.0.9:4050']
+      .map((endpoint) => `kms: {endpoint: "${endpoint}"}`)
+      .map(encryptedBy),
+  },
+  'volume-kms-in-the-clear': {
+    bad: ['kms.example.org:4050', '10.0.0.9', 'grpc://10.0.0.9:4050']
+      .map((endpoint) => `kms: {endpoint: "${endpoint}"}`)
+      .map(encryptedBy),
+    good: [encryptedBy('kms: {endpoint: "https://kms.example.org:4050"}')],
+  },
+  'volume-cipher': {
+    bad: ['aes-xts', 'AES-XTS-PLAIN64', 'aes-cbc-essiv:sha256'].map(
+      (cipher) =>
+        `machine: {systemDiskEncryption: {state: {provider: luks2, cipher: "${cipher}", keys: [{slot: 0, nodeID: {}}]}}}`,
+    ),
+    good: [
+      'machine: {systemDiskEncryption: {state: {provider: luks2, cipher: aes-xts-plain64, keys: [{slot: 0, nodeID: {}}]}}}',
+    ],
   },
 }

@@ -43,6 +43,8 @@ export type RenderContext = Pick<
    * plane. Its patches must be possible with this base or with the other one.
    */
   readonly controlPlaneBase?: string | undefined
+  /** Of the cluster: `1.36.3`; unknown for a server without one. */
+  readonly kubernetesVersion?: string | undefined
 }
 
 export interface Layer {

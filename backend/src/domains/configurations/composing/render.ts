@@ -165,10 +165,19 @@ function whereBegun(
   return { layer: null, line: null, column: null }
 }
 
-type Known = Pick<RenderContext, 'talosVersion' | 'controlPlaneBase' | 'isMoved'>
+type Known = Pick<
+  RenderContext,
+  'talosVersion' | 'kubernetesVersion' | 'controlPlaneBase' | 'isMoved'
+>
 /** The part of a context on which a merge depends. */
-export const knownOf = ({ talosVersion, controlPlaneBase, isMoved }: Known): Known => ({
+export const knownOf = ({
   talosVersion,
+  kubernetesVersion,
+  controlPlaneBase,
+  isMoved,
+}: Known): Known => ({
+  talosVersion,
+  kubernetesVersion,
   controlPlaneBase,
   isMoved,
 })
@@ -210,7 +219,7 @@ export function composeChange(
 function composeOn(
   base: string,
   layers: readonly Layer[],
-  { talosVersion, isMoved }: Known,
+  { talosVersion, kubernetesVersion, isMoved }: Known,
   inventory: Inventory | null,
 ): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
@@ -228,7 +237,7 @@ function composeOn(
         errors.length > 0
           ? []
           : [
-              ...runtimeFindings(documents, { talosVersion }),
+              ...runtimeFindings(documents, { talosVersion, kubernetesVersion }),
               ...(inventory === null ? [] : inventoryFindings(documents, inventory)),
             ],
       onlyOnControlPlanes: [],
