@@ -154,6 +154,10 @@ if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('S3 service', node, ['tools/s3.ts'])
 } else if (inFull) skip('conformance with Go, S3 service', 'apt-get install golang')
 
+// `promtool.long.test.ts` asks Prometheus's own program.
+if (inFull && spawnSync('promtool', ['--version']).status !== 0)
+  skip('metrics with promtool', 'apt-get install prometheus')
+
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 // Three workers on two processors, here and for the faults, because many of these tests wait for
 // simulated machines and use no processor time meanwhile.

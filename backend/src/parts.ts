@@ -214,6 +214,7 @@ export const buildWeb = (
     ],
     lastEvent: events.last,
     hashKey: rotationKey(platform),
+    figures: all.flatMap((domain) => domain.figures ?? []),
     routes: all.flatMap((domain) => domain.routes ?? []),
   })
 }

@@ -4,6 +4,7 @@
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import type { Figures } from '#contract/metrics/metrics.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database, Db } from './db/db.ts'
@@ -74,6 +75,8 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
 export interface Domain {
   readonly name: string
   readonly routes?: (app: FastifyInstance) => void
+  /** What the domain counts for `/metrics`, from memory or by a few queries. */
+  readonly figures?: () => Promise<Figures>
   /**
    * Background work outside of the engine, in processes of the role `reconcile`. Called again if
    * the database was lost meanwhile.

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
+import type { Figures } from '#contract/metrics/metrics.ts'
 import { isDatabaseGone } from '../db/db.ts'
 import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
@@ -45,6 +46,8 @@ export interface AppParts extends Platform {
    */
   readonly lastEvent: () => number | undefined
   readonly limits?: Limits | undefined
+  /** What each domain counts for `/metrics`. */
+  readonly figures: readonly (() => Promise<Figures>)[]
   /** Each domain's routes. */
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
@@ -241,7 +244,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done()
   })
 
-  healthRoutes(app, parts)
+  healthRoutes(app, parts, parts.figures)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, parts)

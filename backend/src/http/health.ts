@@ -7,12 +7,14 @@ import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
+import type { Figures } from '#contract/metrics/metrics.ts'
 import type { Answer } from '#contract/operation.ts'
 import { installationGet } from '#contract/users.ts'
 import type { Config } from '../config.ts'
 import { type Db, isDatabaseGone, isPoolBusy } from '../db/db.ts'
 import { isLoopback } from '../network.ts'
 import type { Platform } from '../platform.ts'
+import { measureRequests, metricsText } from './metrics.ts'
 import { serve } from './serve.ts'
 
 /** Checks whether the database answers now, with the reason if it doesn't. */
@@ -40,24 +42,21 @@ function together<T>(ask: () => Promise<T>): () => Promise<T> {
   return () => (asking ??= ask().finally(() => (asking = undefined)))
 }
 
-/** The metrics in Prometheus's text format. No label contains user input. */
-async function metricsText({ db, pool, version }: Platform, app: FastifyInstance): Promise<string> {
+/** The figures of this process and of the database. */
+async function ownFigures(
+  { db, pool, version }: Platform,
+  app: FastifyInstance,
+): Promise<{ readonly isDatabaseUp: boolean; readonly figures: Figures }> {
   const { utilization } = performance.eventLoopUtilization()
-  const gauges: [name: string, help: string, value: number][] = [
-    ['steelyard_heap_used_bytes', 'JavaScript heap in use.', getHeapStatistics().used_heap_size],
-    [
-      'steelyard_event_loop_utilization',
-      'Share of time that the event loop was busy, since the start.',
-      utilization,
-    ],
-    ['steelyard_streams_open', 'Open streams of live events and logs.', app.streams.count()],
-    ['steelyard_database_connections', 'Database connections in the pool.', pool.totalCount],
-    [
-      'steelyard_database_waiting',
-      'Requests that wait for a database connection.',
-      pool.waitingCount,
-    ],
-  ]
+  const only = (value: number) => [{ value }]
+  const process: Figures = {
+    steelyard_info: [{ version, value: 1 }],
+    steelyard_heap_used_bytes: only(getHeapStatistics().used_heap_size),
+    steelyard_event_loop_utilization: only(utilization),
+    steelyard_streams_open: only(app.streams.count()),
+    steelyard_database_connections: only(pool.totalCount),
+    steelyard_database_waiting: only(pool.waitingCount),
+  }
   try {
     const { rows } = await sql<{
       open: number
@@ -72,34 +71,22 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
       (select count(*)::int from effect e join wake_up w using (queue, key) where e.name = 'escrow' and e.failed_at is not null and w.failures > 0) as escrow,
       (select count(*)::int from outbox) as outbox`.execute(db)
     const { open, due, failing, escrow, outbox } = rows[0]!
-    gauges.push(
-      ['steelyard_database_up', 'Whether the database answers.', 1],
-      ['steelyard_operations_open', 'Operations that have not ended.', open],
-      ['steelyard_wakeups_due', 'Objects whose next run is due but has not begun.', due],
-      ['steelyard_wakeups_failing', 'Objects whose last run failed.', failing],
-      [
-        'steelyard_escrow_failing',
-        'Clusters that wait because their escrow file cannot be written.',
-        escrow,
-      ],
-      ['steelyard_outbox_waiting', 'Changes that have not been published.', outbox],
-    )
+    return {
+      isDatabaseUp: true,
+      figures: {
+        ...process,
+        steelyard_database_up: only(1),
+        steelyard_operations_open: only(open),
+        steelyard_wakeups_due: only(due),
+        steelyard_wakeups_failing: only(failing),
+        steelyard_escrow_failing: only(escrow),
+        steelyard_outbox_waiting: only(outbox),
+      },
+    }
   } catch (error) {
     if (!isDatabaseGone(error)) throw error
-    gauges.push(['steelyard_database_up', 'Whether the database answers.', 0])
+    return { isDatabaseUp: false, figures: { ...process, steelyard_database_up: only(0) } }
   }
-  const lines = gauges.flatMap(([name, help, value]) => [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} gauge`,
-    `${name} ${value}`,
-  ])
-  return [
-    ...lines,
-    '# HELP steelyard_info Version of the program.',
-    '# TYPE steelyard_info gauge',
-    `steelyard_info{version="${version}"} 1`,
-    '',
-  ].join('\n')
 }
 
 /**
@@ -115,10 +102,20 @@ function mayMeasure(
   return isLoopback(ip) && !(isForwarded && !trustedProxies.some((network) => network.contains(ip)))
 }
 
-export function healthRoutes(app: FastifyInstance, platform: Platform): void {
+/** @param counted what each domain counts; not asked while the database is away */
+export function healthRoutes(
+  app: FastifyInstance,
+  platform: Platform,
+  counted: readonly (() => Promise<Figures>)[],
+): void {
   const { config } = platform
+  const requests = measureRequests(app)
   const ready = together(() => readiness(platform.db))
-  const metrics = together(() => metricsText(platform, app))
+  const metrics = together(async () => {
+    const { isDatabaseUp, figures } = await ownFigures(platform, app)
+    const ofDomains = isDatabaseUp ? await Promise.all(counted.map((count) => count())) : []
+    return metricsText(requests, [figures, ...ofDomains])
+  })
   app.get('/healthz', { config: { open: true } }, () => ({ ok: true }))
   app.get('/readyz', { config: { open: true } }, async (_request, reply) => {
     const verdict = await ready()

@@ -66,6 +66,7 @@ import { memberReconciler } from './member/reconcile.ts'
 import { present } from './present.ts'
 import { shown, shownOne } from './shown.ts'
 import * as store from './store.ts'
+import { clusterFigures } from './summary.ts'
 import { replaceKey } from './takeover/key-replace.ts'
 import { importSecrets } from './takeover/secrets-import.ts'
 import { previewTakeover, takeOver } from './takeover/takeover.ts'
@@ -230,6 +231,7 @@ export function clusterCalls(parts: ClusterParts): Domain {
   parts.operations.worksPerServer(changeQueue, memberQueue)
   return {
     name: 'clusters',
+    figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.
     start: () =>

@@ -29,6 +29,7 @@ import { wakeAlerts } from '../alerts/api.ts'
 import { eventChannel } from '../events/api.ts'
 import type { Findings } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
+import { figuresOf } from './figures.ts'
 import * as store from './store.ts'
 
 /** Longest time between two passes, and shortest, in ms. Changes in between share a pass. */
@@ -166,6 +167,7 @@ export function findings(parts: FindingParts): Findings & Domain {
 
   return {
     name: 'findings',
+    figures: async () => figuresOf(await store.openCounts(db)),
     judge,
     standing: async (on, ids) =>
       (await store.openOr(on, ids)).map((row) => ({

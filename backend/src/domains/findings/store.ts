@@ -69,6 +69,23 @@ export const openOr = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
     .orderBy('id')
     .execute()
 
+/** Number of open findings by what they are, and by the cluster of their object. */
+export const openCounts = (on: On) =>
+  on
+    .selectFrom('finding')
+    .select([
+      'object_kind',
+      'kind',
+      'severity',
+      'cluster_name',
+      sql<boolean>`acknowledged_at is not null`.as('acknowledged'),
+      sql<number>`count(*)::int`.as('n'),
+    ])
+    .where('ended_at', 'is', null)
+    .groupBy(['object_kind', 'kind', 'severity', 'cluster_name', 'acknowledged'])
+    .execute()
+export type OpenCount = Awaited<ReturnType<typeof openCounts>>[number]
+
 /** The worst open finding of each of these objects. */
 export const worstOf = (on: On, objectIds: readonly string[]) =>
   objectIds.length === 0

@@ -31,6 +31,7 @@ import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import { pack } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
+import { figuresOf } from './list/figures.ts'
 import type { CallParts } from './parts.ts'
 import { present } from './present.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
@@ -160,6 +161,7 @@ export function serverCalls(parts: CallParts): Domain {
   })
   return {
     name: 'servers',
+    figures: async () => figuresOf(await listed.entries(), clock.now()),
     routes(app) {
       const on = serve(app)
       on(serverList, ({ query }) =>

@@ -9,7 +9,7 @@ import type { Stores } from '../stores/api.ts'
 import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
-  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd'>
+  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd' | 'conditions'>
   readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'someIds' | 'named'>
 }
 

@@ -296,6 +296,18 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
 
   return {
     name: 'snapshots',
+    async figures() {
+      const [known, snapshots] = await Promise.all([
+        clusters.conditions(db),
+        store.snapshotConditions(db),
+      ])
+      return {
+        steelyard_cluster_snapshot_timestamp_seconds: known.flatMap(({ id, name }) => {
+          const at = snapshots.get(id)?.newest_at
+          return at ? [{ cluster: name, value: at.getTime() / 1000 }] : []
+        }),
+      }
+    },
     routes(app) {
       const on = serve(app)
       const heavy = serve(app, { heavy: true })

@@ -67,6 +67,9 @@ const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) 
 /** Limit of the request's size. In JSON a line break or a quote takes two bytes. */
 const largestImport = 2 * importLimits.bytes + 64 * 1024
 
+/** Most subnets that `/metrics` shows, the fullest ones. */
+const mostCounted = 1_000
+
 export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
   const { db, clock, record, tell, servers, pools } = parts
   const now = () => new Date(clock.now())
@@ -253,6 +256,19 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
 
   return {
     name: 'subnets',
+    async figures() {
+      const all = (await shown.fullest(db, mostCounted, await servers.addresses())).map(present)
+      return {
+        steelyard_subnet_addresses: all.flatMap(({ name: subnet, cidr, used, total }) =>
+          used === null || total === null
+            ? []
+            : [
+                { subnet, cidr, state: 'used', value: used },
+                { subnet, cidr, state: 'free', value: total - used },
+              ],
+        ),
+      }
+    },
     routes(app) {
       const on = serve(app)
       on(subnetList, ({ query }) => calls.list(query))
