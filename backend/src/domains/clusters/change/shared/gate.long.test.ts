@@ -232,7 +232,7 @@ describe('changes of one cluster', async () => {
       const machine = world.machine(first)
       await addFault(machine, { kind: 'component-fails', component })
       const before = stateOf(second)
-      const patch = { ...sysctl(1), name: `one-${component}` }
+      const patch = { ...sysctl(1), name: `one-${component.replace('kube-', '')}` }
       const saved = await world.admin.call(patchCreate, { params: { id: first.id }, body: patch })
       expect(saved.problem).toBeUndefined()
       // What was saved before the component has ended is not sent.
