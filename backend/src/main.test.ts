@@ -304,6 +304,7 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
         ready_at: at,
       }),
       certificates_ending: null,
+      finding: null,
       maintenance_window: null,
       kept: '[]',
       replaces: '{}',

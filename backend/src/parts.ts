@@ -126,7 +126,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusterCalls({
       ...platform,
       secrets: clusters.secrets,
-      findings,
       operations,
       audit,
       datacenters,

@@ -167,6 +167,13 @@ export const findingKinds = {
     title: 'Action of Steelyard fails',
     remedies: [],
   },
+  server_left_behind: {
+    object: 'server',
+    severity: 'attention',
+    word: 'In use',
+    title: 'Still runs the configuration of a former cluster',
+    remedies: [],
+  },
   server_change_undone: {
     object: 'server',
     severity: 'attention',

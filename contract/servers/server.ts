@@ -5,6 +5,7 @@
  */
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
+import { WorstFinding } from '../findings/findings.ts'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
@@ -235,6 +236,16 @@ export const ListedServer = z.object({
   trial: z.optional(z.nullable(ServerTrial)),
   /** Set after the server failed in its cluster, until that is tried again. */
   failure: z.optional(z.nullable(ServerFailure)),
+  /**
+   * The worst open finding about the server, which may be one about several servers of its
+   * datacenter; null if nothing is wrong.
+   */
+  finding: z.optional(z.nullable(WorstFinding)),
+  /**
+   * The cluster whose configuration the machine may still run, although the cluster has let it go
+   * without a reset.
+   */
+  left_cluster: z.optional(z.nullable(z.string())),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,

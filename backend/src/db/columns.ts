@@ -6,6 +6,7 @@ import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
@@ -72,6 +73,7 @@ export interface Columns {
   'audit_entry.after': unknown
   'audit_entry.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
+  'cluster.finding': WorstFinding
   'cluster.kept': readonly KeptObject[]
   'cluster.maintenance_window': MaintenanceWindow
   'cluster.replaces': Readonly<Partial<Record<ReplaceableObject, string>>>
@@ -90,6 +92,7 @@ export interface Columns {
   'outbox.event': unknown
   'patch.labels': Record<string, string>
   'preference.preferences': Values
+  'server.finding': WorstFinding
   'server.hardware': Hardware
   'server.last_change': LastChange
   'server.pending': PendingConfiguration

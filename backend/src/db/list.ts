@@ -38,10 +38,13 @@ export interface SqlReaders<L extends AnyList> {
 
 /** A search that matches rows with the text in any of these columns. */
 export const containing =
-  (...columns: readonly string[]) =>
+  (...columns: readonly (string | RawBuilder<unknown>)[]) =>
   (q: string): RawBuilder<SqlBool> =>
     sql<SqlBool>`(${sql.join(
-      columns.map((column) => sql`${sql.ref(column)} ilike ${likePattern(q)}`),
+      columns.map(
+        (column) =>
+          sql`${typeof column === 'string' ? sql.ref(column) : column} ilike ${likePattern(q)}`,
+      ),
       sql` or `,
     )})`
 

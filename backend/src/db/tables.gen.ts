@@ -122,6 +122,7 @@ export interface Tables {
     is_moved: Generated<boolean>
     problem: 'api' | 'nodes' | 'components' | 'former_member' | null
     problem_since: Date | null
+    finding: OptionalJson<Columns['cluster.finding']>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -643,6 +644,8 @@ export interface Tables {
     trial_since: Date | null
     failed_at: Date | null
     failure: string | null
+    finding: OptionalJson<Columns['server.finding']>
+    left_cluster: string | null
   }
   server_contact: {
     server_id: string

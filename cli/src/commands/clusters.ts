@@ -10,12 +10,12 @@ import {
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
 import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
 import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'
 import { fileOptions, writeSecretFile } from '../files.ts'
+import { findingColours, findingLine, findingWord } from '../finding-text.ts'
 import * as noun from '../nouns.ts'
 import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
@@ -35,19 +35,18 @@ const colours: Partial<Record<Cluster['status'], Colour>> = {
   failed: 'red',
   degraded: 'red',
 }
-const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
+const colourOf = (c: Cluster): Colour | null =>
+  c.finding ? findingColours[c.finding.severity] : (colours[c.status] ?? 'yellow')
+/** The word of its finding, or its status if nothing is wrong. */
+const statusOf = (c: Cluster): string =>
+  c.finding && c.status !== 'deleting' ? findingWord(c.finding) : c.status
 
 const clusterText = (terminal: Terminal, c: Cluster): string =>
   `${facts(terminal, [
     ['Name', c.name],
     ['Id', c.id],
     ['Status', c.status],
-    [
-      'Finding',
-      c.finding
-        ? `${findingKinds[c.finding.kind].word} since ${localTime(c.finding.since)}: ${c.finding.reason}`
-        : null,
-    ],
+    ['Finding', c.finding ? findingLine(c.finding) : null],
     ['Reason', c.reason],
     ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
     ['Locked out', c.locked_out && lockedOutSentences[c.locked_out.authority]],
@@ -115,7 +114,7 @@ export const clusterCommands: Command[] = [
       'reason',
     ],
     cells: {
-      status: { text: (c) => c.status, colour: colourOf },
+      status: { text: statusOf, colour: colourOf },
       datacenter: { title: 'DATACENTER' },
       control_planes: { text: (c) => String(c.control_planes), right: true },
       workers: { text: (c) => String(c.workers), right: true },

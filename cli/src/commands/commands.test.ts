@@ -58,18 +58,25 @@ describe('lists', () => {
   test("the list of servers shows a server's problem, and the field that the search matched", async () => {
     const { api, cli } = await signedIn()
     const silent = aServer({
-      talos: {
-        ...aServer().talos,
-        reachable: false,
-        unreachable_since: at,
-        reason: 'connection refused',
+      finding: {
+        id: id(7),
+        kind: 'server_unreachable',
+        severity: 'down',
+        since: at,
+        reason: 'No answer since 13:41 UTC; connection refused.',
       },
     })
     const dead = aServer({
       id: id(2),
       name: 'x',
       status: 'ready',
-      kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at },
+      finding: {
+        id: id(8),
+        kind: 'server_not_ready',
+        severity: 'degraded',
+        since: at,
+        reason: 'Kubelet stopped posting node status.',
+      },
     })
     api.on(serverList, () =>
       pageOf([
@@ -79,16 +86,16 @@ describe('lists', () => {
       ]),
     )
     const { out } = await cli.run('server list --search b8cef6aa7a46')
-    expect(out).toMatch(/^NAME +FOUND BY +STATUS .* LAST CONTACT +TROUBLE$/m)
-    expect(out).toMatch(/^brave-otter-042 .* Unreachable since [\d: -]+: connection refused$/m)
+    expect(out).toMatch(/^NAME +FOUND BY +STATUS .* LAST CONTACT +FINDING$/m)
     expect(out).toMatch(
-      /^x +- +ready .* Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m,
+      /^brave-otter-042 +- +Unreachable .* No answer since 13:41 UTC; connection refused\.$/m,
     )
+    expect(out).toMatch(/^x +- +Node NotReady .* Kubelet stopped posting node status\.$/m)
     expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +maintenance .* -$/m)
     api.on(serverGet, () => dead)
     const shown = await cli.run(`server show ${id(2)}`)
     expect(shown.out).toMatch(
-      /^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m,
+      /^Finding +Node NotReady since [\d: -]+: Kubelet stopped posting node status\.$/m,
     )
   })
 

@@ -1,6 +1,5 @@
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
-import { troubleOf } from '#contract/servers/server-trouble.ts'
 import {
   canConfirmServer,
   type ListedServer,
@@ -21,18 +20,16 @@ import {
   objectCommand,
 } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { findingColours, findingLine, findingWord } from '../finding-text.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 
-/** "Unreachable since 2026-11-20 13:41: connection refused". */
-function troubleText(s: ListedServer, now: number): string | null {
-  const trouble = troubleOf(s, now)
-  if (!trouble) return null
-  return `${trouble.word}${trouble.since === null ? '' : ` since ${localTime(trouble.since)}`}${trouble.reason === null ? '' : `: ${trouble.reason}`}`
-}
+/** The word of its finding, or its status if nothing is wrong. */
+const statusText = ({ finding, status }: ListedServer): string =>
+  finding && status !== 'deleted' ? findingWord(finding) : status
 const number = (n: number | null) => (n === null ? '?' : String(n))
 
 /** How the change after which the server fell silent is taken back. */
@@ -68,7 +65,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Name', s.name],
       ['Id', s.id],
       ['Status', s.status],
-      ['Trouble', troubleText(s, terminal.now())],
+      ['Finding', s.finding ? findingLine(s.finding) : null],
       ['Stage', words(s.talos.stage)],
       ['Node type', words(s.type)],
       ['Datacenter', s.datacenter?.code ?? 'none'],
@@ -219,14 +216,15 @@ export const serverCommands: Command[] = [
       'memory',
       'disks',
       'contact',
-      'trouble',
+      'finding',
       'configuration',
     ],
     cells: {
       found_by: { text: (s) => matchedText(s) ?? '', optional: true },
       status: {
-        text: (s) => s.status,
-        colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null),
+        text: statusText,
+        colour: (s) =>
+          s.finding ? findingColours[s.finding.severity] : s.status === 'ready' ? 'green' : null,
       },
       type: { title: 'TYPE' },
       hardware: {
@@ -237,7 +235,11 @@ export const serverCommands: Command[] = [
       memory: { text: (s) => memory(s.hardware.memory_bytes) },
       disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes) },
       contact: { title: 'LAST CONTACT', text: (s, now) => ago(s.talos.last_contact_at, now) },
-      trouble: { text: (s, now) => troubleText(s, now) ?? '', colour: () => 'red', optional: true },
+      finding: {
+        text: (s) => s.finding?.reason ?? '',
+        colour: (s) => (s.finding ? findingColours[s.finding.severity] : null),
+        optional: true,
+      },
       configuration: {
         text: (s) => (s.drift ? 'changed outside of Steelyard' : ''),
         colour: () => 'yellow',

@@ -2,6 +2,7 @@
 import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { Overview } from '#contract/overview.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -48,6 +49,8 @@ export interface ClusterCondition {
   readonly ready_at: Date | null
   readonly talos_version: string
   readonly kubernetes_version: string
+  /** The finding that it shows. */
+  readonly finding: WorstFinding | null
   /** What the watch over a ready cluster has found. */
   readonly problem: {
     readonly kind: 'api' | 'nodes' | 'components' | 'former_member'
@@ -78,6 +81,8 @@ export interface Clusters {
    * `cluster.updated`. Returns the new version.
    */
   readonly touch: (tx: Tx, caller: Caller, id: string) => Promise<number>
+  /** Stores the worst finding of the cluster, after which it is ready or degraded. */
+  readonly showFinding: (tx: Tx, id: string, finding: WorstFinding | null) => Promise<void>
   readonly countByDatacenter: (on: On) => Promise<ReadonlyMap<string, number>>
   /** Number of clusters by status. */
   readonly summary: () => Promise<ClustersSummary>

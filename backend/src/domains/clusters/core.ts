@@ -5,6 +5,7 @@ import { kubernetesOf } from './kubernetes.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { clusterMachines } from './machines.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
+import { system } from '../../http/caller.ts'
 import { type ClusterSecrets, clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 import { clusterConditions } from './health/conditions.ts'
@@ -51,6 +52,9 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
     lock: async (tx, id) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
     idOf: store.idOf,
     touch: (tx, caller, id) => updateCluster(parts, tx, caller, id),
+    async showFinding(tx, id, finding) {
+      await updateCluster(parts, tx, system, id, { finding: finding && JSON.stringify(finding) })
+    },
     countByDatacenter: async (on) =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
     summary: () => clusterSummary(parts),

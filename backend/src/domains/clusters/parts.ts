@@ -11,7 +11,6 @@ import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/api.ts'
 import type { Configurations } from '../configurations/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
-import type { Findings } from '../findings/api.ts'
 import type { Installers, OfferedVersions } from '../images/api.ts'
 import type { Offers } from '../offers/api.ts'
 import type { Operations } from '../operations/api.ts'
@@ -39,7 +38,6 @@ export interface ClusterParts extends CoreParts {
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>
-  readonly findings: Pick<Findings, 'ofClusters'>
   /**
    * Called in the transaction that removes a cluster, so that other domains can free their objects.
    */

@@ -36,7 +36,17 @@ interface Around {
   readonly offer?: OfferState | undefined
   readonly subnets?: Cluster['subnets'] | undefined
   readonly troubles?: Cluster['troubles'] | undefined
-  readonly finding?: Cluster['finding']
+}
+
+/**
+ * A ready cluster is degraded while a finding says that it serves less than it should. What the
+ * watch over it has noted says it in the words of the last look.
+ */
+function statusOf({ status, reason, finding }: ListedCluster): Pick<Cluster, 'status' | 'reason'> {
+  if (status !== 'ready') return { status, reason }
+  return finding === null || finding.severity === 'attention'
+    ? { status, reason: null }
+    : { status: 'degraded', reason: reason ?? finding.reason }
 }
 
 /** Converts a row to the contract's cluster. */
@@ -46,15 +56,14 @@ export const present = (
     offer: { offerId, lookingSince, isAddressSet } = noOffer,
     subnets = [],
     troubles = [],
-    finding = null,
   }: Around = {},
 ): Cluster => ({
   id: row.id,
   name: row.name,
-  status: row.status,
-  reason: row.reason,
+  ...statusOf(row),
   troubles,
-  finding,
+  // Nothing is judged of a cluster that is being deleted.
+  finding: row.wanted === 'ready' ? row.finding : null,
   datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },
   talos_version: row.talos_version,
   kubernetes_version: row.kubernetes_version,

@@ -10,7 +10,7 @@ import type * as store from './store.ts'
 import { troublesOf } from './troubles.ts'
 
 export async function shown(
-  { engine, subnets, offers, findings }: ClusterParts,
+  { engine, subnets, offers }: ClusterParts,
   on: Db | Tx,
   rows: readonly store.ListedCluster[],
 ): Promise<Cluster[]> {
@@ -18,13 +18,11 @@ export async function shown(
   const names = await subnets.namesByCluster(on, ids)
   const states = await offers.statesOf(on, ids)
   const troubles = await troublesOf(on, { engine })
-  const worst = await findings.ofClusters(on, ids)
   return rows.map((row) =>
     present(row, {
       offer: states.get(row.id),
       subnets: names.get(row.id),
       troubles: troubles.get(row.id)?.slice(),
-      finding: worst.get(row.id),
     }),
   )
 }

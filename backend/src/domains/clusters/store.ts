@@ -1,6 +1,7 @@
 /** SQL for clusters, their servers and secrets. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import { clusterList } from '#contract/clusters/clusters.ts'
+import { clusterList, type ClusterStatus } from '#contract/clusters/clusters.ts'
+import { kindsOfFindings } from '#contract/findings/kinds.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
@@ -83,19 +84,22 @@ async function withMembers<T extends ClusterRow>(
   })
 }
 
+/** The status that readers see: what findings say of a ready cluster decides whether it is degraded. */
+const shownStatus = sql<ClusterStatus>`case when cluster.status = 'ready' and cluster.finding->>'severity' in ('down', 'degraded') then 'degraded' else cluster.status end`
+
 const readers: SqlReaders<typeof clusterList.list> = {
   sort: {
     name: sql.ref('cluster.name'),
     datacenter: sql.ref('datacenter.code'),
-    // The worst first, then what is under way.
-    status: sql`array_position(array['failed', 'locked out', 'degraded', 'deleting', 'pending', 'configuring', 'installing', 'bootstrapping', 'ready'],
-      case when cluster.status <> 'failed' and cluster.locked_out is not null then 'locked out' else cluster.status end)`,
+    // By the finding that is shown first, the worst first, then what is under way.
+    status: sql`coalesce(array_position(${kindsOfFindings}::text[], case when cluster.wanted = 'ready' then cluster.finding->>'kind' end), 1000)
+      + coalesce(array_position(array['failed', 'deleting', 'pending', 'configuring', 'installing', 'bootstrapping', 'ready'], cluster.status), 0) / 10.0`,
     kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
     talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
     created_at: sql.ref('cluster.created_at'),
   },
   filters: {
-    status: (status) => sql`cluster.status = ${status}`,
+    status: (status) => sql`${shownStatus} = ${status}`,
     datacenter: (wanted) =>
       sql`(datacenter.code = ${wanted} or cluster.datacenter_id::text = ${wanted})`,
   },
@@ -104,7 +108,7 @@ const readers: SqlReaders<typeof clusterList.list> = {
     'datacenter.code',
     'cluster.talos_version',
     'cluster.kubernetes_version',
-    'cluster.status',
+    shownStatus,
   ),
   tie: sql`cluster.id`,
 }
@@ -205,9 +209,9 @@ export const countByDatacenter = (on: On) =>
 export const countByStatus = (on: On) =>
   on
     .selectFrom('cluster')
-    .select(['status', sql<number>`count(*)::int`.as('n')])
+    .select([shownStatus.as('status'), sql<number>`count(*)::int`.as('n')])
     .where('deleted_at', 'is', null)
-    .groupBy('status')
+    .groupBy(shownStatus)
     .execute()
 
 /** Servers that are currently in a cluster, of all clusters. */

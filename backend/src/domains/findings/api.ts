@@ -1,5 +1,5 @@
 /** What other code may call of findings. */
-import type { Finding, WorstFinding } from '#contract/findings/findings.ts'
+import type { Finding } from '#contract/findings/findings.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
@@ -20,11 +20,6 @@ export interface Findings {
     caller: UserCaller,
     limit: number,
   ) => Promise<{ readonly total: number; readonly items: Finding[] }>
-  /** The worst open finding of each of these clusters, by id. */
-  readonly ofClusters: (
-    on: Db | Tx,
-    ids: readonly string[],
-  ) => Promise<ReadonlyMap<string, WorstFinding>>
   /** Every open finding and these others, the worst first, as they are in this transaction. */
   readonly standing: (on: Db | Tx, ids: readonly string[]) => Promise<StandingFinding[]>
 }

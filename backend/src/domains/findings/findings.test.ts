@@ -7,6 +7,7 @@ import {
   findingList,
 } from '#contract/findings/findings.ts'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 
@@ -20,6 +21,9 @@ const { findings } = backend.domains
 const list = async (query: object = {}) =>
   (await viewer.call(findingList, { query: { page: 1, per_page: 100, ...query } })).answer!.items
 const of = async (id: string, query: object = {}) => list({ object: id, ...query })
+/** The finding that the server shows in lists. */
+const shownBy = async (id: string) =>
+  (await viewer.call(serverGet, { params: { id } })).answer!.finding
 const silence = async (ids: readonly string[], at = new Date(backend.clock.now())) => {
   await db
     .updateTable('server')
@@ -52,8 +56,11 @@ test('a silent server is a finding until it answers, and its end is kept', async
     ended_at: null,
     count: 1,
   })
+  const { kind, severity, since, reason } = found!
+  expect(await shownBy(id)).toEqual({ id: found!.id, kind, severity, since, reason })
   backend.clock.advance(60_000)
   await mend([id])
+  expect(await shownBy(id)).toBeNull()
   expect(await of(id)).toEqual([])
   expect(await of(id, { ended: 'true' })).toMatchObject([
     { id: found!.id, ended_at: new Date(backend.clock.now()).toISOString() },
@@ -99,9 +106,10 @@ test('servers of a datacenter that fall silent together become one finding, whic
   const cluster = randomUUID()
   await buildCluster(backend, cluster, 'lost')
   const { datacenter_id } = await db
-    .selectFrom('cluster')
-    .select('datacenter_id')
+    .updateTable('cluster')
+    .set({ status: 'ready' })
     .where('id', '=', cluster)
+    .returning('datacenter_id')
     .executeTakeFirstOrThrow()
   const ids = []
   for (let i = 0; i < 6; i++)
@@ -141,7 +149,15 @@ test('servers of a datacenter that fall silent together become one finding, whic
   const shown = (await viewer.call(clusterGet, { params: { id: cluster } })).answer!
   expect(shown.finding).toMatchObject({ kind: 'cluster_quorum_lost', severity: 'down' })
   expect(shown.version).toBeGreaterThan(1)
-  expect((await viewer.call(clusterList)).answer!.items[0]!.finding).toEqual(shown.finding)
+  const listed = async (query: object) => (await viewer.call(clusterList, { query })).answer!.items
+  expect((await listed({}))[0]!.finding).toEqual(shown.finding)
+  // A ready cluster with a finding that is worse than attention is degraded, also for the filter.
+  expect(shown.status).toBe('degraded')
+  expect((await listed({ status: 'degraded' })).map((c) => c.id)).toEqual([cluster])
+  expect(await listed({ status: 'ready' })).toEqual([])
+  // Each of the servers shows the common finding, from when it fell silent itself.
+  expect(await shownBy(ids[3]!)).toMatchObject({ id: group!.id, kind: 'datacenter_silent' })
+  expect((await shownBy(ids[0]!))!.since < (await shownBy(ids[3]!))!.since).toBe(true)
   const affected = async () =>
     (await viewer.call(findingAffected, { params: { id: group!.id } })).answer!.items
   expect(await affected()).toHaveLength(6)
@@ -149,7 +165,12 @@ test('servers of a datacenter that fall silent together become one finding, whic
   expect(await of(datacenter_id!)).toMatchObject([{ id: group!.id, affected: { count: 1 } }])
   expect((await affected()).filter((s) => s.ended_at === null).map((s) => s.id)).toEqual([ids[0]])
   expect(await of(cluster)).toEqual([])
-  expect((await viewer.call(clusterGet, { params: { id: cluster } })).answer!.finding).toBeNull()
+  expect((await viewer.call(clusterGet, { params: { id: cluster } })).answer).toMatchObject({
+    finding: null,
+    status: 'ready',
+    reason: null,
+  })
+  expect(await shownBy(ids[3]!)).toBeNull()
   await mend(ids)
   expect(await of(datacenter_id!)).toEqual([])
 })

@@ -175,13 +175,6 @@ export function findings(parts: FindingParts): Findings & Domain {
         began_at: row.begins.at(-1) ?? row.since,
         begins: row.begins,
       })),
-    ofClusters: async (on, ids) =>
-      new Map(
-        (await store.worstOf(on, ids)).map(({ object_id, kind, since, ...row }) => [
-          object_id,
-          { ...row, kind: kind as FindingKind, since: since.toISOString() },
-        ]),
-      ),
     async worst(caller, limit) {
       const { total, items } = await list(caller, { page: 1, per_page: limit })
       return { total, items }

@@ -1,9 +1,9 @@
 /** Judges servers. Pure functions: what is known of the servers gives the findings. */
 import { driftSentence } from '#contract/servers/drift.ts'
-import { troubleOf } from '#contract/servers/server-trouble.ts'
 import { counted } from '#contract/words.ts'
 import type { ServerCondition, ServerConditions } from '../servers/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
+import { type Trouble, troubleOf } from './trouble.ts'
 
 /** So many servers of a datacenter that fall silent within this time, in ms, have one cause. */
 const fewestOfGroup = 5
@@ -30,6 +30,15 @@ const finding = (
   since: since === null ? null : new Date(since),
   reason: sentence(reason),
 })
+
+/** A machine that its cluster has let go without a reset. */
+const inUse = (server: ServerCondition, cluster: string, trouble: Trouble | null): Judged =>
+  finding(
+    server,
+    'server_left_behind',
+    null,
+    `In use by ${cluster} (not in its list any more): it was not reset${trouble?.kind === 'unreachable' ? `, and does not answer${trouble.reason === null ? '' : `: ${trouble.reason}`}` : ''}`,
+  )
 
 /** What is wrong with a server that answers; null if it only waits for an operation. */
 function judgeAnswering(server: ServerCondition, now: number): Judged | null {
@@ -137,7 +146,9 @@ export function judgeServers(
   const found: Judged[] = []
   for (const server of unwell) {
     const trouble = troubleOf(server, now)
-    if (trouble?.kind === 'unreachable' && trouble.since !== null)
+    if (server.left_cluster !== null && trouble?.kind !== 'failed')
+      found.push(inUse(server, server.left_cluster, trouble))
+    else if (trouble?.kind === 'unreachable' && trouble.since !== null)
       silent.push({ server, since: new Date(trouble.since), reason: trouble.reason })
     else {
       const one = judgeAnswering(server, now)

@@ -22,6 +22,7 @@ const server = (name: string, more: Partial<ServerCondition> = {}): ServerCondit
   undone: null,
   pending: null,
   drift_since: null,
+  left_cluster: null,
   doubt: null,
   ...more,
 })
@@ -54,6 +55,18 @@ test('a silent server says since when, why, and whether its neighbours answer', 
   expect(judged([silent('a', '21:38:10', { datacenter: null })])[0]!.reason).toBe(
     'No answer since 21:38 UTC; connection refused.',
   )
+})
+
+test('a server that its cluster let go without a reset is in use, also if it does not answer', () => {
+  const left = { cluster: null, status: 'maintenance', left_cluster: 'poz-shop' } as const
+  expect(said(judged([server('a', left), silent('b', '21:38:00', left)]))).toEqual([
+    ['server_left_behind', 'a', 'In use by poz-shop (not in its list any more): it was not reset.'],
+    [
+      'server_left_behind',
+      'b',
+      'In use by poz-shop (not in its list any more): it was not reset, and does not answer: connection refused.',
+    ],
+  ])
 })
 
 test('a server that an operation restarts is no finding for fifteen minutes', () => {
@@ -121,6 +134,7 @@ const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
   status: 'ready',
   reason: null,
   ready_at: new Date(now - 3_600_000),
+  finding: null,
   talos_version: 'v1.13.9',
   kubernetes_version: '1.36.3',
   problem: null,

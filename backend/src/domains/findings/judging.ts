@@ -4,6 +4,8 @@
  * (advisory lock). A pass is level-triggered: it compares what is judged now with the open findings,
  * so a lost wake-up or a crash only delays it.
  */
+import { isDeepStrictEqual } from 'node:util'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
@@ -17,14 +19,15 @@ import { snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
+import { type Kept, shownOf } from './shown.ts'
 import * as store from './store.ts'
 
 export interface FindingParts extends Pick<
   Platform,
   'db' | 'clock' | 'engine' | 'listener' | 'log' | 'record' | 'tell'
 > {
-  readonly servers: Pick<Servers, 'conditions'>
-  readonly clusters: Pick<Clusters, 'conditions' | 'touch'>
+  readonly servers: Pick<Servers, 'conditions' | 'showFindings'>
+  readonly clusters: Pick<Clusters, 'conditions' | 'showFinding'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
 }
@@ -49,12 +52,15 @@ const told = (reason: string, begins: number): string =>
 export function judging(parts: FindingParts) {
   const { db, clock, tell } = parts
 
-  /** Everything that is wrong now, and the clusters that are not being deleted. */
+  /** Everything that is wrong now, and what the clusters that are not being deleted show. */
   const judge = async (
     tx: Tx,
     conditions: ServerConditions,
     together: ReadonlySet<string>,
-  ): Promise<{ readonly judged: Judged[]; readonly standing: ReadonlySet<string> }> => {
+  ): Promise<{
+    readonly judged: Judged[]
+    readonly standing: ReadonlyMap<string, WorstFinding | null>
+  }> => {
     const now = clock.now()
     const found = judgeServers(conditions, together, now)
     const silent = new Map<string, Judged>()
@@ -64,7 +70,7 @@ export function judging(parts: FindingParts) {
       for (const { id, since } of one.affected ?? []) silent.set(id, { ...one, since })
     }
     const clusters = await parts.clusters.conditions(tx)
-    const standing = new Set(clusters.map((c) => c.id))
+    const standing = new Map(clusters.map((c) => [c.id, c.finding]))
     if (clusters.length === 0) return { judged: found, standing }
     const snapshots = await snapshotConditions(tx)
     const upgrades = Map.groupBy(await parts.operations.stoppedUpgrades(tx), (u) => u.cluster_id)
@@ -113,7 +119,7 @@ export function judging(parts: FindingParts) {
     caused_by: one.causedBy === undefined ? null : (causes.get(keyOf(one.causedBy)) ?? null),
   })
 
-  /** Stores what is new or different about one finding. Returns its id. */
+  /** Stores what is new or different about one finding. */
   const keep = async (
     tx: Tx,
     one: Judged,
@@ -128,7 +134,7 @@ export function judging(parts: FindingParts) {
       causes: ReadonlyMap<string, string>
       changed: Changes
     },
-  ): Promise<string> => {
+  ): Promise<Kept> => {
     const now = clock.now()
     const columns = columnsOf(one, causes)
     const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
@@ -141,7 +147,7 @@ export function judging(parts: FindingParts) {
         await store.update(tx, open.id, change)
         await announce(tx, 'updated', open, changed)
       }
-      return open.id
+      return { id: open.id, since: open.since, reason: change.reason }
     }
     const since = one.since ?? new Date(now)
     const begins = [...recent, new Date(now)]
@@ -156,7 +162,7 @@ export function judging(parts: FindingParts) {
         ended_at: null,
       })
       await announce(tx, 'updated', ended, changed)
-      return ended.id
+      return { id: ended.id, since, reason }
     }
     const row = await store.insert(tx, {
       ...columns,
@@ -168,7 +174,7 @@ export function judging(parts: FindingParts) {
       begins,
     })
     await announce(tx, 'created', row, changed)
-    return row.id
+    return { id: row.id, since, reason }
   }
 
   /** Stores which servers a finding about several concerns. */
@@ -211,19 +217,21 @@ export function judging(parts: FindingParts) {
           ]),
         )
     const causes = new Map<string, string>()
+    const kept = new Map<Judged, Kept>()
     const changed: Changes = { findings: new Set(), clusters: new Set() }
     // Causes come before what they cause, so that these can name them.
     for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
       const key = keyOf({ kind: one.kind, objectId: one.object.id })
       const [row, former] = [opened.get(key), ended.get(key)]
-      const id = await keep(tx, one, {
+      const now = await keep(tx, one, {
         ...(row && { open: row }),
         ...(former && { ended: former }),
         causes,
         changed,
       })
-      causes.set(key, id)
-      if (one.affected) await keepAffected(tx, id, one, affected.get(id) ?? [])
+      causes.set(key, now.id)
+      kept.set(one, now)
+      if (one.affected) await keepAffected(tx, now.id, one, affected.get(now.id) ?? [])
     }
     const grouped = new Map(
       judged.flatMap((one) =>
@@ -247,8 +255,13 @@ export function judging(parts: FindingParts) {
         )
       await announce(tx, 'updated', row, changed)
     }
-    for (const id of [...changed.clusters].toSorted())
-      if (standing.has(id)) await parts.clusters.touch(tx, system, id)
+    const shown = shownOf(kept)
+    for (const [id, before] of [...standing].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      const now = shown.cluster.get(id) ?? null
+      if (changed.clusters.has(id) || !isDeepStrictEqual(before, now))
+        await parts.clusters.showFinding(tx, id, now)
+    }
+    await parts.servers.showFindings(tx, shown.server)
     if (changed.findings.size > 0) await wakeAlerts(parts.engine, tx)
   }
 

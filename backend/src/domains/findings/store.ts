@@ -86,20 +86,6 @@ export const openCounts = (on: On) =>
     .execute()
 export type OpenCount = Awaited<ReturnType<typeof openCounts>>[number]
 
-/** The worst open finding of each of these objects. */
-export const worstOf = (on: On, objectIds: readonly string[]) =>
-  objectIds.length === 0
-    ? Promise.resolve([])
-    : on
-        .selectFrom('finding')
-        .distinctOn('object_id')
-        .select(['id', 'kind', 'severity', 'object_id', 'since', 'reason'])
-        .where('ended_at', 'is', null)
-        .where('object_id', '=', sql<string>`any(${objectIds}::uuid[])`)
-        .orderBy('object_id')
-        .orderBy(sql`array_position(${kindsOfFindings}::text[], kind)`)
-        .execute()
-
 export const lock = (tx: Tx, id: string): Promise<Row | undefined> =>
   tx.selectFrom('finding').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 

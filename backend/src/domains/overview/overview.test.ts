@@ -31,7 +31,7 @@ test('clusters and servers that need attention are listed with the reason, the m
   await db
     .updateTable('cluster')
     .set({
-      status: 'degraded',
+      status: 'ready',
       reason: 'db-1 is not Ready: Kubelet stopped',
       problem: 'nodes',
       problem_since: since,

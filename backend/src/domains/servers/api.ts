@@ -5,6 +5,7 @@
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { Overview } from '#contract/overview.ts'
 import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
@@ -91,6 +92,8 @@ export interface ServerCondition extends Pick<
   readonly undone: { readonly reason: string; readonly since: string } | null
   readonly pending: PendingConfiguration | null
   readonly drift_since: string | null
+  /** The cluster that has let it go without a reset. */
+  readonly left_cluster: string | null
   /** The note about an identity that is in doubt, which may be empty. */
   readonly doubt: string | null
 }
@@ -267,6 +270,11 @@ export interface Servers extends Membership, Notes, Registering {
   readonly summary: () => Promise<ServersSummary>
   /** From memory, without a query per server. */
   readonly conditions: () => Promise<ServerConditions>
+  /**
+   * Stores the finding that each of these servers shows; all others show none. A server that
+   * another transaction changes is left to the next call.
+   */
+  readonly showFindings: (tx: Tx, shown: ReadonlyMap<string, WorstFinding>) => Promise<void>
   /**
    * Opens a connection to the machine with dial policy, budget, deadlines, pinned certificate and
    * identity check, at the server's address unless another one is named.

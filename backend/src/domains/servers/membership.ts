@@ -42,6 +42,7 @@ type Membership = Omit<
   | 'addresses'
   | 'summary'
   | 'conditions'
+  | 'showFindings'
   | 'patched'
   | 'lockForCommitment'
   | 'noteCommitment'
@@ -262,6 +263,8 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
         cluster_name: null,
         operation_id: null,
         ...noNode,
+        // Not wiped, it may boot with the configuration of the cluster again.
+        left_cluster: wiped || row.status !== 'ready' ? null : row.cluster_name,
         // The machine's state after its wipe, until the next contact.
         ...(wiped && { stage: 'maintenance', unmet: '[]' }),
         identity_state:

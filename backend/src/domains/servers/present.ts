@@ -4,7 +4,8 @@ import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
-import { contactStateOf, standingRank } from '#contract/servers/server-trouble.ts'
+import { kindsOfFindings } from '#contract/findings/kinds.ts'
+import { contactStateOf } from '#contract/servers/contact-state.ts'
 import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
@@ -173,6 +174,8 @@ export function present(row: ServerRow, contact: Date | null): Server {
     pending: row.cluster_id === null ? null : row.pending,
     trial: trialOf(row),
     failure: failureOf(row),
+    finding: row.finding,
+    left_cluster: row.cluster_id === null ? row.left_cluster : null,
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {
@@ -246,29 +249,28 @@ function hardwareKey({ row, facts }: Entry): string | null {
   return `${row.product ?? ''} ${String(cores ?? 0).padStart(6, '0')}`
 }
 
-/** Sort keys of the server list. `now` in ms since the epoch: only the status depends on it. */
-export const sortReaders = (now: number): SortReaders<typeof serverList.list, Entry> => ({
+/** What is said of a server without a finding, the first that needs a user first. */
+const statuses = ['trial', 'to confirm', 'maintenance', 'ready', 'deleted'] as const
+function statusKey({ status, finding, trial_state, identity_state }: ListedRow): number {
+  if (finding !== null && status !== 'deleted') return kindsOfFindings.indexOf(finding.kind)
+  const word =
+    status === 'ready' && trial_state !== null
+      ? 'trial'
+      : status === 'maintenance' && identity_state !== 'confirmed'
+        ? 'to confirm'
+        : status
+  return kindsOfFindings.length + statuses.indexOf(word)
+}
+
+/** Sort keys of the server list. */
+export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   name: ({ row }) => row.name,
   hardware: hardwareKey,
   datacenter: ({ row }) => row.datacenter_code,
   cluster: ({ row }) => row.cluster_name,
   cc: ({ row }) => row.commitment_status,
   type: ({ row }) => row.type,
-  status: ({ row }) =>
-    standingRank(
-      {
-        status: row.status,
-        operation_id: row.operation_id,
-        talos: contactOf(row),
-        kubernetes: nodeOf(row),
-        failure: failureOf(row),
-        identity: { state: row.identity_state },
-        trial: row.trial_state && { state: row.trial_state },
-        pending: row.cluster_id === null ? null : row.pending,
-        drift: row.drift_since,
-      },
-      now,
-    ),
+  status: ({ row }) => statusKey(row),
   stage: ({ row }) => row.stage,
   maker: ({ row }) => row.manufacturer || null,
   model: ({ row }) => row.product || null,
@@ -280,7 +282,7 @@ export const sortReaders = (now: number): SortReaders<typeof serverList.list, En
   talos_version: ({ row }) => versionKey(row.talos_version),
   contact: ({ contact }) => contact?.getTime() ?? null,
   created_at: ({ row }) => row.created_at.getTime(),
-})
+}
 
 const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 
@@ -291,10 +293,8 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
   cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
   reachable: ({ row }, wanted) =>
-    contactStateOf(
-      { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
-      now,
-    ) === contactStates[wanted],
+    contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now) ===
+    contactStates[wanted],
   confirmed: ({ row }, wanted) => String(!isDoubted(row)) === wanted,
   cc: ({ row }, wanted) => (row.commitment_status ?? 'none') === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,

@@ -9,6 +9,7 @@ import { type Catalogue, catalogue } from './list/catalogue.ts'
 import { summarize } from './list/summary.ts'
 import { type FaceParts, membership } from './membership.ts'
 import { registering } from './register/register.ts'
+import { showFindings } from './showing.ts'
 import * as store from './store.ts'
 
 /** The face, and what only this domain calls. */
@@ -45,6 +46,7 @@ export function servers(parts: FaceParts): ServersDomain {
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),
     conditions: async () => conditionsOf(await listed.entries()),
+    showFindings: (tx, shown) => showFindings(parts, tx, shown),
     async patched(tx, caller, id, { count, links }) {
       const { version } = await store.update(
         tx,

@@ -110,6 +110,32 @@ export function update(tx: Tx, id: string, change: ServerChange, at: Date): Prom
     .executeTakeFirstOrThrow()
 }
 
+/** The servers that show a finding. */
+export const withFindings = (on: Db | Tx) =>
+  on.selectFrom('server').select(['id', 'finding']).where('finding', 'is not', null).execute()
+
+/**
+ * Stores the findings that servers show, and returns those that were written. Rows that another
+ * transaction has locked are left out: waiting for them in this order could dead-lock.
+ */
+export async function writeFindings(
+  tx: Tx,
+  shown: readonly { readonly id: string; readonly finding: ServerRow['finding'] }[],
+  at: Date,
+): Promise<readonly { id: string; version: number }[]> {
+  const texts = shown.map(({ finding }) => finding && JSON.stringify(finding))
+  const { rows } = await sql<{ id: string; version: number }>`with free as (
+      select server.id, s.finding
+      from unnest(${shown.map(({ id }) => id)}::uuid[], ${texts}::jsonb[]) as s (id, finding)
+      join server on server.id = s.id
+      for update of server skip locked
+    )
+    update server set finding = free.finding, version = version + 1, updated_at = ${at}
+    from free where server.id = free.id
+    returning server.id, server.version`.execute(tx)
+  return rows
+}
+
 /** Writes contacts that are newer than the stored ones. */
 export async function writeContacts(
   on: Db | Tx,

@@ -5,18 +5,13 @@ import {
   findingGet,
   findingList,
 } from '#contract/findings/findings.ts'
-import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { command, type Command, given, listCommand, objectCommand } from '../../command.ts'
+import { findingColours } from '../../finding-text.ts'
 import * as noun from '../../nouns.ts'
 import { facts, table } from '../../table.ts'
-import type { Colour, Terminal } from '../../terminal.ts'
+import type { Terminal } from '../../terminal.ts'
 import { localTime, oneLine } from '../../text.ts'
-
-const colours: Readonly<Record<FindingSeverity, Colour | null>> = {
-  down: 'red',
-  degraded: 'yellow',
-  attention: null,
-}
 
 const findingText = (terminal: Terminal, f: Finding): string =>
   facts(terminal, [
@@ -48,7 +43,7 @@ export const findingCommands: Command[] = [
     examples: ['findings', 'findings --cluster web', 'findings --ended true --sort=-ended_at'],
     operation: findingList,
     shown: ['severity', 'kind', 'object', 'since', 'reason'],
-    cells: { severity: { text: (f) => f.severity, colour: (f) => colours[f.severity] } },
+    cells: { severity: { text: (f) => f.severity, colour: (f) => findingColours[f.severity] } },
   }),
   objectCommand({
     name: 'finding show',

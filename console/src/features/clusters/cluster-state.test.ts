@@ -13,6 +13,13 @@ const server = {
     stage: 'running' as const,
   } as Server['talos'],
 }
+const notReady = {
+  id: '0198c0de-0000-7000-8000-000000000002',
+  kind: 'server_not_ready' as const,
+  severity: 'degraded' as const,
+  since,
+  reason: 'Kubelet stopped.',
+}
 const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
 test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unknown if the Kubernetes API does not answer', () => {
@@ -22,7 +29,7 @@ test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unk
     why: null,
   })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
-  expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({
+  expect(nodeSaid({ ...node({ ready: false, reason: dead, since }), finding: notReady })).toEqual({
     tone: 'danger',
     word: 'Not ready',
     why: dead,
@@ -92,7 +99,7 @@ test('during an operation, a silent server is shown as Away instead of Unreachab
   })
   expect(contactSaid(dark, now)).toMatchObject({ tone: 'danger', word: 'Unreachable' })
   const down = { ready: false, reason: 'Kubelet stopped', since }
-  expect(nodeSaid({ ...node(down), operation_id: 'o' }, now)).toMatchObject({
+  expect(nodeSaid(node(down))).toMatchObject({
     tone: 'busy',
     word: 'Not ready',
   })

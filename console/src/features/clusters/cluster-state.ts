@@ -1,10 +1,11 @@
 /** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
-import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
+import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
@@ -18,18 +19,12 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-const tones: Readonly<Record<FindingSeverity, Tone>> = {
-  down: 'danger',
-  degraded: 'warn',
-  attention: 'warn',
-}
-
 /** Texts of a cluster's state: its worst finding comes first, then its status. */
 export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'finding'>): Said {
   const { finding, status, reason } = c
   if (!finding || status === 'deleting') return { ...said[status], why: reason }
   return {
-    tone: tones[finding.severity],
+    tone: findingTones[finding.severity],
     word: findingKinds[finding.kind].word,
     why: finding.reason,
   }
@@ -50,19 +45,16 @@ interface Said {
 
 /**
  * The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an
- * operation runs on the server.
+ * operation on the server explains it, so that it has no finding.
  */
-export function nodeSaid(
-  server: Pick<ListedServer, 'status' | 'operation_id' | 'talos' | 'kubernetes' | 'failure'>,
-  now = Date.now(),
-): Said {
-  const { kubernetes: node, failure } = server
+export function nodeSaid(server: Pick<ListedServer, 'kubernetes' | 'failure' | 'finding'>): Said {
+  const { kubernetes: node, failure, finding } = server
   if (failure) return { tone: 'danger', word: 'Failed', why: failure.reason }
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
   if (node.ready) return { tone: 'ok', word: 'Ready', why: null }
   return {
-    tone: troubleOf(server, now) === null ? 'busy' : 'danger',
+    tone: finding ? 'danger' : 'busy',
     word: 'Not ready',
     why: node.reason,
   }

@@ -1,22 +1,17 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import type { Finding } from '#contract/findings/findings.ts'
-import { findingKinds, type FindingSeverity } from '#contract/findings/kinds.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import type { Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
-import { Badge, StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
+import { Badge, StatusDot } from '../../ui/feedback/Status.tsx'
 import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
-
-const tones: Readonly<Record<FindingSeverity, Tone>> = {
-  down: 'danger',
-  degraded: 'warn',
-  attention: 'warn',
-}
 
 const pageOf = ({ object: { kind, id, name } }: Finding): string => {
   if (kind === 'datacenter') return paths.servers({ datacenter: name, reachable: 'false' })
@@ -42,7 +37,9 @@ export function AttentionPanel({
       <ul className={css['attention']}>
         {items.map((finding) => (
           <li key={finding.id}>
-            <StatusDot tone={tones[finding.severity]}>{findingKinds[finding.kind].word}</StatusDot>
+            <StatusDot tone={findingTones[finding.severity]}>
+              {findingKinds[finding.kind].word}
+            </StatusDot>
             <a className="strong" href={pageOf(finding)}>
               {finding.object.name}
             </a>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ListedServer } from '#contract/servers/servers.ts'
+import { type FindingKind, findingKinds } from '#contract/findings/kinds.ts'
 import { contactOf, statusOf } from './server-state.ts'
 
 const talos: ListedServer['talos'] = {
@@ -29,7 +30,6 @@ describe('the shown state of a server', () => {
       tone: 'idle',
       word: 'Maintenance',
       why: 'free to use',
-      status: null,
     })
     expect(statusOf({ ...server, ineligible: 'The server has no disk' })).toMatchObject({
       word: 'Maintenance',
@@ -40,39 +40,30 @@ describe('the shown state of a server', () => {
     )
   })
 
-  it('a server whose identity is in doubt shows that first, and why', () => {
+  const finding = (kind: FindingKind, reason: string) => ({
+    id: 'f',
+    kind,
+    severity: findingKinds[kind].severity,
+    since: '2026-11-20T12:00:00Z',
+    reason,
+  })
+  it('a server shows the word and the sentence of its finding instead of its status', () => {
+    for (const [kind, tone, word] of [
+      ['server_unreachable', 'danger', 'Unreachable'],
+      ['server_failed', 'danger', 'Failed'],
+      ['server_not_ready', 'warn', 'Node NotReady'],
+      ['server_drifted', 'warn', 'Changed outside'],
+      ['server_left_behind', 'warn', 'In use'],
+    ] as const)
+      for (const status of ['ready', 'maintenance'] as const)
+        expect(statusOf({ ...server, status, finding: finding(kind, 'Because.') })).toEqual({
+          tone,
+          word,
+          why: 'Because.',
+        })
     expect(
-      statusOf({
-        ...server,
-        identity: { ...identity, state: 'changed' },
-      }),
-    ).toMatchObject({
-      tone: 'danger',
-      word: 'In doubt',
-      why: 'other hardware answered',
-      status: 'Maintenance',
-    })
-  })
-
-  it('a server that failed in its cluster shows that first and in red, with time and reason', () => {
-    const failure = { reason: 'came back in maintenance', since: '2026-11-20T12:00:00Z' }
-    expect(statusOf({ ...server, cluster: { id: 'c', name: 'prod' }, failure }, now)).toMatchObject(
-      {
-        tone: 'danger',
-        word: 'Failed',
-        why: expect.stringMatching(/^since \d\d:\d\d · came back in maintenance$/),
-        status: 'Maintenance',
-      },
-    )
-  })
-
-  it('a server shows a warning if others have changed its configuration', () => {
-    const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
-    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({
-      tone: 'warn',
-      word: 'Changed outside',
-      status: 'Ready',
-    })
+      statusOf({ ...server, status: 'deleted', finding: finding('server_failed', '') }).word,
+    ).toBe('Deleted')
   })
 
   const silent = {
@@ -81,39 +72,16 @@ describe('the shown state of a server', () => {
     unreachable_since: '2026-11-20T12:00:00Z',
     reason: 'connection refused',
   }
-  it('an unreachable server shows Unreachable first and in red, with time and reason, and keeps its status', () => {
-    for (const [status, kept] of [
-      ['ready', 'Ready'],
-      ['maintenance', 'Maintenance'],
-    ] as const) {
-      expect(statusOf({ ...server, status, talos: silent }, now)).toMatchObject({
-        tone: 'danger',
-        word: 'Unreachable',
-        why: expect.stringMatching(/^since \d\d:\d\d · connection refused$/),
-        status: kept,
-      })
-    }
+  it('a silent server keeps the time of its last contact', () => {
     expect(contactOf({ ...server, talos: silent }, now)).toEqual({
       kind: 'silent',
       at: talos.last_contact_at,
     })
   })
 
-  it('a server shows Node NotReady if Kubernetes reports its node NotReady, even if Talos answers', () => {
-    const kubernetes = {
-      ready: false,
-      reason: 'Kubelet stopped posting node status',
-      since: '2026-11-20T12:00:00Z',
-    }
-    expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
-      tone: 'danger',
-      word: 'Node NotReady',
-      status: 'Ready',
-      why: expect.stringMatching(/^since \d\d:\d\d · Kubelet stopped posting node status$/),
-    })
-    expect(
-      statusOf({ ...server, status: 'ready', kubernetes: { ...kubernetes, ready: null } }, now),
-    ).toMatchObject({
+  it('a ready server says that Kubernetes does not answer', () => {
+    const kubernetes = { ready: null, reason: null, since: '2026-11-20T12:00:00Z' }
+    expect(statusOf({ ...server, status: 'ready', kubernetes })).toMatchObject({
       tone: 'ok',
       why: 'Kubernetes does not answer',
     })
@@ -152,10 +120,6 @@ describe('the shown state of a server', () => {
     expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({
       kind: 'away',
       at: talos.last_contact_at,
-    })
-    expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({
-      word: 'Maintenance',
-      why: 'installing',
     })
     expect(contactOf(dark, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
     expect(contactOf({ ...dark, operation_id: null }).kind).toBe('silent')

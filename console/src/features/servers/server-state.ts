@@ -1,25 +1,16 @@
-/**
- * Texts of a server's status, contact and identity. A problem is said before the status, which an
- * unreachable server keeps.
- */
-import {
-  contactStateOf,
-  standingOf,
-  type Trouble,
-  troubleOf,
-} from '#contract/servers/server-trouble.ts'
+/** Texts of a server's status, contact and identity. Its finding is said instead of its status. */
+import { findingKinds } from '#contract/findings/kinds.ts'
+import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
-import { moment } from '../../lib/time/time.ts'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
 
 export interface Said {
   tone: Tone
-  /** The worst that is to be said: "Unreachable", or the status if the server has no problem. */
+  /** The word of its finding: "Unreachable", or the status if nothing is wrong. */
   word: string
   /** Since when and why, or what the server is doing or can be used for. */
   why: string | null
-  /** The status, where `word` is a problem. */
-  status: 'Ready' | 'Maintenance' | null
 }
 
 const stageWords: Readonly<Record<Stage, string | null>> = {
@@ -43,26 +34,25 @@ type Stateful = Pick<
   | 'identity'
   | 'operation_id'
   | 'kubernetes'
-  | 'drift'
-  | 'pending'
   | 'trial'
-  | 'failure'
+  | 'finding'
 >
 
-export function statusOf(s: Stateful, now = Date.now()): Said {
-  const status = s.status === 'ready' ? 'Ready' : 'Maintenance'
+export function statusOf(s: Stateful): Said {
+  const { status, finding, trial } = s
+  if (status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history' }
+  if (finding)
+    return {
+      tone: findingTones[finding.severity],
+      word: findingKinds[finding.kind].word,
+      why: finding.reason,
+    }
   const stage = stageWords[s.talos.stage]
-  const word = standingOf(s, now)
-  if (word === 'Deleted') return { tone: 'off', word, why: 'kept for history', status: null }
-  const trouble = troubleOf(s, now)
-  if (trouble) return { tone: 'danger', word, why: troubleWhy(trouble, now), status }
-  if (word === 'Ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), status: null }
-  if (word === status || word === 'To confirm')
-    return { tone: 'idle', word: status, why: stage ?? maintenance(s), status: null }
-  if (word === 'In doubt') return { tone: 'danger', word, why: 'other hardware answered', status }
-  const of = s.trial ?? (word === 'Patches wait' ? s.pending : null)
-  const tone = word === 'Change on trial' ? 'idle' : 'warn'
-  return { tone, word, why: of?.reason ?? stage, status }
+  if (status === 'maintenance')
+    return { tone: 'idle', word: 'Maintenance', why: stage ?? maintenance(s) }
+  if (trial?.state === 'running')
+    return { tone: 'idle', word: 'Change on trial', why: trial.reason }
+  return { tone: 'ok', word: 'Ready', why: stage ?? readyWhy(s) }
 }
 
 function readyWhy({ talos, kubernetes }: Stateful): string | null {
@@ -84,7 +74,7 @@ export type Contact =
   | { kind: 'never'; silent: boolean }
 
 export function contactOf(
-  s: Parameters<typeof troubleOf>[0] & Pick<ListedServer, 'talos'>,
+  s: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,
   now = Date.now(),
 ): Contact {
   const at = s.talos.last_contact_at
@@ -94,12 +84,6 @@ export function contactOf(
     ? { kind: 'never', silent: isSilent }
     : { kind: isSilent ? 'silent' : 'answered', at }
 }
-
-/** Reason of a problem: "since 21:38 · connection refused". */
-const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
-  [since === null ? null : `since ${moment(since, now)}`, reason]
-    .filter((part) => part !== null)
-    .join(' · ')
 
 const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   free: 'In no cluster, and no operation runs on it',

@@ -24,9 +24,10 @@ export async function clusterConditions(
     talos_version: row.talos_version,
     kubernetes_version: row.kubernetes_version,
     problem:
-      row.status === 'degraded' && row.problem !== null && row.problem_since !== null
+      row.status === 'ready' && row.problem !== null && row.problem_since !== null
         ? { kind: row.problem, since: row.problem_since }
         : null,
+    finding: row.finding,
     locked_out:
       row.locked_out === null
         ? null

@@ -18,6 +18,7 @@ export const standing = (on: On) =>
       'cluster.ready_at',
       'cluster.talos_version',
       'cluster.kubernetes_version',
+      'cluster.finding',
       'cluster.problem',
       'cluster.problem_since',
       'cluster.locked_out',

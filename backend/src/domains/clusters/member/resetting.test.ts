@@ -187,7 +187,7 @@ describe.concurrent('removing a server from a cluster', () => {
       )
       expect(
         await world.until(
-          () => world.cluster(cluster.id),
+          () => world.judged(cluster.id),
           (c) => c.status === 'ready',
         ),
       ).toMatchObject({ control_planes: 2, workers: 1 })
@@ -256,7 +256,7 @@ describe.concurrent('removing a server from a cluster', () => {
         operation_id: null,
       })
       const healthy = await world.until(
-        () => world.cluster(cluster.id),
+        () => world.judged(cluster.id),
         (c) => c.status === 'ready' && c.reason === null,
       )
       expect(healthy).toMatchObject({ control_planes: 1, workers: 1 })
@@ -421,7 +421,7 @@ describe.concurrent('removing a server from a cluster', () => {
         ({ talos }) => talos.reachable === true && world.machine(third).stage.stage === 'running',
       )
       await world.until(
-        () => world.cluster(cluster.id),
+        () => world.judged(cluster.id),
         (c) => c.status === 'ready',
       )
       // A forced deletion waits for no reset.

@@ -77,6 +77,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   key_applied_at: null,
   access_applied_at: null,
   certificates_ending: null,
+  finding: null,
   certificates_read_at: null,
   ready_at: null,
   misses: 0,

@@ -85,6 +85,8 @@ export interface ClusterWorld {
     confirmed?: readonly ConfirmedDisk[],
   ): Promise<Operation>
   cluster(id: string): Promise<Cluster>
+  /** The cluster after everything was judged. */
+  judged(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
   /** Waits until the operation has ended and returns it. */
@@ -287,6 +289,10 @@ export async function clusterWorld({
       return called.answer.operation
     },
     cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
+    async judged(id) {
+      await backend.domains.findings.judge()
+      return (await admin.call(clusterGet, { params: { id } })).answer!
+    },
     server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
     machine,
     nodeNames: (controlPlane) =>

@@ -58,7 +58,7 @@ test(
     const cluster = await ready(nodes)
     await world.machine(nodes[1]!).lifecycle.powerOff()
     await world.until(
-      () => world.cluster(cluster.id),
+      () => world.judged(cluster.id),
       (c) => c.status === 'degraded',
     )
     const taken = await held(clusterQueue, cluster.id)

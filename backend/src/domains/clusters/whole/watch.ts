@@ -1,4 +1,4 @@
-/** Watches a ready cluster and marks it degraded with the reason. */
+/** Watches a ready cluster and notes its problem, which findings are judged from. */
 import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
@@ -45,7 +45,7 @@ const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | 
     }
   })
 
-/** Changes the status between ready and degraded, with the reason. */
+/** Notes the problem of the cluster with its reason, or that it has none. */
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
   const { verdict, problem, nodes } = await health(turn)
@@ -62,7 +62,6 @@ export async function watch(turn: ClusterTurn): Promise<Outcome> {
         ? { status: 'ready' as const, reason: null, problem: null, problem_since: null }
         : isDegraded
           ? {
-              status: 'degraded' as const,
               reason: verdict,
               ...(problem === state.row.problem
                 ? {}

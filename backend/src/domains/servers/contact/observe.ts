@@ -134,6 +134,8 @@ const answeringColumns = ({ stage, unmet }: MachineStatus) =>
     reason: null,
     stage,
     unmet: JSON.stringify(unmet),
+    // A machine in maintenance mode has no configuration.
+    ...(stage === 'maintenance' && { left_cluster: null }),
   }) satisfies store.ServerChange
 
 /** A reading with the hardware as the text of its column. */

@@ -31,8 +31,8 @@ const mostRemembered = 64
  * Whether the passage of time alone changes the result, so that it isn't cached: it makes a silent
  * server unreachable.
  */
-const changesByItself = ({ sort, reachable }: Pick<Partial<ListQuery>, 'sort' | 'reachable'>) =>
-  reachable !== undefined || sort === 'status' || sort === '-status'
+const changesByItself = ({ reachable }: Pick<Partial<ListQuery>, 'reachable'>) =>
+  reachable !== undefined
 
 export type Catalogue = ReturnType<typeof catalogue>
 
@@ -159,10 +159,9 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       isSorted: false,
     }
     orders.set(sort, order)
-    if (!order.isSorted || changesByItself({ sort })) {
-      const readers = sortReaders(clock.now())
+    if (!order.isSorted) {
       order.entries.sort(
-        comparing(serverList.list, readers, sort, [readers.name, ({ row }) => row.id]),
+        comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]),
       )
       order.slots = Uint32Array.from(order.entries, ({ slot }) => slot)
       order.isSorted = true

@@ -13,6 +13,7 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
     if (row.reachable === true && row.datacenter_id !== null)
       answering.set(row.datacenter_id, (answering.get(row.datacenter_id) ?? 0) + 1)
     const trial = trialOf(row)
+    const left = row.cluster_id === null ? row.left_cluster : null
     const isWell =
       row.reachable !== false &&
       row.node_ready !== false &&
@@ -20,7 +21,8 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
       row.drift_since === null &&
       row.pending === null &&
       trial?.state !== 'undone' &&
-      row.identity_state !== 'changed'
+      row.identity_state !== 'changed' &&
+      left === null
     if (isWell) continue
     unwell.push({
       id: row.id,
@@ -41,6 +43,7 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
       undone: trial?.state === 'undone' ? trial : null,
       pending: row.pending,
       drift_since: time(row.drift_since),
+      left_cluster: left,
       doubt: row.identity_state === 'changed' ? (row.identity_note ?? '') : null,
     })
   }

@@ -1,6 +1,6 @@
 /** The metrics of servers. */
 import { type Figures } from '#contract/metrics/metrics.ts'
-import { contactStateOf } from '#contract/servers/server-trouble.ts'
+import { contactStateOf } from '#contract/servers/contact-state.ts'
 import { contactOf, type Entry } from '../present.ts'
 
 /** @param now in ms: a server that is silent in an operation is away for a while */
@@ -11,10 +11,7 @@ export function figuresOf(all: Iterable<Entry>, now: number): Figures {
   >()
   for (const { row } of all) {
     if (row.status === 'deleted') continue
-    const contact = contactStateOf(
-      { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
-      now,
-    )
+    const contact = contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now)
     const of = { datacenter: row.datacenter_code ?? '', status: row.status, contact }
     const key = Object.values(of).join(' ')
     counts.set(key, { ...of, n: (counts.get(key)?.n ?? 0) + 1 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { comparing, passing, type SortKey } from '#contract/list.ts'
+import { type FindingKind, findingKinds } from '#contract/findings/kinds.ts'
 import { serverList } from '#contract/servers/server.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 import { digested } from './kept.ts'
 
 const since = new Date(0)
-const now = Date.parse('2026-11-20T13:00:00Z')
-const readers = sortReaders(now)
+const readers = sortReaders
 const entry = (name: string, row: Partial<ServerRow>): Entry => {
   const times = {
     identity_since: since,
@@ -20,6 +20,8 @@ const entry = (name: string, row: Partial<ServerRow>): Entry => {
     pending: null,
     trial_state: null,
     failed_at: null,
+    finding: null,
+    left_cluster: null,
   }
   return digested(
     {
@@ -101,21 +103,27 @@ test('servers are sorted and filtered by the stage of Talos', () => {
   expect(servers.filter(passes).map((e) => e.row.name)).toEqual(['b'])
 })
 
-test('by status the worst come first, and a silent server with an operation once it is overdue', () => {
-  const silentFor = (minutes: number) => ({
+test('by status the worst finding comes first, then what waits for a user', () => {
+  const about = (kind: FindingKind) => ({
     status: 'ready' as const,
-    cluster_id: 'c',
-    reachable: false,
-    unreachable_since: new Date(now - minutes * 60_000),
+    finding: {
+      id: 'f',
+      kind,
+      severity: findingKinds[kind].severity,
+      since: since.toISOString(),
+      reason: '',
+    },
   })
   const servers = [
     entry('free', { status: 'maintenance', identity_state: 'confirmed' }),
-    entry('away', { ...silentFor(1), operation_id: 'o', identity_state: 'confirmed' }),
-    entry('overdue', { ...silentFor(16), operation_id: 'o' }),
-    entry('changed', { status: 'ready', identity_state: 'confirmed', drift_since: since }),
-    entry('failed', { status: 'maintenance', failed_at: since, failure: 'failed to install' }),
+    entry('unconfirmed', { status: 'maintenance', identity_state: 'unconfirmed' }),
+    entry('well', { status: 'ready', identity_state: 'confirmed', trial_state: null }),
+    entry('changed', about('server_drifted')),
+    entry('silent', about('server_unreachable')),
+    entry('removed', { ...about('server_unreachable'), status: 'deleted' }),
+    entry('failed', { ...about('server_failed'), status: 'maintenance' }),
   ]
-  const worstFirst = ['failed', 'overdue', 'changed', 'free', 'away']
+  const worstFirst = ['failed', 'silent', 'changed', 'unconfirmed', 'free', 'well', 'removed']
   expect(ordered('status', servers)).toEqual(worstFirst)
   expect(ordered('status', servers, '-')).toEqual(worstFirst.toReversed())
 })

@@ -2,7 +2,7 @@
  * Counts and capacity for the overview and the datacenters. Servers with unknown hardware are left
  * out of the sums.
  */
-import { contactStateOf } from '#contract/servers/server-trouble.ts'
+import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { DatacenterCapacity, ServersSummary } from '../api.ts'
 import type { Entry } from '../present.ts'
 import { contactOf, isDoubted } from '../present.ts'
@@ -25,10 +25,7 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
     if (row.status === 'deleted') continue
     servers.total++
     servers[row.status]++
-    const contact = contactStateOf(
-      { status: row.status, operation_id: row.operation_id, talos: contactOf(row) },
-      now,
-    )
+    const contact = contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now)
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
     if (isDoubted(row)) servers.unconfirmed++
 

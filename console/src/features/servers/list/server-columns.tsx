@@ -9,7 +9,7 @@ import { nameWidth, type WidthFrom } from '../../../ui/table/DataTable.tsx'
 import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
-import { Badge, StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
+import { StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
@@ -18,7 +18,7 @@ import { newServers } from './arrivals.ts'
 /**
  * A server's status: the worst first, then since when and why, or what the server is doing or can
  * be used for. In a list it has one line, and only the reason may be cut. On the server's page a
- * long reason wraps, and the status that a problem hides follows.
+ * long reason wraps.
  */
 export function ServerStatus({
   server,
@@ -27,15 +27,12 @@ export function ServerStatus({
   server: ListedServer
   inList?: boolean
 }) {
-  const { tone, word, why, status } = statusOf(server)
+  const { tone, word, why } = statusOf(server)
   if (inList) return <StatusReason tone={tone} word={word} why={why} />
   return (
-    <>
-      <StatusDot tone={tone} why={why} whole>
-        {word}
-      </StatusDot>
-      {status !== null && <Badge>{status}</Badge>}
-    </>
+    <StatusDot tone={tone} why={why} whole>
+      {word}
+    </StatusDot>
   )
 }
 

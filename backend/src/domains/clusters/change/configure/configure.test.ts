@@ -301,7 +301,7 @@ describe('a component of a control plane does not come back', () => {
       error: `${second.name} can be changed when the other control planes are well. ${why}. A change of the patches of the cluster can mend it`,
     })
     await world.until(
-      () => world.cluster(cluster.id),
+      () => world.judged(cluster.id),
       (c) => c.status === 'degraded' && c.reason === why,
     )
     const health = (await admin.call(clusterHealth, { params })).answer!

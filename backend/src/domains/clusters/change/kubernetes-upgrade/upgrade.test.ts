@@ -230,7 +230,7 @@ test(
     await waits(stopped, `node-ready/${ill.id}`, unready)
     await admin.call(operationCancel, { params: { id: stopped } })
     const shown = await world.until(
-      () => atOnce(clusterQueue).then(() => world.cluster(cluster.id)),
+      () => atOnce(clusterQueue).then(() => world.judged(cluster.id)),
       (c) => c.status === 'degraded',
     )
     expect(shown.reason).toBe(unready)
@@ -272,7 +272,7 @@ test('after the upgrade every program runs the new version, and nothing counts a
   )
   expect(JSON.stringify(daemonSet)).toContain('registry.k8s.io/kube-proxy:v1.36.3')
   await world.until(
-    () => atOnce(clusterQueue).then(() => world.cluster(cluster.id)),
+    () => atOnce(clusterQueue).then(() => world.judged(cluster.id)),
     (c) => c.status === 'ready',
   )
 })

@@ -174,7 +174,7 @@ describe.concurrent('removing servers from a running cluster', () => {
         reason: expect.stringContaining('as soon as it answers'),
       })
       await world.until(
-        () => world.cluster(cluster.id),
+        () => world.judged(cluster.id),
         (c) => c.status === 'ready' && c.workers === 1,
       )
       expect(world.nodeNames(nodes[0]!)).not.toContain(gone.name)
@@ -313,7 +313,7 @@ describe.concurrent('replacing a server of a running cluster', () => {
       const now = [nodes[0]!, nodes[1]!, spare]
       expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
       await world.until(
-        () => world.cluster(cluster.id),
+        () => world.judged(cluster.id),
         (c) => c.status === 'ready' && c.control_planes === 3,
       )
       // It keeps the authority that the others refuse from now on.

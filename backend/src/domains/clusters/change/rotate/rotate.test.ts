@@ -233,7 +233,7 @@ describe.concurrent('what can be rotated', () => {
       }
       await expectNoDrift(nodes)
       await world.until(
-        () => world.cluster(id),
+        () => world.judged(id),
         (c) => c.status === 'ready',
       )
     },

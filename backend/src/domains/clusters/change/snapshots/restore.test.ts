@@ -160,7 +160,7 @@ test('two processes restore a running cluster once, nothing else begins meanwhil
   expect(
     (
       await world.until(
-        () => world.cluster(cluster.id),
+        () => world.judged(cluster.id),
         (c) => c.status === 'ready',
       )
     ).troubles,
@@ -361,7 +361,7 @@ longTest(
     const names = spare.map((s) => s.name).toSorted()
     expect(world.nodeNames(spare[0]!).toSorted()).toEqual([...names, 'visitor'].toSorted())
     const shown = await world.until(
-      () => world.cluster(cluster.id),
+      () => world.judged(cluster.id),
       (c) => c.status === 'ready',
     )
     expect(shown.servers.map((s) => s.name).toSorted()).toEqual(names)
