@@ -15,6 +15,7 @@ import * as existing from './clusters/existing.ts'
 import * as events from './events.ts'
 import * as findings from './findings/findings.ts'
 import * as extensions from './clusters/extensions.ts'
+import * as history from './history/history.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
@@ -120,6 +121,7 @@ const nouns: readonly object[] = [
   ccs,
   operations,
   findings,
+  history,
   overview,
   restoration,
   events,

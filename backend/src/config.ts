@@ -62,6 +62,8 @@ const defaults = {
   STEELYARD_OIDC_ROLE_CLAIM: 'groups',
   STEELYARD_OIDC_ROLES: undefined,
   STEELYARD_TRIAL_SECONDS: '60',
+  STEELYARD_HISTORY_DAYS: '730',
+  STEELYARD_HISTORY_ENTRIES: '20000000',
   STEELYARD_OFFER_DETECTION_MINUTES: '10',
   STEELYARD_OFFER_TOOL: 'steelyard',
   STEELYARD_OFFER_TOOL_VERSION: undefined,
@@ -218,6 +220,15 @@ export function readConfig(environment: Environment, folder: string) {
   const trialSeconds = /^\d{1,3}$/.test(trialText) ? Number(trialText) : 0
   if (trialSeconds < 5 || trialSeconds > 600)
     wrong('STEELYARD_TRIAL_SECONDS', 'must be a number of seconds from 5 to 600')
+  const whole = (name: Setting, least: number, most: number): number => {
+    const text = value(name)!
+    const given = /^\d{1,12}$/.test(text) ? Number(text) : -1
+    if (given < least || given > most)
+      wrong(name, `must be a whole number from ${least} to ${most}`)
+    return given
+  }
+  const historyDays = whole('STEELYARD_HISTORY_DAYS', 1, 36_500)
+  const historyEntries = whole('STEELYARD_HISTORY_ENTRIES', 10_000, 1_000_000_000)
   const minutesText = value('STEELYARD_OFFER_DETECTION_MINUTES')!
   const offerDetectionMinutes = /^\d{1,4}(?:\.\d{1,3})?$/.test(minutesText)
     ? Number(minutesText)
@@ -323,6 +334,8 @@ export function readConfig(environment: Environment, folder: string) {
     provider,
     /** Time after which a machine undoes a change of its network that isn't confirmed. */
     trialSeconds,
+    historyDays,
+    historyEntries,
     /** How long Steelyard looks for the offer of a cluster. */
     offerDetectionMinutes,
     /**

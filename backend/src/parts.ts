@@ -18,6 +18,7 @@ import {
 } from './domains/datacenters/datacenters.ts'
 import { events as makeEvents } from './domains/events/events.ts'
 import { findings as makeFindings } from './domains/findings/findings.ts'
+import { history as makeHistory } from './domains/history/history.ts'
 import { imageDomain } from './domains/images/domain.ts'
 import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joining as makeJoining } from './domains/joining/domain.ts'
@@ -93,6 +94,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     operations,
     versions: images.versions,
   })
+  const history = makeHistory(platform)
   const all: Domain[] = [
     accounts,
     sessions,
@@ -150,6 +152,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
+    history,
     overview({ datacenters, operations, servers, clusters, subnets, findings, config }),
     waitlist({ ...platform, invitations }),
     applied(platform),
@@ -171,6 +174,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
+    history,
     servers,
     configurations,
     patches,

@@ -9,6 +9,7 @@ import type { ErrorCode } from '#contract/errors.ts'
 import { type EventKind, eventKinds, type EventName } from '#contract/events.ts'
 import type { Clock } from './clock.ts'
 import type { Tx } from './db/db.ts'
+import { attributed } from './history.ts'
 import { type Caller, callerName } from './http/caller.ts'
 
 interface Described {
@@ -142,6 +143,7 @@ export function recorder({ clock }: { clock: Clock }) {
         return { audit: auditOf(caller, change), event: event ? eventOf(caller, of) : null }
       })
       await write(tx, entries)
+      attributed(tx, caller, new Date(clock.now()))
       await keepApplied(tx, caller, all)
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
@@ -150,6 +152,7 @@ export function recorder({ clock }: { clock: Clock }) {
      */
     tell: async (tx: Tx, caller: Caller, { contacts, ...told }: Told): Promise<void> => {
       const event = eventOf(caller, told)
+      attributed(tx, caller, new Date(clock.now()))
       await write(tx, [
         {
           audit: null,

@@ -12,6 +12,7 @@ import { completionCommand } from './commands/completion.ts'
 import { contextCommands } from './commands/contexts.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { findingCommands } from './commands/cluster-state/findings.ts'
+import { historyCommands } from './commands/cluster-state/history.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
 import { offerCommands } from './commands/offers.ts'
@@ -50,6 +51,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...ccCommands,
     ...applyCommands,
     ...findingCommands,
+    ...historyCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

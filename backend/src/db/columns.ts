@@ -83,6 +83,9 @@ export interface Columns {
   'cluster_server.disk_wwids': DiskWwids
   'cluster_server.images': MachineImages
   'event.data': Values
+  'history.after': Values
+  'history.before': Values
+  'history_base.state': Values
   'idempotent_call.answer': unknown
   'offer.resources': OfferResources
   'operation.arguments': unknown

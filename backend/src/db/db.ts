@@ -198,6 +198,15 @@ export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSigna
  */
 export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
 
+const atCommits = new WeakMap<Tx, (() => Promise<void>)[]>()
+
+/** Calls `act` when the transaction's change has returned, right before the commit. */
+export function atCommit(tx: Tx, act: () => Promise<void>): void {
+  const known = atCommits.get(tx)
+  if (known) known.push(act)
+  else atCommits.set(tx, [act])
+}
+
 /**
  * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change`
  * again, at most three times: `change` must therefore do nothing outside of `tx`.
@@ -207,6 +216,7 @@ export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): 
     try {
       return await db.transaction().execute(async (tx) => {
         const result = await change(tx)
+        for (const act of atCommits.get(tx) ?? []) await act()
         await beforeCommit.getStore()?.(tx, result)
         return result
       })

@@ -351,6 +351,30 @@ export interface Tables {
     owner: string | null
     lease_until: Date | null
   }
+  history: {
+    id: GeneratedAlways<number>
+    at: Date
+    kind: string
+    object_kind: 'server' | 'cluster' | 'datacenter'
+    object_id: string
+    object_name: string
+    cluster_id: string | null
+    cluster_name: string | null
+    actor_kind: 'user' | 'token' | 'steelyard'
+    actor_name: string
+    operation_id: string | null
+    requested_by: string | null
+    message: string
+    before: Json<Columns['history.before']>
+    after: Json<Columns['history.after']>
+    log: string | null
+  }
+  history_base: {
+    object_kind: 'server' | 'cluster'
+    object_id: string
+    at: Date
+    state: Json<Columns['history_base.state']>
+  }
   hold: {
     subject: string
     kind: 'cluster' | 'operation'

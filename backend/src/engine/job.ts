@@ -5,6 +5,8 @@
 import { sql } from 'kysely'
 import { type Clock, elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import { attributed } from '../history.ts'
+import { system } from '../http/caller.ts'
 import type { Failpoint } from './failpoint.ts'
 
 /** An object of a queue. */
@@ -29,7 +31,7 @@ export class FenceLost extends Error {
 
 export type Fence = ReturnType<typeof fenceOf>
 
-const fenceOf = (db: Db, taken: Taken) => ({
+const fenceOf = ({ db, clock }: Pick<JobParts, 'db' | 'clock'>, taken: Taken) => ({
   number: taken.fence,
   /**
    * Runs `change` in a transaction that commits only if this run still holds the object. Like in
@@ -38,6 +40,7 @@ const fenceOf = (db: Db, taken: Taken) => ({
    */
   write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(db, async (tx) => {
+      attributed(tx, system, new Date(clock.now()))
       const result = await change(tx)
       // Checked last, because objects are always locked before their wake-up row. The lock on this
       // row prevents a takeover before the commit.
@@ -90,7 +93,7 @@ export interface JobParts {
 /** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
 export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: JobParts) {
   const { queue, key, failures, crashes } = taken
-  const fence = fenceOf(db, taken)
+  const fence = fenceOf({ db, clock }, taken)
   const at = () => new Date(clock.now())
   return {
     queue,

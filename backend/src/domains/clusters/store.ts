@@ -6,6 +6,14 @@ import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import { changesOf, happened } from '../../history.ts'
+import {
+  isRememberedOfMember,
+  memberChanges,
+  type Remembered,
+  remembered,
+  stateOf,
+} from './past.ts'
 
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>
@@ -222,21 +230,55 @@ export const presentMembers = (on: On) =>
     .where('released_at', 'is', null)
     .execute()
 
-export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
-  tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
+export async function insert(tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> {
+  const row = await tx
+    .insertInto('cluster')
+    .values(cluster)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  happened(tx, {
+    kind: 'cluster_added',
+    object: { kind: 'cluster', id: row.id, name: row.name },
+    operation: row.operation_id,
+    after: { ...stateOf(row) },
+  })
+  return row
+}
+
+/**
+ * The row before the statement, which sees the table as it was: the remembered columns that the
+ * change may alter.
+ */
+const rowBefore = (columns: readonly Remembered[]) =>
+  sql<Pick<ClusterRow, Remembered>>`(select jsonb_build_object(${sql.join(
+    columns.flatMap((column) => [sql.lit(column), sql.ref(`o.${column}`)]),
+  )}) from cluster o where o.id = cluster.id)`.as('row_before')
 
 /** Every change that readers can see increments the version. */
-export const update = (
+export async function update(
   tx: Tx,
   id: string,
   change: Updateable<Tables['cluster']>,
-): Promise<ClusterRow> =>
-  tx
+): Promise<ClusterRow> {
+  const changing = tx
     .updateTable('cluster')
     .set({ ...change, version: sql<number>`version + 1` })
     .where('id', '=', id)
     .returningAll()
+  const columns = remembered(change)
+  if (columns.length === 0) return changing.executeTakeFirstOrThrow()
+  const { row_before: before, ...row } = await changing
+    .returning(rowBefore(columns))
     .executeTakeFirstOrThrow()
+  happened(
+    tx,
+    ...changesOf({ kind: 'cluster', id, name: row.name }, stateOf(before), stateOf(row), {
+      operation: row.operation_id ?? before.operation_id,
+      more: row.reason === null ? {} : { reason: row.reason },
+    }),
+  )
+  return row
+}
 
 export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['cluster_server']>[]) =>
   tx
@@ -288,18 +330,28 @@ export const memberOf = (on: On, nodeId: string): Promise<MemberRow | undefined>
     .where('released_at', 'is', null)
     .executeTakeFirst()
 
-export const updateMember = (
+export async function updateMember(
   tx: Tx,
   clusterId: string,
   nodeId: string,
   change: Updateable<Tables['cluster_server']>,
-) =>
-  tx
+): Promise<void> {
+  const changing = tx
     .updateTable('cluster_server')
     .set(change)
     .where('cluster_id', '=', clusterId)
     .where('node_id', '=', nodeId)
-    .execute()
+  if (!isRememberedOfMember(change)) return void (await changing.execute())
+  const row = await changing
+    .returningAll()
+    .returning(
+      sql<MemberRow>`(select to_jsonb(o) from cluster_server o where o.cluster_id = cluster_server.cluster_id and o.node_id = cluster_server.node_id)`.as(
+        'row_before',
+      ),
+    )
+    .executeTakeFirst()
+  if (row) happened(tx, ...memberChanges(row.row_before, row))
+}
 
 /** Deletes a member with its configurations. */
 export const dropMember = (tx: Tx, clusterId: string, nodeId: string) =>

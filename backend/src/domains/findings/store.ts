@@ -6,6 +6,8 @@ import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import { happened } from '../../history.ts'
+import { past } from './past.ts'
 
 type On = Db | Tx
 type Row = Selectable<Tables['finding']>
@@ -111,11 +113,26 @@ export const endedSince = (tx: Tx, at: Date): Promise<Row[]> =>
     .orderBy('ended_at', 'desc')
     .execute()
 
-export const insert = (tx: Tx, row: Insertable<Tables['finding']>): Promise<Row> =>
-  tx.insertInto('finding').values(row).returningAll().executeTakeFirstOrThrow()
+export async function insert(tx: Tx, row: Insertable<Tables['finding']>): Promise<Row> {
+  const inserted = await tx
+    .insertInto('finding')
+    .values(row)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  happened(tx, past(inserted))
+  return inserted
+}
 
-export const update = (tx: Tx, id: string, change: Updateable<Tables['finding']>) =>
-  tx.updateTable('finding').set(change).where('id', '=', id).execute()
+export async function update(
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['finding']>,
+): Promise<void> {
+  const changing = tx.updateTable('finding').set(change).where('id', '=', id)
+  // Only a change of the end begins or ends a finding.
+  if (!('ended_at' in change)) return void (await changing.execute())
+  happened(tx, past(await changing.returningAll().executeTakeFirstOrThrow()))
+}
 
 /** The servers of these findings that are silent now. */
 export const affectedBy = (on: On, ids: readonly string[]): Promise<AffectedRow[]> =>

@@ -5,6 +5,8 @@ import { operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import { attempts, ends, haveEnded, requested } from './past.ts'
+import { happened } from '../../history.ts'
 import type { Work } from '../../engine/engine.ts'
 
 export type OperationRow = Selectable<Tables['operation']>
@@ -127,12 +129,18 @@ export const byId = (on: Db | Tx, id: string) =>
 export const lock = (tx: Tx, id: string) =>
   tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
-export const insert = (tx: Tx, row: Omit<Insertable<Tables['operation']>, 'reason'>) =>
-  tx
+export async function insert(
+  tx: Tx,
+  row: Omit<Insertable<Tables['operation']>, 'reason'>,
+): Promise<OperationRow> {
+  const inserted = await tx
     .insertInto('operation')
     .values({ ...row, reason: null })
     .returningAll()
     .executeTakeFirstOrThrow()
+  happened(tx, ...requested(inserted))
+  return inserted
+}
 
 /** @param from position of the first step */
 export const insertSteps = async (
@@ -156,13 +164,20 @@ export const insertSteps = async (
   if (rows.length > 0) await tx.insertInto('operation_step').values(rows).execute()
 }
 
-export const update = (tx: Tx, id: string, change: Updateable<Tables['operation']>) =>
-  tx
+export async function update(
+  tx: Tx,
+  id: string,
+  change: Updateable<Tables['operation']>,
+): Promise<OperationRow> {
+  const row = await tx
     .updateTable('operation')
     .set({ ...change, version: sql<number>`version + 1` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+  happened(tx, ...ends(row, change))
+  return row
+}
 
 export const steps = (tx: Tx, id: string, keys: readonly string[]) =>
   tx
@@ -172,13 +187,23 @@ export const steps = (tx: Tx, id: string, keys: readonly string[]) =>
     .where('key', '=', sql<string>`any(${keys}::text[])`)
     .execute()
 
-/** Overwrites the stored steps with the given ones, matched by key. */
-export const updateSteps = (tx: Tx, id: string, rows: readonly StepRow[]) =>
-  sql`update operation_step as s
+/**
+ * Overwrites the stored steps with the given ones, matched by key. `before`: the steps that are
+ * overwritten.
+ */
+export async function updateSteps(
+  tx: Tx,
+  id: string,
+  rows: readonly StepRow[],
+  before: readonly StepRow[],
+): Promise<void> {
+  await sql`update operation_step as s
     set status = n.status, title = n.title, node_id = n.node_id, reason = n.reason, attempt = n.attempt, started_at = n.started_at, ended_at = n.ended_at
     from json_populate_recordset(null::operation_step, ${JSON.stringify(rows)}) as n where s.operation_id = ${id} and s.key = n.key`.execute(
     tx,
   )
+  if (haveEnded(rows, before)) happened(tx, ...attempts((await byId(tx, id))!, rows, before))
+}
 
 export const updateStep = (
   tx: Tx,

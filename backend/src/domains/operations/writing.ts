@@ -117,7 +117,7 @@ export function writing(
       ]
     })
     if (changed.length === 0) return
-    await store.updateSteps(tx, id, changed)
+    await store.updateSteps(tx, id, changed, current)
     const row = await store.lock(tx, id)
     const starts = row!.status === 'pending' && changed.some(({ status }) => status !== 'todo')
     await updated(tx, id, starts ? { status: 'running', started_at: at } : {})

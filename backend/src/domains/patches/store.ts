@@ -3,6 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import type { NewPatch } from '#contract/patches.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import { type Happened, happened } from '../../history.ts'
 import type { Vault } from '../../vault/vault.ts'
 
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
@@ -13,6 +14,16 @@ export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
  * can be decrypted only for its server.
  */
 const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
+
+/** Never the body, which may contain secrets. */
+const past = (
+  kind: 'patch_added' | 'patch_changed' | 'patch_removed',
+  { id, name, weight, server_id }: Pick<PatchRow, 'id' | 'name' | 'weight' | 'server_id'>,
+): Happened => ({
+  kind,
+  object: { kind: 'server', id: server_id },
+  after: { patch: name, patch_id: id, weight },
+})
 
 export type PatchStore = ReturnType<typeof patchStore>
 
@@ -65,6 +76,7 @@ export function patchStore({ vault }: { vault: Vault }) {
         })
         .returningAll()
         .executeTakeFirstOrThrow()
+      happened(tx, past('patch_added', row))
       return opened(tx, row)
     },
 
@@ -87,10 +99,14 @@ export function patchStore({ vault }: { vault: Vault }) {
         .where('id', '=', before.id)
         .returningAll()
         .executeTakeFirstOrThrow()
+      happened(tx, past('patch_changed', row))
       return opened(tx, row)
     },
 
-    remove: (tx: Tx, id: string) => tx.deleteFrom('patch').where('id', '=', id).execute(),
+    async remove(tx: Tx, id: string): Promise<void> {
+      const gone = await tx.deleteFrom('patch').where('id', '=', id).returningAll().execute()
+      happened(tx, ...gone.map((row) => past('patch_removed', row)))
+    },
 
     /** Number of a server's patches, and the links that they configure. */
     async sums(tx: Tx, serverId: string): Promise<{ count: number; links: string[] }> {

@@ -3,8 +3,10 @@ import { Problem } from '#contract/errors.ts'
 import type { Pool } from 'pg'
 import { CompiledQuery, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
+import { changesOf, happened } from '../../history.ts'
 import { oneValue, valueStatement } from '../../db/one-value.ts'
 import type { Tables } from '../../db/tables.gen.ts'
+import { reasons, type Remembered, remembered, stateOf } from './past.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
 /** A row as it is kept in memory: without its hardware, and without times that no list shows. */
@@ -89,25 +91,67 @@ export const knownAmong = (on: Db | Tx, uuids: readonly string[], addresses: rea
  * Inserts servers and returns the new rows. A server whose name or identity is taken is not inserted
  * and is missing in the result.
  */
-export function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
-  return tx
+export async function insert(tx: Tx, rows: readonly NewServer[]): Promise<ServerRow[]> {
+  const added = await tx
     .insertInto('server')
     .values(rows)
     .onConflict((c) => c.doNothing())
     .returningAll()
     .returning(datacenterCode)
     .execute()
+  happened(
+    tx,
+    ...added.map((row) => ({
+      kind: 'server_added' as const,
+      object: { kind: 'server' as const, id: row.id, name: row.name },
+      operation: row.operation_id,
+      after: { ...stateOf(row) },
+    })),
+  )
+  return added
 }
 
+/**
+ * The row before the statement, which sees the table as it was: the remembered columns that the
+ * change may alter.
+ */
+const rowBefore = (columns: readonly Remembered[]) =>
+  sql<Pick<ServerRow, Remembered>>`(select jsonb_build_object(${sql.join(
+    columns.flatMap((column) => [sql.lit(column), sql.ref(`o.${column}`)]),
+  )}) from (select b.*, d.code as datacenter_code from server b left join datacenter d on d.id = b.datacenter_id where b.id = server.id) as o)`.as(
+    'row_before',
+  )
+
 /** Writes a change, bumps the version and returns the new row. The row must be locked. */
-export function update(tx: Tx, id: string, change: ServerChange, at: Date): Promise<ServerRow> {
-  return tx
+export async function update(
+  tx: Tx,
+  id: string,
+  change: ServerChange,
+  at: Date,
+): Promise<ServerRow> {
+  const changing = tx
     .updateTable('server')
     .set({ ...change, version: sql<number>`version + 1`, updated_at: at })
     .where('id', '=', id)
     .returningAll()
     .returning(datacenterCode)
+  const columns = remembered(change)
+  if (columns.length === 0) return changing.executeTakeFirstOrThrow()
+  const { row_before: before, ...row } = await changing
+    .returning(rowBefore(columns))
     .executeTakeFirstOrThrow()
+  const [then, now] = [stateOf(before), stateOf(row)]
+  happened(
+    tx,
+    ...changesOf({ kind: 'server', id, name: row.name }, then, now, {
+      cluster: now.cluster ?? then.cluster ?? null,
+      operation: row.operation_id ?? before.operation_id,
+      more: reasons(row),
+    }).map((entry) =>
+      entry.after?.['status'] === 'deleted' ? { ...entry, kind: 'server_removed' as const } : entry,
+    ),
+  )
+  return row
 }
 
 /** The servers that show a finding. */

@@ -1,0 +1,24 @@
+/** What the history keeps of findings: when they begin and end. */
+import type { Happened } from '../../history.ts'
+import type { FindingRow } from './store.ts'
+
+export const past = ({
+  id,
+  kind,
+  severity,
+  object_kind,
+  object_id,
+  object_name,
+  cluster_id,
+  cluster_name,
+  operation_id,
+  reason,
+  ended_at,
+}: Omit<FindingRow, 'affected'>): Happened => ({
+  kind: ended_at === null ? 'finding_began' : 'finding_ended',
+  object: { kind: object_kind, id: object_id, name: object_name },
+  cluster:
+    cluster_id !== null && cluster_name !== null ? { id: cluster_id, name: cluster_name } : null,
+  operation: operation_id,
+  after: { finding: kind, finding_id: id, severity, reason },
+})

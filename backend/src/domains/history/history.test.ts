@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { historyGet, historyKept, historyList } from '#contract/history/history.ts'
+import { patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { serverUpdate } from '#contract/servers/servers.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildCluster, buildServer } from '../servers/testing.ts'
+import * as clusters from '../clusters/store.ts'
+import * as servers from '../servers/store.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator', lasts: true })
+const viewer = await backend.signIn({ role: 'viewer', lasts: true })
+const { clock } = backend
+const { db, tell } = backend.platform
+
+const list = async (query: object = {}) =>
+  (await viewer.call(historyList, { query: { per_page: 50, ...query } })).answer!
+const messages = async (query: object) => (await list(query)).items.map((e) => e.message)
+const now = () => new Date(clock.now())
+
+const kept = { id: randomUUID(), name: 'kept-cluster' }
+await buildCluster(backend, kept.id, kept.name)
+
+const told = async (tx: Tx, id: string, changed: Promise<unknown>): Promise<void> => {
+  await changed
+  await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id } })
+}
+/** A change that Steelyard itself makes. */
+const change = (id: string, columns: servers.ServerChange) =>
+  inTransaction(db, async (tx) => {
+    await servers.lock(tx, [id])
+    await told(tx, id, servers.update(tx, id, columns, now()))
+  })
+
+test('a lost and regained contact is in the history with its reason and its time', async () => {
+  const id = await buildServer(backend, { name: 'lost-01', reachable: true })
+  await change(id, { reachable: false, reason: 'connection refused', unreachable_since: now() })
+  clock.advance(60_000)
+  await change(id, { reachable: true, reason: null, unreachable_since: null })
+  const { items } = await list({ object: id })
+  expect(items.map((e) => [e.kind, e.message, e.by])).toEqual([
+    ['server_contact', 'Answers', { kind: 'steelyard', name: 'Steelyard' }],
+    ['server_contact', 'No answer: connection refused', { kind: 'steelyard', name: 'Steelyard' }],
+  ])
+  expect(Date.parse(items[0]!.at) - Date.parse(items[1]!.at)).toBe(60_000)
+})
+
+test('a change by a person is in the history with their name', async () => {
+  const id = await buildServer(backend, { name: 'named-01' })
+  await operator.call(serverUpdate, { params: { id }, body: { name: 'named-02' } })
+  const [entry] = (await list({ object: id })).items
+  expect(entry).toMatchObject({
+    kind: 'server_renamed',
+    message: 'Its name changed from named-01 to named-02',
+    object: { kind: 'server', id, name: 'named-02' },
+    before: { name: 'named-01' },
+    after: { name: 'named-02' },
+    by: { kind: 'user', name: operator.email },
+    operation: null,
+  })
+  expect(await messages({ by: operator.email, object: id })).toHaveLength(1)
+  expect(await messages({ by: 'Steelyard', object: id })).toEqual([])
+})
+
+test('a change that fails leaves no history', async () => {
+  const id = await buildServer(backend, { name: 'failing-01', reachable: true })
+  await expect(
+    inTransaction(db, async (tx) => {
+      await servers.lock(tx, [id])
+      await servers.update(tx, id, { reachable: false }, now())
+      throw new Error('fails')
+    }),
+  ).rejects.toThrow('fails')
+  expect(await messages({ object: id })).toEqual([])
+})
+
+test('an entry can not be changed', async () => {
+  const id = await buildServer(backend, { name: 'fixed-01' })
+  await change(id, { stage: 'running' })
+  await expect(
+    db.updateTable('history').set({ message: 'x' }).where('object_id', '=', id).execute(),
+  ).rejects.toThrow('the history is append-only')
+})
+
+test('patches are in the history by their names, never with their bodies', async () => {
+  const id = await buildServer(backend, { name: 'patched-01' })
+  const body = 'machine:\n  sysctls:\n    vm.swappiness: "13"\n'
+  const params = { id }
+  const { answer } = await operator.call(patchCreate, {
+    params,
+    body: { name: 'swap-less', body, weight: 50, labels: {} },
+  })
+  const one = { params: { id, patchId: answer!.patch_id } }
+  await operator.call(patchUpdate, { ...one, body: { body: body.replace('13', '14') } })
+  await operator.call(patchRemove, one)
+  const { items } = await list({ object: id, by: operator.email })
+  expect(items.map((e) => e.message)).toEqual([
+    'The patch swap-less was removed',
+    'The patch swap-less was changed',
+    'The patch swap-less was added',
+  ])
+  expect(JSON.stringify(await db.selectFrom('history').selectAll().execute())).not.toContain(
+    'swappiness',
+  )
+})
+
+test('pages continue where another ended, also if entries were added meanwhile', async () => {
+  const id = await buildServer(backend, { name: 'paged-01' })
+  const stages = ['booting', 'running', 'rebooting', 'booting', 'running'] as const
+  for (const stage of stages) await change(id, { stage })
+  const first = await list({ object: id, per_page: 2 })
+  await change(id, { stage: 'upgrading' })
+  const second = await list({ object: id, per_page: 2, after: first.next })
+  const third = await list({ object: id, per_page: 2, after: second.next })
+  expect([...first.items, ...second.items, ...third.items].map((e) => e.after['stage'])).toEqual(
+    stages.toReversed(),
+  )
+  expect(third.next).toBeNull()
+  const refused = await viewer.call(historyList, { query: { after: 'x', per_page: 2 } })
+  expect(refused.status).toBe(400)
+})
+
+test('a cluster shows what happened to its servers while they were its own', async () => {
+  const cluster = kept
+  const id = await buildServer(backend, { name: 'member-01' })
+  await change(id, { stage: 'booting' })
+  await change(id, { cluster_id: cluster.id, cluster_name: cluster.name, type: 'worker' })
+  await change(id, { stage: 'running' })
+  await change(id, { cluster_id: null, cluster_name: null, type: 'unknown' })
+  await change(id, { stage: 'maintenance' })
+  expect(await messages({ cluster: cluster.id })).toEqual([
+    'Left the cluster kept-cluster',
+    'Is running',
+    'Assigned to the cluster kept-cluster as worker',
+  ])
+})
+
+test('words of an entry are found by their beginnings, with names in several parts', async () => {
+  const id = await buildServer(backend, { name: 'poz-edge-04' })
+  await change(id, { reachable: false, reason: "dial tcp 10.0.4.9:50000: can't connect" })
+  for (const q of ['poz-edge-04', 'refus poz', 'edge', '10.0.4.9', "can't", 'answer poz-edge'])
+    expect.soft((await list({ q, object: id })).items.length, q).toBe(q.startsWith('refus') ? 0 : 1)
+  expect((await list({ q: `'\\ & | ! :* (`, object: id })).items).toEqual([])
+})
+
+test('the log of a failing boot is kept with the failure', async () => {
+  const cluster = kept.id
+  const id = await buildServer(backend, {
+    name: 'boots-01',
+    cluster_id: cluster,
+    cluster_name: kept.name,
+  })
+  const at = now()
+  await inTransaction(db, (tx) =>
+    clusters.insertMembers(tx, [
+      {
+        cluster_id: cluster,
+        node_id: id,
+        role: 'worker',
+        position: 0,
+        name: 'boots-01',
+        interface: null,
+        install_disk: '/dev/sda',
+        install_image: 'factory.talos.dev/installer/x:v1.13.9',
+        at_since: at,
+        sent_at: at,
+        sends: 1,
+        stage: null,
+      },
+    ] as unknown as Parameters<typeof clusters.insertMembers>[1]),
+  )
+  clock.advance(1_000)
+  await inTransaction(db, (tx) =>
+    clusters.updateMember(tx, cluster, id, {
+      failure_log: 'line 1\nline 2',
+      failure_log_at: now(),
+      trouble: 'no space left on device',
+    }),
+  )
+  clock.advance(1_000)
+  await inTransaction(db, (tx) =>
+    told(tx, id, clusters.updateMember(tx, cluster, id, { sends: 2, sent_at: now() })),
+  )
+  const [entry] = (await list({ object: id, kind: 'server_boot' })).items
+  expect(entry).toMatchObject({
+    has_log: true,
+    message: 'The last lines of a failing boot were kept: no space left on device',
+  })
+  const { answer } = await viewer.call(historyGet, { params: { id: entry!.id } })
+  expect(answer!.log).toEqual(['line 1', 'line 2'])
+  expect((await viewer.call(historyGet, { params: { id: 999_999 } })).status).toBe(404)
+})
+
+test('old entries are removed, and the state after them is still known', async () => {
+  const id = await buildServer(backend, { name: 'old-01', reachable: true })
+  await change(id, { stage: 'running', talos_version: 'v1.13.1' })
+  clock.advance(800 * 24 * 3_600_000)
+  await change(id, { reachable: false })
+  const before = (await viewer.call(historyKept)).answer!
+  const { history } = backend.domains
+  const removed = (await Promise.all([history.prune(), history.prune()])).reduce((a, b) => a + b, 0)
+  const after = (await viewer.call(historyKept)).answer!
+  expect(removed).toBe(before.entries - after.entries)
+  expect(await messages({ object: id })).toEqual(['No answer'])
+  const { servers: states } = await inTransaction(db, (tx) => history.at(tx, now()))
+  expect(states.get(id)).toMatchObject({
+    stage: 'running',
+    talos_version: 'v1.13.1',
+    reachable: false,
+  })
+})

@@ -1,0 +1,142 @@
+/**
+ * The history: what happened to servers, clusters and datacenters. The stores write its entries in
+ * the transactions of the changes (`history.ts`); this domain shows and prunes them.
+ */
+import { Problem } from '#contract/errors.ts'
+import {
+  type HistoryEntry,
+  historyGet,
+  historyKept,
+  historyList,
+} from '#contract/history/history.ts'
+import type { HistoryKind, HistoryObject } from '#contract/history/kinds.ts'
+import { findingObjects } from '#contract/findings/kinds.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import { permits } from '#contract/permissions.ts'
+import { inTransaction, tryLock } from '../../db/db.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { History } from './api.ts'
+import { fold, isRemoved, statesAfter } from './states.ts'
+import * as store from './store.ts'
+
+type HistoryParts = Pick<Platform, 'db' | 'clock' | 'config'>
+
+/** Number of entries that are removed in one transaction. */
+const batch = 2_000
+const dayMs = 24 * 3_600_000
+
+const objects = Object.keys(findingObjects) as HistoryObject[]
+const unknown = () => new Problem('not_found', 'There is no such entry')
+
+const present = (row: store.HistoryRow): HistoryEntry => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  kind: row.kind as HistoryKind,
+  object: { kind: row.object_kind, id: row.object_id, name: row.object_name },
+  cluster: row.cluster_id === null ? null : { id: row.cluster_id, name: row.cluster_name ?? '' },
+  message: row.message,
+  by: { kind: row.actor_kind, name: row.actor_name },
+  operation:
+    row.operation_id === null
+      ? null
+      : { id: row.operation_id, kind: row.operation_kind, by: row.requested_by },
+  before: row.before,
+  after: row.after,
+  has_log: row.has_log,
+})
+
+/** The place after which a page begins, as `historyList` checks it. */
+function placeOf(cursor: string | undefined): store.Place | null {
+  if (cursor === undefined) return null
+  const [ms, id] = cursor.split('-').map(Number)
+  return { at: new Date(ms!), id: id! }
+}
+
+export function history({ db, clock, config }: HistoryParts): History & Domain {
+  const { historyDays: days, historyEntries: mostEntries } = config
+
+  const list = async (
+    caller: UserCaller,
+    query: Input<typeof historyList>['query'],
+  ): Promise<Answer<typeof historyList>> => {
+    const visible = objects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
+    const rows = await store
+      .pageQuery(db, query, {
+        after: placeOf(query.after),
+        objects: visible.length === objects.length ? null : visible,
+        limit: query.per_page + 1,
+      })
+      .execute()
+    const shown = rows.slice(0, query.per_page)
+    const last = rows.length > shown.length ? shown.at(-1) : undefined
+    return {
+      items: shown.map(present),
+      next: last === undefined ? null : `${last.at.getTime()}-${last.id}`,
+      now: new Date(clock.now()).toISOString(),
+    }
+  }
+
+  const get = async (caller: UserCaller, id: number): Promise<Answer<typeof historyGet>> => {
+    const row = await store.find(db, id)
+    if (!row || !permits(caller.scopes, findingObjects[row.object_kind].read).ok) throw unknown()
+    return { ...present(row), log: row.log?.split('\n') ?? null }
+  }
+
+  /** Removes one batch of the oldest entries. Their last states become the new base. */
+  const pruneOnce = (): Promise<number> =>
+    inTransaction(db, async (tx) => {
+      // Another process removes the same entries.
+      if (!(await tryLock(tx, 'steelyard history'))) return 0
+      const old = new Date(clock.now() - days * dayMs)
+      const { entries } = await store.kept(tx)
+      const tooMany = Math.max(0, entries - mostEntries)
+      const oldest = await store.oldest(tx, batch)
+      const first = oldest.findIndex(({ at }, i) => i >= tooMany && at >= old)
+      const steps = first === -1 ? oldest : oldest.slice(0, first)
+      const last = steps.at(-1)
+      if (last === undefined) return 0
+      const ids = [...new Set(steps.map((s) => s.object_id))]
+      const states = [...fold(await store.basesOf(tx, ids), steps).values()]
+      const [gone, there] = [states.filter(isRemoved), states.filter((s) => !isRemoved(s))]
+      await store.putBases(tx, there, last.at)
+      await store.dropBases(
+        tx,
+        gone.map((s) => s.object_id),
+      )
+      await store.remove(tx, last.id)
+      return steps.length
+    })
+
+  const prune = async (): Promise<number> => {
+    let removed = 0
+    for (;;) {
+      const more = await pruneOnce()
+      removed += more
+      if (more < batch) return removed
+    }
+  }
+
+  return {
+    name: 'history',
+    prune,
+    at: async (tx, at) => statesAfter(await store.bases(tx), await store.upTo(tx, at)),
+    routes(app) {
+      const on = serve(app)
+      on(historyList, ({ caller, query }) => list(signedIn(caller), query))
+      on(historyGet, ({ caller, params }) => get(signedIn(caller), params.id))
+      on(historyKept, async () => {
+        const { entries, bytes, oldest_at } = await store.kept(db)
+        return {
+          entries,
+          most_entries: mostEntries,
+          bytes,
+          days,
+          oldest_at: oldest_at?.toISOString() ?? null,
+        }
+      })
+    },
+    removeOld: async () => void (await prune()),
+  }
+}

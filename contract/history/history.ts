@@ -1,0 +1,149 @@
+/**
+ * The history: what happened to servers, clusters and datacenters, with who and why. It is written
+ * in the transaction of each change, and never changed.
+ */
+import * as z from 'zod/mini'
+import { type FindingObject, findingObjects } from '../findings/kinds.ts'
+import { list, meaningsOf, narrowingOf } from '../list.ts'
+import { operation, type Words } from '../operation.ts'
+import { operationKinds } from '../operations.ts'
+import { time, wholeInQuery } from '../page.ts'
+import { type HistoryKind, historyKinds, kindsOfHistory } from './kinds.ts'
+
+const objects = Object.keys(findingObjects) as FindingObject[]
+
+/** Who made a change: a person, a program with an API token, or Steelyard itself. */
+const actors = ['user', 'token', 'steelyard'] as const
+
+export const HistoryEntry = z.object({
+  id: z.int(),
+  at: time,
+  kind: z.enum(kindsOfHistory),
+  object: z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() }),
+  /** The cluster that the object was, or belonged to. */
+  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  /** What happened, in words. */
+  message: z.string(),
+  by: z.object({ kind: z.enum(actors), name: z.string() }),
+  /** The operation that it belonged to, and who requested that. */
+  operation: z.nullable(
+    z.object({
+      id: z.uuid(),
+      kind: z.nullable(z.enum(operationKinds)),
+      by: z.nullable(z.string()),
+    }),
+  ),
+  /** The changed values before and after. */
+  before: z.record(z.string(), z.unknown()),
+  after: z.record(z.string(), z.unknown()),
+  /** Whether the entry has lines of a log, which `historyGet` returns. */
+  has_log: z.boolean(),
+})
+export type HistoryEntry = z.infer<typeof HistoryEntry>
+
+const titles = Object.fromEntries(
+  kindsOfHistory.map((kind) => [kind, historyKinds[kind].title]),
+) as Record<HistoryKind, string>
+
+/** Longest text of a filter by a name or email. */
+const longestName = 254
+const id = z.uuid()
+
+/** The columns and filters of the history. It is read by `historyList`, which has cursors. */
+export const history = list<HistoryEntry>()({
+  nouns: ['entry', 'entries'],
+  columns: {
+    at: { label: 'Time', kind: 'time', sort: true, value: (e: HistoryEntry) => e.at },
+    object: { label: 'Of', value: (e: HistoryEntry) => e.object.name },
+    message: { label: 'What', value: (e: HistoryEntry) => e.message },
+    by: { label: 'Who', value: (e: HistoryEntry) => e.by.name },
+  },
+  filters: {
+    kind: { label: 'Kind', help: 'Only entries of this kind', choices: titles },
+    about: {
+      label: 'About',
+      help: 'Only entries about objects of this kind',
+      choices: { server: 'Servers', cluster: 'Clusters', datacenter: 'Datacenters' },
+    },
+    object: {
+      label: 'Of',
+      help: 'Only entries about the server, cluster or datacenter with this id',
+      schema: id,
+      placeholder: 'ID',
+    },
+    cluster: {
+      label: 'Cluster',
+      help: 'Only entries about the cluster with this id and its servers',
+      schema: id,
+      placeholder: 'ID',
+    },
+    by: {
+      label: 'Who',
+      help: 'Only changes by this person, by an operation that they requested, or by Steelyard itself',
+      schema: z.string().check(z.trim(), z.maxLength(longestName)),
+      placeholder: 'NAME',
+    },
+    since: {
+      label: 'Since',
+      help: 'Only entries from this time on, in ISO 8601 and UTC',
+      schema: time,
+      placeholder: 'TIME',
+    },
+    until: {
+      label: 'Until',
+      help: 'Only entries before this time, in ISO 8601 and UTC',
+      schema: time,
+      placeholder: 'TIME',
+    },
+  },
+  order: '-at',
+})
+
+/** Position in the history, as `next` of an earlier page names it. */
+const cursor = z.string().check(z.regex(/^\d{1,15}-\d{1,15}$/, 'Expected `next` of another page'))
+export const historyList = {
+  ...operation('historyList', 'GET /v1/history', 'signed_in', {
+    summary:
+      'What happened to servers, clusters and datacenters, newest first. Lists only entries about objects that the caller may read. A page continues where `next` of another ended, also if entries were added meanwhile.',
+    query: z.strictObject({
+      ...narrowingOf(history),
+      after: z.optional(cursor),
+      per_page: z._default(wholeInQuery(1, 1000), 50),
+    }),
+    answer: z.object({
+      items: z.array(HistoryEntry),
+      next: z.nullable(z.string()),
+      now: time,
+    }),
+  }),
+  meanings: meaningsOf(history),
+}
+
+export const historyGet = operation('historyGet', 'GET /v1/history/{id}', 'signed_in', {
+  summary: 'One entry of the history, with the lines of a log that were kept with it.',
+  params: z.strictObject({ id: wholeInQuery(1, Number.MAX_SAFE_INTEGER) }),
+  answer: z.extend(HistoryEntry, { log: z.nullable(z.array(z.string())) }),
+  errors: ['not_found'],
+})
+
+export const historyKept = operation('historyKept', 'GET /v1/history-kept', 'signed_in', {
+  summary: 'How much of the history is kept, and for how long.',
+  answer: z.object({
+    entries: z.int(),
+    most_entries: z.int(),
+    bytes: z.int(),
+    days: z.int(),
+    oldest_at: z.nullable(time),
+  }),
+})
+
+/** Words for the API documentation. */
+export const words: Words = {
+  objects: {
+    HistoryEntry: [HistoryEntry, 'Something that happened to a server, cluster or datacenter.'],
+  },
+  fields: {
+    after: 'Continues after this position: `next` of another page.',
+    'historyGet.id': 'Number of the entry.',
+  },
+}
