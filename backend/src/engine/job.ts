@@ -118,6 +118,9 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     elapsedMs: (since: Date | number) =>
       elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 
+    /** A named point outside of effects, at which tests end the process (`FAILPOINT=name:after`). */
+    passed: (name: string) => failpoint.reach(name, 'after'),
+
     /**
      * Performs an effect outside of the database: commits the intent, runs `act`, commits the end;
      * both writes are fenced. `act` must be safe to repeat, or check first: `info.unknown` means

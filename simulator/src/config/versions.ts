@@ -79,6 +79,8 @@ const SINCE = {
   kubernetesAtBoot: 14,
   /** etcd serves its metrics and health on a port of their own (Talos: services/etcd.go). */
   etcdHttpPort: 14,
+  /** LVMService and MDService (Talos: system/services/machined.go). */
+  volumeServices: 14,
   /** Installers are only in the image factory (Talos: hack/release.toml). */
   factoryInstallersOnly: 14,
 } as const

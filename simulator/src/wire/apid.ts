@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { createServiceImplSpec } from '@connectrpc/connect'
 import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
+import { LVMService, MDService } from '#talos/proto/gen/machine/volumes_pb.ts'
 import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import { TimeService } from '#talos/proto/gen/time/time_pb.ts'
 import { ClusterService } from '#talos/proto/gen/cluster/cluster_pb.ts'
@@ -22,6 +23,7 @@ import { observeCalls } from './observe-calls.ts'
 import { runtimeCalls } from './runtime-calls.ts'
 import { imageCalls, imageService } from './image-calls.ts'
 import { lifecycleService, storageService, timeService } from './storage-service.ts'
+import { lvmService, mdService } from './volume-services.ts'
 import { clusterService } from './cluster-service.ts'
 import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
@@ -49,6 +51,8 @@ const serve = grpcServer(
     }),
     createServiceImplSpec<typeof LifecycleService>(LifecycleService, lifecycleService),
     createServiceImplSpec<typeof ImageService>(ImageService, imageService),
+    createServiceImplSpec<typeof LVMService>(LVMService, lvmService),
+    createServiceImplSpec<typeof MDService>(MDService, mdService),
     createServiceImplSpec<typeof StorageService>(StorageService, storageService),
     createServiceImplSpec<typeof TimeService>(TimeService, timeService),
     createServiceImplSpec<typeof ClusterService>(ClusterService, clusterService),

@@ -33,6 +33,10 @@ const RULES = new Map<string, readonly string[]>([
     // Readers may make these calls only in maintenance, which the handlers check.
     'machine.MachineService/ApplyConfiguration',
     'storage.StorageService/BlockDeviceWipe',
+    'machine.LVMService/LogicalVolumeRemove',
+    'machine.LVMService/VolumeGroupRemove',
+    'machine.LVMService/PhysicalVolumeRemove',
+    'machine.MDService/Destroy',
   ].map((method) => [method, READER] as const),
   ...machine('EtcdAlarmList EtcdMemberList EtcdStatus').map(
     (method) => [method, [...READER, BACKUP]] as const,

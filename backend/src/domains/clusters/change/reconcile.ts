@@ -223,6 +223,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   })
   const result = await attempt(turn, step)
   if (result === 'done' || 'skipped' in result) {
+    job.passed(`step/${step.key}`)
     const change =
       result === 'done'
         ? { status: 'done' as const }
