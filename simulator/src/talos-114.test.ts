@@ -1,14 +1,18 @@
-import { createClient } from '@connectrpc/connect'
+import { Code, createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { resources } from '#talos/client/resources.ts'
 import {
   ApplyConfigurationRequest_Mode,
   MachineService,
 } from '#talos/proto/gen/machine/machine_pb.ts'
+import { LVMService, MDService } from '#talos/proto/gen/machine/volumes_pb.ts'
+import { issueCertificate } from '#talos/pki/certificates.ts'
+import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { storageVersionOf } from './cluster/storage-version.ts'
 import { installerProblem } from './machine/installing/preflight.ts'
 import type { Machine } from './machine/machine.ts'
+import { addFault } from './machine/trouble.ts'
 import {
   cluster,
   configFor,
@@ -20,7 +24,7 @@ import {
   secrets,
   until,
 } from './testing/fleet.ts'
-import { as } from './testing/kubernetes.ts'
+import { as, asker } from './testing/kubernetes.ts'
 import { rawTransport } from './testing/transport.ts'
 
 const TALOS = 'v1.14.1'
@@ -166,6 +170,84 @@ test('a running machine of Talos 1.14 never reboots for a configuration, and its
   expect((await client.applyConfiguration(other, { mode: 'auto' })).mode).toBe('no-reboot')
   expect(machine.cancelTry).toBeNull()
   expect(machine.bootId).toBe(bootId)
+})
+
+test("etcd of Talos 1.14 serves its health, version and metrics on a port of its own, to clients of etcd's authority", async () => {
+  const simulator = await fleet({ scenario: run(TALOS, 1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes as [Machine]
+  const { etcd } = bundle.certs
+  const { crt, key } = await issueCertificate(etcd, {
+    subject: { commonName: 'prometheus' },
+    usages: ['client'],
+    lifetimeMs: 3_600_000,
+    now: new Date(),
+  })
+  const tls = { port: 2383, ca: etcd.crt, cert: crt, key: standardKey(key) }
+  const get = asker(machine.plan.address, tls)
+  const health = async () => {
+    const { status, body } = await get('GET', '/health')
+    return { status, ...body }
+  }
+  expect(await health()).toEqual({ status: 200, health: 'true', reason: '' })
+  expect((await get('GET', '/readyz')).text).toBe('ok\n')
+  expect((await get('GET', '/version')).body).toEqual({
+    etcdserver: '3.7.1',
+    etcdcluster: '3.7.0',
+    storage: '3.7.0',
+  })
+  expect((await get('GET', '/metrics')).text).toContain('\netcd_server_has_leader 1\n')
+  expect((await get('POST', '/health')).status).toBe(405)
+
+  await expect(
+    asker(machine.plan.address, { port: 2383, ca: etcd.crt })('GET', '/health'),
+  ).rejects.toThrow()
+  await expect(
+    asker(machine.plan.address, { ...tls, maxVersion: 'TLSv1.2' })('GET', '/health'),
+  ).rejects.toThrow()
+
+  await addFault(machine, { kind: 'etcd-alarm', alarm: 'nospace' })
+  expect(await health()).toEqual({ status: 503, health: 'false', reason: 'ALARM NOSPACE' })
+  await machine.lifecycle.powerOff()
+  await expect(health()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('a machine of Talos 1.14 has no LVM volumes and no RAID arrays to remove, and says so as Talos does', async () => {
+  const simulator = await fleet({ scenario: run(TALOS, 1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes as [Machine]
+  const services = async (roles?: Parameters<typeof rawTransport>[2]) => {
+    const transport = await rawTransport(machine.plan.address, bundle, roles)
+    return { lvm: createClient(LVMService, transport), md: createClient(MDService, transport) }
+  }
+  const { lvm, md } = await services()
+  const other = machine.hardware.disks.find(({ name }) => name !== machine.systemDisk)!
+  const calls: [Promise<unknown>, Code, string][] = [
+    [lvm.volumeGroupRemove({ volumeGroup: 'vg0' }), Code.NotFound, 'lvm: resource not found'],
+    [
+      lvm.logicalVolumeRemove({ volumeGroup: 'vg0' }),
+      Code.InvalidArgument,
+      'volume_group and logical_volume must be set',
+    ],
+    [
+      lvm.physicalVolumeRemove({ device: `/dev/${machine.systemDisk}` }),
+      Code.FailedPrecondition,
+      'lvm: device is partitioned',
+    ],
+    [
+      lvm.physicalVolumeRemove({ device: `/dev/${other.name}` }),
+      Code.Internal,
+      'lvm operation failed',
+    ],
+    [md.destroy({ device: '/dev/md/data' }), Code.NotFound, 'md: array not found'],
+    [md.destroy({ device: 'data' }), Code.InvalidArgument, 'device must be a full /dev path'],
+  ]
+  for (const [call, code, rawMessage] of calls)
+    await expect(call).rejects.toMatchObject({ code, rawMessage })
+  const reader = await services(['os:reader'])
+  await expect(reader.md.destroy({ device: '/dev/md/data' })).rejects.toMatchObject({
+    code: Code.PermissionDenied,
+  })
 })
 
 test('a machine that was moved to documents cannot go back to Talos 1.13, and an installer of 1.13 refuses it', async () => {

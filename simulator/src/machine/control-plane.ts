@@ -1,5 +1,6 @@
 import { Interrupted } from '../clock.ts'
 import { reachesEtcd } from '../cluster/endpoints.ts'
+import { openEtcdHttp } from '../cluster/etcd-http.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { downgradeProblem, raiseVersion } from '../cluster/storage-version.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
@@ -150,6 +151,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   }
   machine.apiServerUp = false
   machine.ports.kubernetes.close()
+  machine.ports.etcdHttp.close()
   if (machine.disk.state.etcd === null)
     machine.service('etcd', 'Finished', 'Service finished successfully')
   else
@@ -163,9 +165,11 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
 /** Shows etcd as running, as soon as it stays so. */
 const runs = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   if (fails(machine, 'etcd')) {
+    machine.ports.etcdHttp.close()
     showRestarts(machine, 'etcd')
     await untilMended(machine, 'etcd', signal)
   }
+  await openEtcdHttp(machine)
   machine.service('etcd', 'Running', 'Health check successful', true)
 }
 

@@ -111,7 +111,7 @@ export interface Machine {
   readonly journal: Journal
   readonly services: Services
   readonly stage: StageTracker
-  readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
+  readonly ports: { apid: Port; trustd: Port; kubernetes: Port; etcdHttp: Port }
 
   bootId: string
   /** Number of clock jumps since the boot. */

@@ -35,7 +35,7 @@ export class SimulatedMachine implements Machine {
   readonly journal: Journal
   readonly services: Services
   readonly stage: StageTracker
-  readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
+  readonly ports: { apid: Port; trustd: Port; kubernetes: Port; etcdHttp: Port }
 
   bootId = ''
   timeEpoch = 0
@@ -87,6 +87,7 @@ export class SimulatedMachine implements Machine {
       apid: new Port(plan.address, 50_000),
       trustd: new Port(plan.address, 50_001),
       kubernetes: new Port(plan.address, 6443),
+      etcdHttp: new Port(plan.address, 2383),
     }
     for (const port of Object.values(this.ports))
       port.admits = (from) =>

@@ -94,7 +94,7 @@ const changeDisks = (machine: Machine, what: 'swapped' | 'lost' | 'filled'): voi
 }
 
 const setPorts = async (machine: Machine): Promise<void> => {
-  for (const name of ['apid', 'trustd', 'kubernetes'] as const) {
+  for (const name of ['apid', 'trustd', 'kubernetes', 'etcdHttp'] as const) {
     const fault = machine.disk.state.faults.find(
       (candidate): candidate is PortFault =>
         isPortFault(candidate) &&

@@ -2,7 +2,6 @@ import type { TLSSocket } from 'node:tls'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import { STATIC_PODS } from '../config/node-config.ts'
-import { hasFeature } from '../config/versions.ts'
 import { etcdImageOf } from '../machine/images.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
@@ -23,8 +22,6 @@ const PORTS: readonly { port: number; service: string }[] = [
   { port: 2380, service: 'etcd' },
   { port: 10_250, service: 'kubelet' },
 ]
-/** Of etcd's metrics and health since Talos 1.14. */
-const ETCD_HTTP_PORT = 2383
 const FILE_MODE = 0o644
 /** Mode of a folder in the form of Go's os.FileMode. */
 const FOLDER_MODE = 0x80000000 + 0o755
@@ -213,8 +210,8 @@ export const runtimeCalls: MachineCalls = {
     })
     const listening: MessageInitShape<typeof proto.ConnectRecordSchema>[] = [
       ...PORTS.filter(({ service }) => machine.services.isRunning(service)),
-      ...(machine.services.isRunning('etcd') && hasFeature(machine.talosMinor, 'etcdHttpPort')
-        ? [{ port: ETCD_HTTP_PORT, service: 'etcd' }]
+      ...(machine.ports.etcdHttp.isOpen
+        ? [{ port: machine.ports.etcdHttp.port, service: 'etcd' }]
         : []),
       ...(machine.apiServerUp ? [{ port: 6443, service: 'kube-apiserver' }] : []),
     ].map(({ port, service }) => ({
