@@ -1,5 +1,5 @@
 /** Clusters on Talos 1.14 that others have made with talosctl, in each form of configuration. */
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterImport, clusterImportPreview } from '#contract/clusters/takeover.ts'
@@ -132,7 +132,7 @@ describe('a cluster in documents', () => {
   let cluster: Cluster
   let machines: Machine[]
 
-  beforeAll(async () => {
+  test('is taken over as it is, and counts as made for Talos 1.14', async () => {
     const outsider = await made('in-documents', ['v1.14', 'v1.14'])
     machines = outsider.machines
     const applies = machines.map((m) => m.disk.state.counters.applies)
@@ -150,13 +150,10 @@ describe('a cluster in documents', () => {
       ],
     })
     expect(preview.checks.filter((c) => !c.ok)).toEqual([])
-    expect(machines.map((m) => m.disk.state.counters.applies)).toEqual(applies)
-  })
-
-  test('is taken over as it is, and counts as made for Talos 1.14', async () => {
     expect(cluster).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
     expect(await columnsOf(cluster)).toEqual({ contract: '1.14', is_moved: false })
     await withoutDrift(cluster)
+    expect(machines.map((m) => m.disk.state.counters.applies)).toEqual(applies)
   })
 
   test('gets a patch that is merged into its documents', async () => {
@@ -205,7 +202,7 @@ longTest(
     const { bundle, machines } = await made('half-way', ['v1.14', 'v1.13'])
     const { cluster } = await taken('half-way', bundle, machines)
     await withoutDrift(cluster)
-    const [worker] = (await serversOf(cluster)).filter((s) => s.type === 'worker')
+    const worker = (await serversOf(cluster)).find((s) => s.type === 'worker')
     const { answer } = await admin.call(clusterPlan, {
       params: { id: cluster.id },
       body: { change: { kind: 'documents' } },
