@@ -2,6 +2,10 @@
  * Every call of the API, for the OpenAPI document and for tests that check every call, such as the
  * scope matrix.
  */
+import * as channels from './alerts/channels.ts'
+import * as deliveries from './alerts/deliveries.ts'
+import * as alertRules from './alerts/rules.ts'
+import * as silences from './alerts/silences.ts'
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
 import * as backups from './storage/backups.ts'
@@ -122,6 +126,10 @@ const nouns: readonly object[] = [
   operations,
   findings,
   history,
+  channels,
+  alertRules,
+  silences,
+  deliveries,
   overview,
   restoration,
   events,

@@ -171,6 +171,18 @@ export const table: Readonly<Record<string, ParserRow>> = {
       'texts of 512 KiB and 60 s; files of 160 GiB in pieces, 60 s without a byte, and the deadline of the caller',
     although: 'regular expressions that are checked to be linear (patterns.test.ts)',
   },
+  'backend/src/domains/alerts/posting.ts': {
+    parses: ['network'],
+    on: 'main',
+    bytes: 64 * kib,
+    limits: 'the first 64 KiB of an answer, which is only shown; 30 s',
+  },
+  'backend/src/domains/alerts/mailing.ts': {
+    parses: ['network'],
+    on: 'main',
+    bytes: 16 * kib,
+    limits: '16 KiB for each answer of the mail server; 30 s for the whole mail',
+  },
   'backend/src/kubernetes/client.ts': {
     parses: ['network'],
     on: 'main',

@@ -40,6 +40,7 @@ const defaults = {
   STEELYARD_DIAL_NETWORKS: undefined,
   STEELYARD_STORE_FOLDERS: undefined,
   STEELYARD_STORE_NETWORKS: undefined,
+  STEELYARD_ALERT_NETWORKS: undefined,
   STEELYARD_BACKUP_PASSPHRASE_FILE: undefined,
   STEELYARD_TLS_CERT: undefined,
   STEELYARD_TLS_KEY: undefined,
@@ -308,6 +309,8 @@ export function readConfig(environment: Environment, folder: string) {
     storeFolders: storeFolders.length > 0 ? storeFolders : [path.join(data, 'stores')],
     /** Networks in which the endpoints of S3 stores may be, in addition to public addresses. */
     storeNetworks: cidrs('STEELYARD_STORE_NETWORKS').map((n) => n.cidr),
+    /** Networks in which webhooks, mail servers and Alertmanagers may be, in addition to public addresses. */
+    alertNetworks: cidrs('STEELYARD_ALERT_NETWORKS').map((n) => n.cidr),
     /** File with the passphrase of Steelyard's own backups in stores. */
     backupPassphraseFile: file('STEELYARD_BACKUP_PASSPHRASE_FILE'),
     tls,

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Tx } from './db/db.ts'
+import { alerts } from './domains/alerts/alerts.ts'
 import { apiTokens as makeApiTokens } from './domains/api-tokens/api-tokens.ts'
 import { applied } from './domains/applied/applied.ts'
 import { audit as makeAudit } from './domains/audit/audit.ts'
@@ -153,6 +154,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     events,
     findings,
     history,
+    alerts({ ...platform, findings, servers, clusters, datacenters }),
     overview({ datacenters, operations, servers, clusters, subnets, findings, config }),
     waitlist({ ...platform, invitations }),
     applied(platform),

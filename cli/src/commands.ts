@@ -1,6 +1,8 @@
 import type { Contexts } from './api/contexts.ts'
 import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
+import { channelCommands } from './commands/alerts/channels.ts'
+import { alertCommands } from './commands/alerts/alerts.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
 import { backupCommands } from './commands/storage/backups.ts'
@@ -52,6 +54,8 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...applyCommands,
     ...findingCommands,
     ...historyCommands,
+    ...channelCommands,
+    ...alertCommands,
     ...operationCommands,
     ...userCommands,
     ...invitationCommands,

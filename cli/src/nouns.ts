@@ -6,6 +6,8 @@ import * as z from 'zod/mini'
 import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
+import { channelList } from '#contract/alerts/channels.ts'
+import { alertRuleList } from '#contract/alerts/rules.ts'
 import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
 import { OfferId, offerIdSentence, offerList } from '#contract/marketplace/offers.ts'
 import { ccList } from '#contract/marketplace/ccs.ts'
@@ -66,7 +68,15 @@ function named<L extends AnyList>(
 
 /** Objects without a name, found by id. */
 const unnamed = (
-  what: 'operation' | 'finding' | 'image' | 'session' | 'snapshot' | 'backup',
+  what:
+    | 'operation'
+    | 'finding'
+    | 'image'
+    | 'session'
+    | 'snapshot'
+    | 'backup'
+    | 'silence'
+    | 'delivery',
 ): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
@@ -75,7 +85,7 @@ const unnamed = (
     if (isId(text)) return { id: text, name: text }
     throw new CliError(
       'usage',
-      `${oneLine(text)} is not the id of ${/^[bfs]/.test(what) ? 'a' : 'an'} ${what}`,
+      `${oneLine(text)} is not the id of ${/^[bdfs]/.test(what) ? 'a' : 'an'} ${what}`,
       { hint: `steelyard ${what} list shows them` },
     )
   },
@@ -126,6 +136,16 @@ export const store = named(
   storeList,
   (s) => s.name,
 )
+export const channel = named(
+  { value: 'CHANNEL', help: 'Name or id of the channel', example: 'on-call' },
+  channelList,
+  (c) => c.name,
+)
+export const alertRule = named(
+  { value: 'RULE', help: 'Name or id of the rule', example: 'urgent' },
+  alertRuleList,
+  (r) => r.name,
+)
 const lowerCase = { fold: (text: string) => text.trim().toLowerCase() }
 export const invitation = named(
   { value: 'EMAIL', help: 'Email or id of the invitation', example: 'grace@example.com' },
@@ -162,6 +182,8 @@ export const image = unnamed('image')
 export const session = unnamed('session')
 export const snapshot = unnamed('snapshot')
 export const backup = unnamed('backup')
+export const silence = unnamed('silence')
+export const delivery = unnamed('delivery')
 export const user: Noun = {
   value: 'EMAIL',
   help: 'Email or id of the user',

@@ -4,6 +4,7 @@
  */
 import { write } from '../browser.ts'
 import { dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
+import { alertScreens } from './alerts.ts'
 import { changeScreens } from './change.ts'
 import { clusterScreens } from './cluster.ts'
 import { joiningScreens } from './joining.ts'
@@ -341,6 +342,7 @@ export const screens: readonly Screen[] = [
 
   ...clusterScreens,
   ...changeScreens,
+  ...alertScreens,
   ...joiningScreens,
   ...networkScreens,
   ...peopleScreens,

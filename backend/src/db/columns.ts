@@ -82,6 +82,7 @@ export interface Columns {
   'cluster_server.at': Place
   'cluster_server.disk_wwids': DiskWwids
   'cluster_server.images': MachineImages
+  'delivery.content': unknown
   'event.data': Values
   'history.after': Values
   'history.before': Values
@@ -103,4 +104,5 @@ export interface Columns {
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
   'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values
+  'silence.repeats': MaintenanceWindow
 }

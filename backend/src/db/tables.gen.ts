@@ -8,6 +8,28 @@ type DefaultJson<T> = ColumnType<T, string | undefined, string>
 type OptionalJson<T> = ColumnType<T | null, string | null | undefined, string | null>
 
 export interface Tables {
+  alert: {
+    finding_id: string
+    channel_id: string
+    told_at: Date
+    ended_at: Date | null
+  }
+  alert_rule: {
+    id: Generated<string>
+    name: string
+    severities: string[]
+    kinds: string[]
+    datacenter_ids: string[]
+    cluster_ids: string[]
+    channel_ids: string[] | null
+    wait_minutes: number
+    digest_at: string | null
+    remind_hours: number | null
+    paused: Generated<boolean>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
   api_token: {
     id: Generated<string>
     person_id: string
@@ -73,6 +95,29 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     updated_by: string
+  }
+  channel: {
+    id: Generated<string>
+    name: string
+    kind: 'webhook' | 'mail' | 'alertmanager'
+    url: string | null
+    host: string | null
+    port: number | null
+    security: 'starttls' | 'tls' | 'none' | null
+    mail_from: string | null
+    mail_to: string[] | null
+    username: string | null
+    secret_sealed: Uint8Array | null
+    former_sealed: Uint8Array | null
+    former_until: Date | null
+    paused: Generated<boolean>
+    verified_at: Date | null
+    problem: string | null
+    problem_since: Date | null
+    refreshed_at: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
   }
   city_index: {
     country_code: string
@@ -294,6 +339,30 @@ export interface Tables {
     power_capacity_kw: number | null
     rack_capacity: number | null
     notes: string | null
+  }
+  delivery: {
+    id: Generated<string>
+    channel_id: string | null
+    channel_name: string
+    test: Generated<boolean>
+    subject: string
+    content: Json<Columns['delivery.content']>
+    attempts: Generated<number>
+    next_at: Date | null
+    expires_at: Date
+    arrived: boolean | null
+    problem: string | null
+    created_at: Date
+    ended_at: Date | null
+  }
+  delivery_attempt: {
+    delivery_id: string
+    number: number
+    at: Date
+    took_ms: number
+    status: number | null
+    problem: string | null
+    answer: string
   }
   effect: {
     queue: string
@@ -709,6 +778,24 @@ export interface Tables {
     public_jwk: Json<Columns['signing_key.public_jwk']>
     private_sealed: Uint8Array
     created_at: Date
+  }
+  silence: {
+    id: Generated<string>
+    note: string
+    severities: string[]
+    kinds: string[]
+    datacenter_ids: string[]
+    cluster_ids: string[]
+    object_kind: 'server' | 'cluster' | 'datacenter' | null
+    object_id: string | null
+    object_name: string | null
+    starts_at: Date
+    ends_at: Date
+    repeats: OptionalJson<Columns['silence.repeats']>
+    made_by: string
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
   }
   snapshot: {
     id: Generated<string>

@@ -87,12 +87,12 @@ export function endpointPolicy(
   return {
     check,
     /**
-     * Checks the address in a URL without a host name, for which Node doesn't call `lookup`.
+     * Checks a host that is an address, for which Node doesn't call `lookup`.
      * @throws EndpointRefused
      */
-    demandLiteral(url: URL): void {
-      const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-      if (/^[\d.]+$|:/.test(host)) demand(host, host, url.protocol === 'https:')
+    demandHost(host: string, isEncrypted: boolean): void {
+      const bare = host.replace(/^\[(.*)\]$/, '$1')
+      if (/^[\d.]+$|:/.test(bare)) demand(bare, bare, isEncrypted)
     },
     /**
      * The option `lookup` of `http.request`: resolves a name and refuses it unless all its

@@ -31,6 +31,10 @@ const concerned: Record<EventKind, readonly string[]> = {
   finding: ['finding', 'overview'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
+  channel: ['channel', 'alertRule'],
+  alert_rule: ['alertRule'],
+  silence: ['silence'],
+  delivery: ['delivery', 'channel'],
   // A backup of Steelyard is a snapshot of the kind that has no cluster.
   snapshot: ['snapshot', 'backup', 'cluster'],
   user: ['user', 'profile', 'waitlist'],

@@ -56,6 +56,11 @@ export const paths = {
   assignSubnets: page('/infra/network/assign-subnets'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),
+  channels: page('/alerts'),
+  alertRules: page('/alerts/rules'),
+  silences: page('/alerts/silences'),
+  /** `channel`: name of the channel whose messages are shown. */
+  deliveries: page('/alerts/deliveries'),
   audit: page('/audit'),
   ccs: page('/marketplace/ccs'),
   cc: (id: string) => address('/marketplace/ccs/$id', { id }),

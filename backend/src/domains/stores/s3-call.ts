@@ -170,7 +170,7 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
   const once = async (question: S3Question, signal: AbortSignal): Promise<IncomingMessage> => {
     const { method, body } = question
     const url = urlOf(question)
-    policy.demandLiteral(url)
+    policy.demandHost(url.hostname, isEncrypted)
     const hash = body === undefined ? emptyHash : createHash('sha256').update(body).digest('hex')
     const signer = new AwsV4Signer({
       method,

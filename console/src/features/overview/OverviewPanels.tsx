@@ -3,6 +3,7 @@ import type { Finding } from '#contract/findings/findings.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import type { Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
+import { FindingMenu } from '../../layout/findings/FindingMenu.tsx'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
@@ -44,9 +45,12 @@ export function AttentionPanel({
               {finding.object.name}
             </a>
             <p>{finding.reason}</p>
-            <time className="t3 num" dateTime={finding.since} title={exact(finding.since)}>
-              since {moment(finding.since)}
-            </time>
+            <span className={css['when']}>
+              <time className="t3 num" dateTime={finding.since} title={exact(finding.since)}>
+                since {moment(finding.since)}
+              </time>
+              <FindingMenu finding={finding} />
+            </span>
           </li>
         ))}
       </ul>

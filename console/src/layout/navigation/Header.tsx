@@ -53,6 +53,7 @@ function Profile() {
         'rule',
         { label: 'Your profile', icon: 'edit', hint: heldRole() ?? '', to: paths.profile() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
+        { label: 'Alerts', icon: 'alert', to: paths.channels() },
         { label: 'Admin', icon: 'key', can: mayManageUsers(), to: paths.users() },
         { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
         'rule',

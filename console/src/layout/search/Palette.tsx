@@ -94,6 +94,10 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         ),
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
+        { label: 'Alerts: channels', icon: 'alert', to: paths.channels() },
+        { label: 'Alerts: rules', icon: 'alert', to: paths.alertRules() },
+        { label: 'Alerts: silences', icon: 'alert', to: paths.silences() },
+        { label: 'Alerts: deliveries', icon: 'alert', to: paths.deliveries() },
         { label: 'Profile', icon: 'edit', to: paths.profile() },
         { label: 'Admin: users', icon: 'key', can: mayManageUsers(), to: paths.users() },
         {

@@ -1,0 +1,65 @@
+/** Decides what is sent, and makes the messages, in one transaction under the fence. */
+import { system } from '../../http/caller.ts'
+import type { Outcome, Reconciler } from '../../engine/engine.ts'
+import type { Platform } from '../../platform.ts'
+import type { Findings } from '../findings/api.ts'
+import { alertQueue } from './api.ts'
+import { decide } from './deciding.ts'
+import { keepTryingMs, wakeDeliveries } from './delivering.ts'
+import { contentOf, itemOf, subjectOf } from './message.ts'
+import { termsOf } from './rules.ts'
+import * as deliveries from './store-deliveries.ts'
+import * as store from './store.ts'
+
+interface AlertParts extends Pick<Platform, 'db' | 'engine' | 'tell'> {
+  readonly findings: Pick<Findings, 'standing'>
+}
+
+export const alerting = ({ engine, tell, findings }: AlertParts): Reconciler => ({
+  queue: alertQueue,
+  reconcile: (job) =>
+    job.fence.write(async (tx): Promise<Outcome> => {
+      const now = new Date(job.now())
+      const channels = (await store.channels(tx)).filter((channel) => !channel.paused)
+      if (channels.length === 0) return undefined
+      const rules = await store.rules(tx)
+      const silences = (await store.silencesAfter(tx, now)).map(termsOf)
+      const told = await deliveries.told(tx)
+      const made = await deliveries.lastMade(tx)
+      const standing = await findings.standing(tx, [...new Set(told.map((t) => t.finding_id))])
+      let again = Infinity
+      for (const channel of channels) {
+        const mine = told.filter((t) => t.channel_id === channel.id)
+        const decision = decide(
+          standing,
+          {
+            id: channel.id,
+            reminds: channel.kind !== 'alertmanager',
+            last: made.get(channel.id) ?? null,
+            told: new Map(mine.map((t) => [t.finding_id, t])),
+          },
+          { rules, silences, explained: () => false, now },
+        )
+        if (decision.again) again = Math.min(again, decision.again.getTime())
+        if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)
+        if (decision.tell.length === 0) continue
+        const content = contentOf(decision.tell.map(({ finding, event }) => itemOf(finding, event)))
+        const { id } = await deliveries.insert(tx, {
+          channel_id: channel.id,
+          channel_name: channel.name,
+          subject: subjectOf(content),
+          content: JSON.stringify(content),
+          next_at: now,
+          expires_at: new Date(now.getTime() + keepTryingMs),
+          created_at: now,
+        })
+        const ids = Map.groupBy(decision.tell, (one) => one.event === 'ended')
+        const idsOf = (isEnd: boolean) => (ids.get(isEnd) ?? []).map((one) => one.finding.id)
+        await deliveries.tell(tx, channel.id, idsOf(false), now)
+        await deliveries.tellEnd(tx, channel.id, idsOf(true), now)
+        await wakeDeliveries(engine, tx, channel.id)
+        await tell(tx, system, { name: 'delivery.created', object: { kind: 'delivery', id } })
+      }
+      return again === Infinity ? undefined : { againMs: Math.max(0, again - now.getTime()) }
+    }),
+})

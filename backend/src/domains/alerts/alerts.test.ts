@@ -1,0 +1,406 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import {
+  channelCreate,
+  channelGet,
+  channelRemove,
+  channelTest,
+  channelUpdate,
+  type NewChannel,
+} from '#contract/alerts/channels.ts'
+import { deliveryGet, deliveryList } from '#contract/alerts/deliveries.ts'
+import {
+  alertRuleCreate,
+  alertRuleList,
+  alertRuleRemove,
+  alertRuleUpdate,
+} from '#contract/alerts/rules.ts'
+import { silenceCreate, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
+import { findingAcknowledge, findingList } from '#contract/findings/findings.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend({ environment: { STEELYARD_ALERT_NETWORKS: '127.0.0.0/8' } })
+const admin = await backend.signIn({ lasts: true })
+const operator = await backend.signIn({ role: 'operator', lasts: true })
+const viewer = await backend.signIn({ role: 'viewer', lasts: true })
+const { db } = backend.platform
+const { findings } = backend.domains
+
+interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+const received: Received[] = []
+/** How the receiver answers. */
+let answer: (response: ServerResponse, request: Received) => void
+const fine = (response: ServerResponse) => void response.end('thanks')
+const server = createServer((request, response) => {
+  let body = ''
+  request.setEncoding('utf8').on('data', (part: string) => (body += part))
+  request.on('end', () => {
+    const one = { path: request.url ?? '', headers: request.headers, body }
+    received.push(one)
+    answer(response, one)
+  })
+})
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const silent = async (ids: readonly string[]) => {
+  await db
+    .updateTable('server')
+    .set({
+      reachable: false,
+      unreachable_since: new Date(backend.clock.now()),
+      reason: 'connection refused',
+    })
+    .where('id', 'in', ids)
+    .execute()
+  await findings.judge()
+}
+const mend = async (ids: readonly string[]) => {
+  await db
+    .updateTable('server')
+    .set({ reachable: true, unreachable_since: null, reason: null })
+    .where('id', 'in', ids)
+    .execute()
+  await findings.judge()
+}
+const add = (name: string) => buildServer(backend, { name, reachable: true })
+const channel = async (more: Partial<NewChannel> = {}) =>
+  (
+    await admin.call(channelCreate, {
+      body: { name: `c-${randomUUID().slice(0, 8)}`, kind: 'webhook', url, secret, ...more },
+    })
+  ).answer!
+const deliveriesTo = async (name: string) =>
+  (await viewer.call(deliveryList, { query: { channel: name, per_page: 100 } })).answer!.items
+interface Told {
+  readonly event: string
+  readonly object: { readonly name: string }
+}
+/** What the receiver was told: `began web-1`. */
+const told = () =>
+  received.map(({ body }) =>
+    (JSON.parse(body) as { data: { findings: Told[] } }).data.findings.map(
+      (one) => `${one.event} ${one.object.name}`,
+    ),
+  )
+
+beforeEach(async () => {
+  answer = fine
+  received.length = 0
+  await db.deleteFrom('channel').execute()
+  await db.deleteFrom('silence').execute()
+  await db.deleteFrom('finding').execute()
+})
+
+test('a finding is sent once to a signed webhook as a CloudEvent, and its end is told', async () => {
+  const { id: channelId, name } = await channel()
+  const id = await add('web-1')
+  await silent([id])
+  await backend.engine.run(60_000)
+  expect(told()).toEqual([['began web-1']])
+  const [{ headers, body }] = received as [Received]
+  expect(headers['content-type']).toBe('application/cloudevents+json')
+  const event = JSON.parse(body) as Record<string, unknown>
+  expect(event).toMatchObject({ specversion: '1.0', type: 'steelyard.findings' })
+  expect(event['id']).toBe(headers['webhook-id'])
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`
+  expect(headers['webhook-signature']).toBe(
+    `v1,${createHmac('sha256', Buffer.alloc(32, 7)).update(signed).digest('base64')}`,
+  )
+  const [sent] = await deliveriesTo(name)
+  expect(sent).toMatchObject({
+    id: event['id'],
+    state: 'sent',
+    attempts: 1,
+    subject: 'Down: web-1: Server unreachable',
+  })
+  const { text, tries } = (await viewer.call(deliveryGet, { params: { id: sent!.id } })).answer!
+  expect(text).toContain('web-1')
+  expect(tries).toMatchObject([{ number: 1, status: 200, answer: 'thanks', problem: null }])
+  expect(await viewer.call(channelGet, { params: { id: channelId } })).toMatchObject({
+    answer: { problem: null, verified_at: expect.any(String) as string, has_secret: true },
+  })
+  await mend([id])
+  await backend.engine.run(600_000)
+  expect(told()).toEqual([['began web-1'], ['ended web-1']])
+})
+
+test('forty servers that fall silent at once are one message', async () => {
+  await channel()
+  const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => add(`many-${i}`)))
+  await silent(ids)
+  await backend.engine.run(3_600_000)
+  expect(told()).toHaveLength(1)
+  expect(told()[0]).toHaveLength(40)
+  await mend(ids)
+})
+
+test('a receiver that is down is tried again with the same id, each attempt is listed, and after a day it is given up', async () => {
+  const { name } = await channel()
+  answer = (response) => response.writeHead(503).end('busy'.repeat(100_000))
+  const id = await add('down-1')
+  await silent([id])
+  await backend.engine.run(3_600_000)
+  const ids = new Set(received.map(({ headers }) => headers['webhook-id']))
+  expect(ids.size).toBe(1)
+  expect(received.length).toBeGreaterThan(5)
+  const [waiting] = await deliveriesTo(name)
+  expect(waiting).toMatchObject({ state: 'waiting', attempts: received.length })
+  expect(waiting!.problem).toContain('answered with status 503')
+  const { tries } = (await viewer.call(deliveryGet, { params: { id: waiting!.id } })).answer!
+  expect(tries.at(-1)!.answer).toHaveLength(64 * 1024)
+  expect(tries[0]!.answer).toHaveLength(1000)
+  await backend.engine.run(24 * 3_600_000)
+  expect((await deliveriesTo(name)).at(-1)).toMatchObject({ id: waiting!.id, state: 'failed' })
+  await mend([id])
+})
+
+test('when one message arrives, those that wait are sent at once', async () => {
+  const { name } = await channel()
+  answer = (response) => response.writeHead(500).end()
+  const ids = [await add('first'), await add('second')]
+  await silent([ids[0]!])
+  await backend.engine.run(1_800_000)
+  answer = fine
+  received.length = 0
+  await silent([ids[1]!])
+  await backend.engine.run(60_000)
+  expect(new Set(told().map(([one]) => one))).toEqual(new Set(['began first', 'began second']))
+  expect((await deliveriesTo(name)).map((d) => d.state)).toEqual(['sent', 'sent'])
+  await mend(ids)
+})
+
+test('a redirect is not followed, and secrets are taken out of what the receiver repeats', async () => {
+  const { id, name } = await channel({ kind: 'alertmanager', secret: 'the-bearer-token' })
+  answer = (response, { path, headers }) =>
+    path === '/elsewhere'
+      ? response.end()
+      : response
+          .writeHead(302, { location: `${url}/elsewhere` })
+          .end(`you sent ${String(headers.authorization)}`)
+  const { answer: result } = await admin.call(channelTest, { params: { id } })
+  expect(result).toMatchObject({ ok: false, status: 302, answer: 'you sent Bearer •••' })
+  expect(result!.problem).toContain('redirects to another address, which is not followed')
+  expect(received.map((one) => one.path)).toEqual(['/api/v2/alerts'])
+  expect(await deliveriesTo(name)).toMatchObject([{ test: true, state: 'failed', attempts: 1 }])
+})
+
+test('an Alertmanager gets alerts that end with the finding, and every open one again before it would forget it', async () => {
+  await channel({ kind: 'alertmanager', user: 'steelyard', secret: 'word' })
+  const id = await add('am-1')
+  await silent([id])
+  const began = new Date(backend.clock.now()).toISOString()
+  await backend.engine.run(35_000)
+  interface Alert {
+    labels: Record<string, string>
+    startsAt: string
+    endsAt: string
+  }
+  const alerts = () => received.map(({ body }) => (JSON.parse(body) as Alert[])[0]!)
+  expect(received[0]!.headers.authorization).toBe(
+    `Basic ${Buffer.from('steelyard:word').toString('base64')}`,
+  )
+  expect(alerts()[0]).toMatchObject({
+    labels: { alertname: 'server_unreachable', severity: 'critical', server: 'am-1' },
+    startsAt: began,
+  })
+  received.length = 0
+  await backend.engine.run(20 * 60_000)
+  const again = alerts()
+  expect(again.length).toBeGreaterThan(3)
+  for (const one of again)
+    expect(Date.parse(one.endsAt)).toBeGreaterThan(Date.parse(began) + 10 * 60_000)
+  await mend([id])
+  const end = new Date(backend.clock.now()).toISOString()
+  await backend.engine.run(600_000)
+  expect(alerts().at(-1)!.endsAt).toBe(end)
+  received.length = 0
+  await backend.engine.run(3_600_000)
+  expect(received).toEqual([])
+})
+
+test('a silence hides its part, and a silenced finding is sent when it outlasts the silence', async () => {
+  await channel()
+  const ids = [await add('hidden'), await add('seen')]
+  const now = () => backend.clock.now()
+  const silence = (
+    await operator.call(silenceCreate, {
+      body: {
+        note: 'works',
+        object: { kind: 'server', id: ids[0]! },
+        ends_at: new Date(now() + 3_600_000).toISOString(),
+      },
+    })
+  ).answer!
+  expect(silence).toMatchObject({ state: 'active', object: { name: 'hidden' }, by: operator.email })
+  await silent(ids)
+  await backend.engine.run(1_800_000)
+  expect(told()).toEqual([['began seen']])
+  await backend.engine.run(1_900_000)
+  expect(told()).toEqual([['began seen'], ['began hidden']])
+  expect((await viewer.call(silenceList, { query: { ended: 'true' } })).answer!.total).toBe(1)
+  expect(await operator.call(silenceRemove, { params: { id: silence.id } })).toMatchObject({
+    status: 204,
+  })
+  await mend(ids)
+})
+
+test('an acknowledged finding is not sent again, an open one is after four hours', async () => {
+  await channel()
+  const ids = [await add('mine'), await add('nobodys')]
+  await silent(ids)
+  await backend.engine.run(60_000)
+  const { items } = (await viewer.call(findingList, { query: { object: ids[0]! } })).answer!
+  await operator.call(findingAcknowledge, { params: { id: items[0]!.id }, body: {} })
+  await backend.engine.run(4 * 3_600_000)
+  expect(told().map((one) => one.toSorted())).toEqual([
+    ['began mine', 'began nobodys'],
+    ['reminder nobodys'],
+  ])
+  await mend(ids)
+})
+
+test('two rules exist from the start, and a rule is changed, paused and removed', async () => {
+  const { items } = (await viewer.call(alertRuleList, {})).answer!
+  expect(items).toMatchObject([
+    { name: 'daily', severities: ['attention'], digest_at: '07:00', channels: null },
+    { name: 'urgent', severities: ['down', 'degraded'], digest_at: null, remind_hours: 4 },
+  ])
+  const made = (await admin.call(alertRuleCreate, { body: { name: 'nights' } })).answer!
+  expect(made).toMatchObject({ wait_minutes: 0, remind_hours: 4, channels: null, version: 1 })
+  const again = await admin.call(alertRuleCreate, { body: { name: 'nights' } })
+  expect(again).toMatchObject({ status: 409, problem: { code: 'name_taken' } })
+  const params = { id: made.id }
+  const changed = await admin.call(alertRuleUpdate, { params, body: { paused: true } })
+  expect(changed.answer).toMatchObject({ paused: true, version: 2 })
+  const stale = await admin.call(
+    alertRuleUpdate,
+    { params, body: { wait_minutes: 5 } },
+    { ifMatch: 1 },
+  )
+  expect(stale).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  const unknown = await admin.call(alertRuleUpdate, {
+    params,
+    body: { cluster_ids: [randomUUID()] },
+  })
+  expect(unknown).toMatchObject({
+    status: 422,
+    problem: { fields: { cluster_ids: 'There is no such cluster' } },
+  })
+  expect(await admin.call(alertRuleRemove, { params })).toMatchObject({ status: 204 })
+  expect(await admin.call(alertRuleRemove, { params })).toMatchObject({ status: 404 })
+})
+
+test('a channel at this machine, a metadata service or a private address is refused when it is saved, and at each connection', async () => {
+  const other = await startBackend({ beside: backend, environment: {} })
+  const someone = await other.signIn()
+  for (const [body, field] of [
+    [{ kind: 'webhook', url, secret }, 'url'],
+    [{ kind: 'webhook', url: url.replace('127.0.0.1', 'localhost'), secret }, 'url'],
+    [{ kind: 'webhook', url: 'http://169.254.169.254/latest', secret }, 'url'],
+    [{ kind: 'alertmanager', url: 'https://10.1.2.3' }, 'url'],
+    [{ kind: 'webhook', url: 'http://[::1]:9', secret }, 'url'],
+    [{ kind: 'webhook', url: 'http://203.0.113.9', secret }, 'url'],
+    [{ kind: 'mail', host: '127.0.0.1', from: 'a@example.com', to: ['b@example.com'] }, 'host'],
+  ] as const) {
+    const { status, problem } = await someone.call(channelCreate, {
+      body: { name: 'inside', ...body } as NewChannel,
+    })
+    expect(problem).toMatchObject({ code: 'dial_refused' })
+    expect([status, Object.keys(problem!.fields!)]).toEqual([422, [field]])
+  }
+  // Saved by a process that allows it, sent by one that doesn't.
+  const { id } = await channel()
+  const { answer: result } = await someone.call(channelTest, { params: { id } })
+  expect(result).toMatchObject({ ok: false, status: null })
+  expect(result!.problem).toContain('STEELYARD_ALERT_NETWORKS')
+  expect(received).toEqual([])
+})
+
+test('a new signing secret signs with the former one for a day, and no response has a secret', async () => {
+  const { id, version } = await channel()
+  const next = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+  const changed = await admin.call(
+    channelUpdate,
+    { params: { id }, body: { secret: next } },
+    { ifMatch: version },
+  )
+  expect(changed.text).not.toContain('whsec_')
+  expect(changed.answer!.former_secret_until).not.toBeNull()
+  await admin.call(channelTest, { params: { id } })
+  const signatures = () => String(received.at(-1)!.headers['webhook-signature']).split(' ')
+  expect(signatures()).toHaveLength(2)
+  backend.clock.advance(25 * 3_600_000)
+  await admin.call(channelTest, { params: { id } })
+  expect(signatures()).toHaveLength(1)
+  const { rows } = await backend.platform.pool.query<{ text: string }>(
+    `select coalesce(string_agg(audit::text, ' '), '') as text from outbox`,
+  )
+  expect(rows[0]!.text).not.toContain('whsec_')
+})
+
+test('a body of the wrong kind is refused with the field, and only admins change channels and rules', async () => {
+  const refused = async (body: object) =>
+    (await admin.call(channelCreate, { body: body as NewChannel })).problem?.fields
+  expect(await refused({ name: 'a', kind: 'webhook', url })).toHaveProperty('secret')
+  expect(await refused({ name: 'a', kind: 'webhook', url, secret: 'short' })).toHaveProperty(
+    'secret',
+  )
+  expect(await refused({ name: 'a', kind: 'webhook', secret })).toHaveProperty('url')
+  expect(await refused({ name: 'a', kind: 'webhook', url: 'ftp://x', secret })).toHaveProperty(
+    'url',
+  )
+  expect(await refused({ name: 'a', kind: 'mail', host: 'x' })).toHaveProperty('to')
+  expect(
+    await refused({
+      name: 'a',
+      kind: 'mail',
+      host: '127.0.0.1',
+      from: 'a@example.com',
+      to: ['b@example.com\r\nBcc: c@example.com'],
+    }),
+  ).toHaveProperty('to.0')
+  expect(
+    await refused({
+      name: 'a',
+      kind: 'mail',
+      host: '127.0.0.1',
+      security: 'none',
+      user: 'me',
+      secret: 'word',
+      from: 'a@example.com',
+      to: ['b@example.com'],
+    }),
+  ).toHaveProperty('security')
+  for (const call of [operator.call, viewer.call]) {
+    const body = { name: 'a', kind: 'webhook', url, secret } as NewChannel
+    expect(await call(channelCreate, { body })).toMatchObject({ status: 403 })
+    expect(await call(alertRuleCreate, { body: { name: 'a' } })).toMatchObject({ status: 403 })
+  }
+  const { id, name } = await channel()
+  expect(await viewer.call(channelTest, { params: { id } })).toMatchObject({ status: 403 })
+  const silence = { note: 'x', severities: ['down' as const], ends_at: '2199-01-01T00:00:00Z' }
+  expect(await viewer.call(silenceCreate, { body: silence })).toMatchObject({ status: 403 })
+  const past = { ...silence, ends_at: '2020-01-01T00:00:00Z' }
+  expect((await operator.call(silenceCreate, { body: past })).problem?.fields).toEqual({
+    ends_at: 'The end is in the past',
+  })
+  const nothing = { note: 'x', ends_at: silence.ends_at }
+  expect((await operator.call(silenceCreate, { body: nothing })).problem?.fields).toHaveProperty(
+    'severities',
+  )
+  expect(await admin.call(channelRemove, { params: { id } })).toMatchObject({ status: 204 })
+  expect(await deliveriesTo(name)).toEqual([])
+})

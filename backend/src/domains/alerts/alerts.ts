@@ -1,0 +1,115 @@
+/** Alerts: channels, rules, silences, and the messages that follow from findings. */
+import {
+  channelCreate,
+  channelGet,
+  channelList,
+  channelRemove,
+  channelTest,
+  channelUpdate,
+} from '#contract/alerts/channels.ts'
+import { type Delivery, deliveryGet, deliveryList } from '#contract/alerts/deliveries.ts'
+import {
+  alertRuleCreate,
+  alertRuleGet,
+  alertRuleList,
+  alertRuleRemove,
+  alertRuleUpdate,
+} from '#contract/alerts/rules.ts'
+import { silenceCreate, silenceGet, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
+import { Problem } from '#contract/errors.ts'
+import { endpointPolicy } from '../../endpoints/policy.ts'
+import { serve } from '../../http/serve.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Findings } from '../findings/api.ts'
+import { alerting } from './alerting.ts'
+import { channels as makeChannels } from './channels.ts'
+import { delivering } from './delivering.ts'
+import { type Content, textOf } from './message.ts'
+import { type RuleParts, rules as makeRules } from './rules.ts'
+import * as deliveries from './store-deliveries.ts'
+import * as store from './store.ts'
+
+/** How long messages and silences that have ended are kept. */
+const keptMs = 30 * 24 * 3_600_000
+
+const presentDelivery = (row: deliveries.DeliveryRow): Delivery => ({
+  id: row.id,
+  channel: { id: row.channel_id, name: row.channel_name },
+  test: row.test,
+  subject: row.subject,
+  state: row.ended_at === null ? 'waiting' : row.arrived === true ? 'sent' : 'failed',
+  attempts: row.attempts,
+  next_at: row.next_at?.toISOString() ?? null,
+  problem: row.problem,
+  created_at: row.created_at.toISOString(),
+  ended_at: row.ended_at?.toISOString() ?? null,
+})
+
+export function alerts(
+  parts: Platform & RuleParts & { readonly findings: Pick<Findings, 'standing'> },
+): Domain {
+  const { db, clock, config, engine } = parts
+  const policy = endpointPolicy(config.alertNetworks, {
+    setting: 'STEELYARD_ALERT_NETWORKS',
+    encrypted: 'the connection must be encrypted (https://, or STARTTLS or TLS for mail)',
+  })
+  const channels = makeChannels({ ...parts, policy })
+  const rules = makeRules(parts)
+  engine.register(alerting(parts))
+  engine.register(delivering({ ...parts, channels, policy }))
+
+  return {
+    name: 'alerts',
+    routes(app) {
+      const on = serve(app)
+      on(channelList, ({ query }) => channels.list(query))
+      on(channelGet, ({ params }) => channels.get(params.id))
+      on(channelCreate, ({ caller, body }) => channels.create(caller, body))
+      on(channelUpdate, ({ caller, params, body, ifMatch }) =>
+        channels.update(caller, params.id, body, ifMatch),
+      )
+      on(channelRemove, ({ caller, params, ifMatch }) =>
+        channels.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      on(channelTest, ({ caller, params, signal }) => channels.test(caller, params.id, signal))
+      on(alertRuleList, ({ query }) => rules.list(query))
+      on(alertRuleGet, ({ params }) => rules.get(params.id))
+      on(alertRuleCreate, ({ caller, body }) => rules.create(caller, body))
+      on(alertRuleUpdate, ({ caller, params, body, ifMatch }) =>
+        rules.update(caller, params.id, body, ifMatch),
+      )
+      on(alertRuleRemove, ({ caller, params, ifMatch }) =>
+        rules.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      on(silenceList, ({ query }) => rules.silences(query))
+      on(silenceGet, ({ params }) => rules.silence(params.id))
+      on(silenceCreate, ({ caller, body }) => rules.silenceFor(caller, body))
+      on(silenceRemove, ({ caller, params, ifMatch }) =>
+        rules.endSilence(caller, params.id, ifMatch).then(() => undefined),
+      )
+      on(deliveryList, async ({ query }) => {
+        const { rows, total } = await deliveries.page(db, query)
+        const items = rows.map(presentDelivery)
+        return { items, page: query.page, per_page: query.per_page, total }
+      })
+      on(deliveryGet, async ({ params }) => {
+        const row = await deliveries.find(db, params.id)
+        if (!row) throw new Problem('not_found', 'There is no such message')
+        const tries = await deliveries.attemptsOf(db, row.id)
+        return {
+          ...presentDelivery(row),
+          text: textOf(row.content as Content, config.publicUrl),
+          tries: tries.map(({ delivery_id: _id, at, ...rest }) => ({
+            ...rest,
+            at: at.toISOString(),
+          })),
+        }
+      })
+    },
+    async removeOld() {
+      const before = new Date(clock.now() - keptMs)
+      await deliveries.forget(db, before)
+      await store.forgetSilences(db, before)
+    },
+  }
+}

@@ -1,0 +1,372 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { SilenceTerms } from '#contract/alerts/silences.ts'
+import type { StandingFinding } from '../findings/api.ts'
+import { type ChannelView, decide, nextTime, type RuleTerms, type Told } from './deciding.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const start = Date.parse('2026-11-27T03:00:00Z')
+const time = (ms: number) => new Date(start + ms)
+
+const findingOf = (more: Partial<StandingFinding> = {}): StandingFinding => ({
+  id: randomUUID(),
+  kind: 'server_unreachable',
+  severity: 'down',
+  object: { kind: 'server', id: randomUUID(), name: 'web-1' },
+  cluster: null,
+  datacenter: null,
+  since: time(0).toISOString(),
+  reason: 'No answer since 03:00 UTC.',
+  remedies: [],
+  acknowledged: null,
+  affected: null,
+  caused_by: null,
+  ended_at: null,
+  count: 1,
+  began_at: time(0),
+  begins: [time(0)],
+  ...more,
+})
+const ruleOf = (more: Partial<RuleTerms> = {}): RuleTerms => ({
+  severities: ['down', 'degraded'],
+  kinds: [],
+  datacenter_ids: [],
+  cluster_ids: [],
+  channel_ids: null,
+  wait_minutes: 0,
+  digest_at: null,
+  remind_hours: 4,
+  paused: false,
+  ...more,
+})
+const silenceOf = (more: Partial<SilenceTerms> = {}): SilenceTerms => ({
+  severities: [],
+  kinds: [],
+  datacenter_ids: [],
+  cluster_ids: [],
+  object: null,
+  starts_at: time(0).toISOString(),
+  ends_at: time(hour).toISOString(),
+  repeats: null,
+  ...more,
+})
+
+/** A channel that remembers what it was told, and a clock that jumps to the next decision. */
+function channelOf({ id = randomUUID(), reminds = true } = {}) {
+  const told = new Map<string, Told>()
+  let last: Date | null = null
+  const messages: { at: number; told: string[] }[] = []
+  return {
+    id,
+    messages,
+    at(
+      ms: number,
+      findings: readonly StandingFinding[],
+      more: {
+        rules?: readonly RuleTerms[]
+        silences?: readonly SilenceTerms[]
+        explained?: (finding: StandingFinding) => boolean
+      } = {},
+    ): Date | null {
+      const now = time(ms)
+      const view: ChannelView = { id, reminds, last, told }
+      const { tell, over, again } = decide(findings, view, {
+        rules: [ruleOf()],
+        silences: [],
+        explained: () => false,
+        now,
+        ...more,
+      })
+      for (const one of over) told.set(one, { ...told.get(one)!, ended_at: now })
+      for (const { finding, event } of tell)
+        told.set(
+          finding.id,
+          event === 'ended'
+            ? { ...told.get(finding.id)!, ended_at: now }
+            : { told_at: now, ended_at: null },
+        )
+      if (tell.length > 0) {
+        last = now
+        messages.push({ at: ms, told: tell.map((one) => one.event) })
+      }
+      return again
+    },
+  }
+}
+type Talk = ReturnType<typeof channelOf>
+/** Runs decisions from `from` until `to`, also when one asks for it. */
+function run(
+  channel: Talk,
+  [from, to]: readonly [number, number],
+  findings: (ms: number) => readonly StandingFinding[],
+  more: Parameters<Talk['at']>[2] = {},
+): void {
+  for (let ms = from; ms <= to;) {
+    const again = channel.at(ms, findings(ms), more)
+    const next = again ? again.getTime() - start : Infinity
+    ms = Math.min(Math.max(next, ms + 1), ms + 15_000)
+  }
+}
+
+test('a finding is told once, half a minute after it began, and again after the reminder interval', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  run(channel, [0, 9 * hour], () => [finding])
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: 30_000 + 4 * hour, told: ['reminder'] },
+    { at: 30_000 + 8 * hour, told: ['reminder'] },
+  ])
+})
+
+test('the next decision is asked for at the time when it changes something', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  expect(channel.at(0, [finding])).toEqual(time(30_000))
+  expect(channel.at(30_000, [finding])).toBeNull()
+  expect(channel.at(30_001, [finding])).toEqual(time(30_000 + 4 * hour))
+})
+
+test('a thousand servers that vanish within a minute are at most two messages', () => {
+  const channel = channelOf()
+  const servers = Array.from({ length: 1000 }, (_, i) =>
+    findingOf({ began_at: time(i * 60), begins: [time(i * 60)] }),
+  )
+  run(channel, [0, 10 * minute], (ms) => servers.filter((s) => s.began_at <= time(ms)))
+  expect(channel.messages).toHaveLength(2)
+  expect(channel.messages.flatMap((m) => m.told)).toHaveLength(1000)
+})
+
+test('a server whose silence becomes one with that of others is not told on its own', () => {
+  const channel = channelOf()
+  const group = findingOf({
+    kind: 'datacenter_silent',
+    began_at: time(15_000),
+    begins: [time(15_000)],
+  })
+  const early = findingOf()
+  const ended = { ...early, ended_at: time(15_000).toISOString(), caused_by: group.id }
+  run(channel, [0, hour], (ms) => (ms < 15_000 ? [early] : [ended, group]))
+  expect(channel.messages).toEqual([{ at: 45_000, told: ['began'] }])
+  // Told on its own before: the end of the group tells its end.
+  const other = channelOf()
+  const late = { ...ended, ended_at: time(minute).toISOString() }
+  run(other, [0, hour], (ms) => (ms < minute ? [early] : [late]))
+  expect(other.messages).toEqual([{ at: 30_000, told: ['began'] }])
+})
+
+test('a flapping server is one message when it begins and one when it has been calm for an hour', () => {
+  const channel = channelOf()
+  const id = randomUUID()
+  // Down for a minute, up for four, twelve times.
+  const cycle = 5 * minute
+  const at = (ms: number): StandingFinding => {
+    const n = Math.min(Math.floor(ms / cycle), 11)
+    const begins = Array.from({ length: n + 1 }, (_, i) => time(i * cycle))
+    const end = n * cycle + minute
+    return findingOf({
+      id,
+      count: n + 1,
+      begins,
+      began_at: time(n * cycle),
+      ended_at: ms >= end ? time(end).toISOString() : null,
+    })
+  }
+  run(channel, [0, 4 * hour], (ms) => [at(ms)])
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: 11 * cycle + minute + hour, told: ['ended'] },
+  ])
+})
+
+test('an end is told after five minutes, and what is gone before it was told is never told', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  const end = 2 * minute
+  run(channel, [0, hour], (ms) => [
+    ms < end ? finding : { ...finding, ended_at: time(end).toISOString() },
+  ])
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: end + 5 * minute, told: ['ended'] },
+  ])
+  const quick = channelOf()
+  run(quick, [0, hour], (ms) => [
+    ms < 20_000 ? finding : { ...finding, ended_at: time(20_000).toISOString() },
+  ])
+  expect(quick.messages).toEqual([])
+})
+
+test('what begins again after its end was told is told again', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  const again = 20 * minute
+  run(channel, [0, hour], (ms) => [
+    ms < minute
+      ? finding
+      : ms < again
+        ? { ...finding, ended_at: time(minute).toISOString() }
+        : { ...finding, count: 2, began_at: time(again), begins: [time(0), time(again)] },
+  ])
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: 6 * minute, told: ['ended'] },
+    { at: again + 30_000, told: ['began'] },
+  ])
+})
+
+test('an acknowledged finding is not repeated, and its end is told', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  const acknowledged = { by: 'ops@example.com', at: time(hour).toISOString(), note: null }
+  const end = 10 * hour
+  run(channel, [0, 12 * hour], (ms) => [
+    {
+      ...finding,
+      acknowledged: ms >= hour ? acknowledged : null,
+      ended_at: ms >= end ? time(end).toISOString() : null,
+    },
+  ])
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: end + 5 * minute, told: ['ended'] },
+  ])
+})
+
+test('the daily rule tells what is open once a day, and nothing on a day without findings', () => {
+  const channel = channelOf()
+  const rules = [ruleOf({ severities: ['attention'], digest_at: '07:00', remind_hours: null })]
+  const finding = findingOf({ kind: 'cluster_snapshot_overdue', severity: 'attention' })
+  const end = 40 * hour
+  const urgent = findingOf()
+  run(
+    channel,
+    [0, 100 * hour],
+    (ms) => [urgent, { ...finding, ended_at: ms >= end ? time(end).toISOString() : null }],
+    { rules },
+  )
+  expect(channel.messages).toEqual([
+    { at: 4 * hour, told: ['began'] },
+    { at: 28 * hour, told: ['reminder'] },
+    { at: end + 5 * minute, told: ['ended'] },
+  ])
+})
+
+test('a rule waits as long as it says, and goes to its channels only', () => {
+  const channel = channelOf()
+  const other = channelOf()
+  const rules = [ruleOf({ wait_minutes: 10, channel_ids: [channel.id] })]
+  const finding = findingOf()
+  for (const one of [channel, other]) run(one, [0, hour], () => [finding], { rules })
+  expect(channel.messages).toEqual([{ at: 10 * minute + 30_000, told: ['began'] }])
+  expect(other.messages).toEqual([])
+  const paused = channelOf()
+  run(paused, [0, hour], () => [finding], { rules: [ruleOf({ paused: true })] })
+  expect(paused.messages).toEqual([])
+})
+
+test('of two rules the one that is first counts, and a finding is told once', () => {
+  const channel = channelOf()
+  const rules = [ruleOf({ wait_minutes: 30 }), ruleOf({ wait_minutes: 5 })]
+  run(channel, [0, hour], () => [findingOf({ id: 'a0000000-0000-4000-8000-000000000000' })], {
+    rules,
+  })
+  expect(channel.messages).toEqual([{ at: 5 * minute + 30_000, told: ['began'] }])
+})
+
+test('a rule is about the severities, kinds, datacenters and clusters that it lists', () => {
+  const cluster = { id: randomUUID(), name: 'web' }
+  const datacenter = { id: randomUUID(), code: 'DE-FRA-1' }
+  const told = (rule: Partial<RuleTerms>, finding: Partial<StandingFinding>): boolean => {
+    const channel = channelOf()
+    channel.at(minute, [findingOf(finding)], { rules: [ruleOf({ severities: [], ...rule })] })
+    return channel.messages.length === 1
+  }
+  expect(told({ severities: ['down'] }, { severity: 'degraded' })).toBe(false)
+  expect(told({ kinds: ['server_failed'] }, {})).toBe(false)
+  expect(told({ kinds: ['server_unreachable'] }, {})).toBe(true)
+  expect(told({ cluster_ids: [cluster.id] }, {})).toBe(false)
+  expect(told({ cluster_ids: [cluster.id] }, { cluster })).toBe(true)
+  expect(told({ datacenter_ids: [datacenter.id] }, { cluster })).toBe(false)
+  expect(
+    told({ datacenter_ids: [datacenter.id], cluster_ids: [cluster.id] }, { cluster, datacenter }),
+  ).toBe(true)
+})
+
+test('a silence hides its part until it ends, and no end of what was told before', () => {
+  const channel = channelOf()
+  const silenced = findingOf()
+  const other = findingOf()
+  const before = findingOf({ began_at: time(-hour), begins: [time(-hour)] })
+  channel.at(-hour + 30_000, [before])
+  const silences = [
+    silenceOf({ object: { id: silenced.object.id } }),
+    silenceOf({ object: { id: before.object.id } }),
+  ]
+  run(
+    channel,
+    [0, 2 * hour],
+    (ms) => [
+      silenced,
+      other,
+      { ...before, ended_at: ms >= minute ? time(minute).toISOString() : null },
+    ],
+    { silences },
+  )
+  expect(channel.messages).toEqual([
+    { at: -hour + 30_000, told: ['began'] },
+    { at: 30_000, told: ['began'] },
+    { at: 6 * minute, told: ['ended'] },
+    { at: hour, told: ['began'] },
+  ])
+})
+
+test('a silence that repeats hides only inside its weekly times', () => {
+  // 2026-11-27 is a Friday; the window opens at 03:00 UTC for an hour.
+  const repeats = { days: ['fri' as const], from: '03:00', minutes: 60, time_zone: 'UTC' }
+  const silences = [
+    silenceOf({ severities: ['down'], repeats, ends_at: time(30 * 24 * hour).toISOString() }),
+  ]
+  const channel = channelOf()
+  const early = findingOf()
+  const nextDay = findingOf({ began_at: time(24 * hour), begins: [time(24 * hour)] })
+  run(channel, [0, 25 * hour], (ms) => (ms < 24 * hour ? [early] : [early, nextDay]), {
+    silences,
+    rules: [ruleOf({ remind_hours: null })],
+  })
+  expect(channel.messages).toEqual([
+    { at: hour, told: ['began'] },
+    { at: 24 * hour + 30_000, told: ['began'] },
+  ])
+})
+
+test('what a running change explains is told only if it outlasts the change', () => {
+  const channel = channelOf()
+  const finding = findingOf()
+  let isRunning = true
+  const explained = () => isRunning
+  run(channel, [0, 20 * minute], () => [finding], { explained })
+  expect(channel.messages).toEqual([])
+  isRunning = false
+  channel.at(20 * minute + 1, [finding], { explained })
+  expect(channel.messages).toEqual([{ at: 20 * minute + 1, told: ['began'] }])
+})
+
+test('an Alertmanager is not reminded, because it repeats by its own rules', () => {
+  const channel = channelOf({ reminds: false })
+  run(channel, [0, 9 * hour], () => [findingOf({ id: 'a0000000-0000-4000-8000-000000000000' })])
+  expect(channel.messages).toEqual([{ at: 30_000, told: ['began'] }])
+})
+
+test('the next time of the day is today or tomorrow, never now', () => {
+  expect(nextTime('07:00', new Date('2026-11-27T06:59:59Z')).toISOString()).toBe(
+    '2026-11-27T07:00:00.000Z',
+  )
+  expect(nextTime('07:00', new Date('2026-11-27T07:00:00Z')).toISOString()).toBe(
+    '2026-11-28T07:00:00.000Z',
+  )
+  expect(nextTime('00:15', new Date('2026-12-31T23:00:00Z')).toISOString()).toBe(
+    '2027-01-01T00:15:00.000Z',
+  )
+})

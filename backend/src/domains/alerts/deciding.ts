@@ -1,0 +1,182 @@
+/**
+ * Decides what a channel is told, from stored facts and the time alone. Level-triggered: each pass
+ * compares what is open with what the channel was told, so a lost wake-up only delays a message.
+ */
+import { matches } from '#contract/alerts/rules.ts'
+import { isAbout, isSilent, type SilenceTerms } from '#contract/alerts/silences.ts'
+import type { StandingFinding } from '../findings/api.ts'
+
+/** When, and of what, a rule tells its channels. */
+export interface RuleTerms {
+  readonly severities: readonly string[]
+  readonly kinds: readonly string[]
+  readonly datacenter_ids: readonly string[]
+  readonly cluster_ids: readonly string[]
+  readonly channel_ids: readonly string[] | null
+  readonly wait_minutes: number
+  readonly digest_at: string | null
+  readonly remind_hours: number | null
+  readonly paused: boolean
+}
+
+/** What a channel was told of a finding. */
+export interface Told {
+  /** When it was last told that the finding is open. */
+  readonly told_at: Date
+  /** When it was told that the finding has ended. */
+  readonly ended_at: Date | null
+}
+
+export interface ChannelView {
+  readonly id: string
+  /** An Alertmanager repeats by its own rules, so it is not reminded. */
+  readonly reminds: boolean
+  /** When the last message to the channel was made. */
+  readonly last: Date | null
+  readonly told: ReadonlyMap<string, Told>
+}
+
+export type Event = 'began' | 'reminder' | 'ended'
+export interface Decision {
+  /** What one message tells now. Empty: there is no message. */
+  readonly tell: readonly { readonly finding: StandingFinding; readonly event: Event }[]
+  /** Ids of findings whose end another message tells. */
+  readonly over: readonly string[]
+  /** When to decide again at the latest; null: when something changes. */
+  readonly again: Date | null
+}
+
+/**
+ * The first message waits this long for findings that belong to it, and a further one within ten
+ * minutes longer: a thousand servers that vanish are not a thousand messages.
+ */
+export const gatherMs = { first: 30_000, further: 120_000 } as const
+const furtherWithinMs = 600_000
+/** An end is told when it has lasted, so that what comes and goes is told once. */
+const settleMs = 300_000
+/** What began this often within an hour is told to have ended after an hour without it. */
+const flaps = 3
+const flapMs = 3_600_000
+/** A silence that repeats, and a change that explains a finding, are looked at again after this time. */
+const lookAgainMs = 60_000
+
+/** The next time of the day after this moment, UTC. */
+export function nextTime(clock: string, after: Date): Date {
+  const [hours, minutes] = clock.split(':').map(Number) as [number, number]
+  const next = new Date(after)
+  next.setUTCHours(hours, minutes, 0, 0)
+  if (next <= after) next.setUTCDate(next.getUTCDate() + 1)
+  return next
+}
+
+const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms)
+const earliest = (times: readonly Date[]): Date | null =>
+  times.length === 0 ? null : new Date(Math.min(...times.map((at) => at.getTime())))
+
+/** `ripe`: when it may go along in a message. `due`: when it makes a message of its own. */
+interface Stage {
+  readonly event: Event
+  readonly ripe: Date
+  readonly due: Date
+}
+
+/** When the channel is told next of an open finding, by the rule that is first. */
+function nextOf(
+  finding: StandingFinding,
+  told: Told | undefined,
+  rules: readonly RuleTerms[],
+  { gather, reminds }: { gather: number; reminds: boolean },
+): Stage | undefined {
+  if (finding.acknowledged !== null) return undefined
+  const stages = rules.flatMap((rule): Stage[] => {
+    if (told) {
+      if (!reminds) return []
+      const due =
+        rule.digest_at !== null
+          ? nextTime(rule.digest_at, told.told_at)
+          : rule.remind_hours === null
+            ? undefined
+            : later(told.told_at, rule.remind_hours * 3_600_000)
+      return due ? [{ event: 'reminder', ripe: due, due }] : []
+    }
+    const ripe = later(finding.began_at, rule.wait_minutes * 60_000)
+    if (rule.digest_at === null) return [{ event: 'began', ripe, due: later(ripe, gather) }]
+    const due = nextTime(rule.digest_at, ripe)
+    return [{ event: 'began', ripe: due, due }]
+  })
+  return stages.toSorted((a, b) => a.due.getTime() - b.due.getTime())[0]
+}
+
+/** When the end of a finding is told. */
+function endOf({ ended_at, begins }: StandingFinding): Stage {
+  const end = new Date(ended_at!)
+  const recent = begins.filter((at) => end.getTime() - at.getTime() < flapMs)
+  const due = later(end, recent.length >= flaps ? flapMs : settleMs)
+  return { event: 'ended', ripe: due, due }
+}
+
+/**
+ * @param explained whether a running change explains the finding
+ */
+export function decide(
+  findings: readonly StandingFinding[],
+  channel: ChannelView,
+  {
+    rules,
+    silences,
+    explained,
+    now,
+  }: {
+    rules: readonly RuleTerms[]
+    silences: readonly SilenceTerms[]
+    explained: (finding: StandingFinding) => boolean
+    now: Date
+  },
+): Decision {
+  const mine = rules.filter(
+    (r) => !r.paused && (r.channel_ids === null || r.channel_ids.includes(channel.id)),
+  )
+  const isFurther = channel.last !== null && later(channel.last, furtherWithinMs) > now
+  const how = {
+    gather: isFurther ? gatherMs.further : gatherMs.first,
+    reminds: channel.reminds,
+  }
+  const over: string[] = []
+  const again: Date[] = []
+  const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
+  for (const finding of findings) {
+    const before = channel.told.get(finding.id)
+    const told = before?.ended_at === null ? before : undefined
+    if (finding.ended_at !== null) {
+      if (!told) continue
+      // A server that fell silent with others: their finding tells the end.
+      if (finding.kind === 'server_unreachable' && finding.caused_by !== null) {
+        over.push(finding.id)
+        continue
+      }
+      const stage = endOf(finding)
+      if (stage.due > now) again.push(stage.due)
+      else ripe.push({ finding, event: 'ended', isDue: true })
+      continue
+    }
+    const stage = nextOf(
+      finding,
+      told,
+      mine.filter((rule) => matches(rule, finding)),
+      how,
+    )
+    if (!stage) continue
+    if (stage.due > now) again.push(stage.due)
+    if (stage.ripe > now) continue
+    const silence = silences.find((one) => isSilent(one, now) && isAbout(one, finding))
+    if (silence) again.push(silence.repeats ? later(now, lookAgainMs) : new Date(silence.ends_at))
+    else if (explained(finding)) again.push(later(now, lookAgainMs))
+    else ripe.push({ finding, event: stage.event, isDue: stage.due <= now })
+  }
+  const isAny = ripe.some((one) => one.isDue)
+  return {
+    tell: isAny ? ripe.map(({ finding, event }) => ({ finding, event })) : [],
+    over,
+    again: earliest(again),
+  }
+}

@@ -1,0 +1,94 @@
+/** Sends a message to a channel, in the form of its kind. */
+import type { EndpointPolicy } from '../../endpoints/policy.ts'
+import { type MailServer, sendMail } from './mailing.ts'
+import { cloudEvent, type Content, postableAlerts, subjectOf, textOf } from './message.ts'
+import type { Outcome } from './outcome.ts'
+import { post, signatureHeaders } from './posting.ts'
+
+/** A channel with its opened secrets. */
+export type Opened =
+  | { readonly kind: 'webhook'; readonly url: string; readonly secrets: readonly string[] }
+  | {
+      readonly kind: 'alertmanager'
+      readonly url: string
+      readonly user: string | null
+      readonly secret: string | null
+    }
+  | ({ readonly kind: 'mail' } & MailServer)
+
+export interface Message {
+  /** The same in each attempt. */
+  readonly id: string
+  /** When it was made. */
+  readonly at: Date
+  readonly content: Content
+}
+
+/**
+ * An open alert counts as resolved at an Alertmanager after this time, in ms. It is sent again
+ * before (`refreshMs`), as Prometheus does, because an Alertmanager forgets its alerts when it
+ * restarts.
+ */
+const openMs = 15 * 60_000
+export const refreshMs = 4 * 60_000
+
+const json = { 'content-type': 'application/json' }
+
+/** The URL of an Alertmanager may have a path, and a slash at its end. */
+const alertsUrl = (url: string): URL =>
+  new URL('api/v2/alerts', url.endsWith('/') ? url : `${url}/`)
+
+/**
+ * @param now the time of the attempt
+ * @throws the reason of `signal`, if it aborts
+ */
+export async function send(
+  channel: Opened,
+  { id, at, content }: Message,
+  {
+    policy,
+    origin,
+    now,
+    signal,
+  }: { policy: EndpointPolicy; origin: string; now: Date; signal: AbortSignal },
+): Promise<Outcome> {
+  if (channel.kind === 'webhook') {
+    const body = cloudEvent({ id, at, origin }, content)
+    const headers = {
+      'content-type': 'application/cloudevents+json',
+      ...signatureHeaders(channel.secrets, { id, at: now, body }),
+    }
+    return post(
+      { url: new URL(channel.url), headers, body, secrets: channel.secrets },
+      policy,
+      signal,
+    )
+  }
+  if (channel.kind === 'alertmanager') {
+    const { url, user, secret } = channel
+    const openUntil = new Date(now.getTime() + openMs)
+    const credential =
+      secret === null
+        ? undefined
+        : user === null
+          ? `Bearer ${secret}`
+          : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
+    return post(
+      {
+        url: alertsUrl(url),
+        headers: { ...json, ...(credential && { authorization: credential }) },
+        body: postableAlerts(content, { origin, at, openUntil }),
+        secrets: [secret ?? '', credential?.split(' ', 2)[1] ?? ''],
+      },
+      policy,
+      signal,
+    )
+  }
+  const mail = {
+    id,
+    at,
+    subject: `[Steelyard] ${subjectOf(content)}`,
+    text: textOf(content, origin),
+  }
+  return sendMail(channel, mail, policy, signal)
+}

@@ -1,0 +1,139 @@
+/** SQL for messages, their attempts, and what channels were told. */
+import { type Insertable, type Selectable, sql } from 'kysely'
+import { deliveryList } from '#contract/alerts/deliveries.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
+import type { Tables } from '../../db/tables.gen.ts'
+
+type On = Db | Tx
+export type DeliveryRow = Selectable<Tables['delivery']>
+export type AttemptRow = Selectable<Tables['delivery_attempt']>
+
+/** Characters that are kept of the answers to earlier attempts. */
+const earlierAnswer = 1000
+
+const readers: SqlReaders<typeof deliveryList.list> = {
+  sort: { created_at: sql`created_at` },
+  filters: {
+    state: (state) =>
+      state === 'waiting'
+        ? sql`ended_at is null`
+        : state === 'sent'
+          ? sql`arrived`
+          : sql`not arrived`,
+    channel: (name) => sql`channel_name = ${name}`,
+  },
+  search: containing('subject', 'channel_name', 'problem'),
+  tie: sql`id`,
+}
+
+export const page = (db: Db, query: Input<typeof deliveryList>['query']) =>
+  readPage(db.selectFrom('delivery').selectAll(), deliveryList.list, readers, query)
+export const find = (on: On, id: string): Promise<DeliveryRow | undefined> =>
+  on.selectFrom('delivery').selectAll().where('id', '=', id).executeTakeFirst()
+export const attemptsOf = (on: On, id: string): Promise<AttemptRow[]> =>
+  on
+    .selectFrom('delivery_attempt')
+    .selectAll()
+    .where('delivery_id', '=', id)
+    .orderBy('number')
+    .execute()
+
+export const insert = (tx: Tx, row: Insertable<Tables['delivery']>): Promise<DeliveryRow> =>
+  tx.insertInto('delivery').values(row).returningAll().executeTakeFirstOrThrow()
+
+/** The message to the channel that is due first. */
+export const nextOf = (on: On, channelId: string): Promise<DeliveryRow | undefined> =>
+  on
+    .selectFrom('delivery')
+    .selectAll()
+    .where('channel_id', '=', channelId)
+    .where('next_at', 'is not', null)
+    .orderBy('next_at')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+
+/** Records an attempt. `next_at`: when it is sent again; null: it has ended. */
+export async function attempted(
+  tx: Tx,
+  attempt: Insertable<Tables['delivery_attempt']>,
+  next_at: Date | null,
+  at: Date,
+): Promise<void> {
+  const { delivery_id: id, problem = null } = attempt
+  await tx.insertInto('delivery_attempt').values(attempt).execute()
+  await tx
+    .updateTable('delivery_attempt')
+    .set({ answer: sql<string>`left(answer, ${earlierAnswer})` })
+    .where('delivery_id', '=', id)
+    .where('number', '=', attempt.number - 1)
+    .execute()
+  await tx
+    .updateTable('delivery')
+    .set({
+      attempts: attempt.number,
+      problem,
+      next_at,
+      ...(next_at === null && { arrived: problem === null, ended_at: at }),
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** After a message has arrived: what waits for the next attempt is sent now. */
+export const hurry = (tx: Tx, channelId: string, at: Date) =>
+  tx
+    .updateTable('delivery')
+    .set({ next_at: at })
+    .where('channel_id', '=', channelId)
+    .where('next_at', '>', at)
+    .execute()
+
+/** Gives up what waits for a channel that is removed. */
+export const drop = (tx: Tx, channelId: string, problem: string, at: Date) =>
+  tx
+    .updateTable('delivery')
+    .set({ next_at: null, arrived: false, ended_at: at, problem })
+    .where('channel_id', '=', channelId)
+    .where('next_at', 'is not', null)
+    .execute()
+
+/** When the last message to each channel was made, tests not counted. */
+export const lastMade = async (on: On): Promise<ReadonlyMap<string, Date>> =>
+  new Map(
+    (
+      await on
+        .selectFrom('delivery')
+        .select(['channel_id', (e) => e.fn.max('created_at').as('at')])
+        .where('test', '=', false)
+        .where('channel_id', 'is not', null)
+        .groupBy('channel_id')
+        .execute()
+    ).map((row) => [row.channel_id!, row.at]),
+  )
+
+/** What channels were told and not yet that it has ended. */
+export const told = (on: On) =>
+  on.selectFrom('alert').selectAll().where('ended_at', 'is', null).execute()
+
+/** The channel was told that these findings are open. */
+export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
+  sql`insert into alert (finding_id, channel_id, told_at)
+    select f, ${channelId}, ${at} from unnest(${findingIds}::uuid[]) as f
+    on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, ended_at = null`.execute(
+    tx,
+  )
+/** The channel was told that these findings have ended. */
+export const tellEnd = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
+  tx
+    .updateTable('alert')
+    .set({ ended_at: at })
+    .where('channel_id', '=', channelId)
+    .where('finding_id', '=', sql<string>`any(${findingIds}::uuid[])`)
+    .execute()
+
+export const forget = (db: Db, before: Date) =>
+  db.deleteFrom('delivery').where('ended_at', '<', before).execute()

@@ -1,0 +1,119 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import {
+  type Silence,
+  silenceCreate,
+  silencedText,
+  silenceList,
+  silenceRemove,
+  silenceStates,
+} from '#contract/alerts/silences.ts'
+import { windowText } from '#contract/clusters/changes/window.ts'
+import { call } from '../../api/client.ts'
+import { invalidate, query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
+import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
+import { useCommands } from '../../layout/search/commands.ts'
+import { askedOf, type ListSearch } from '../../lib/list-search.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { Empty } from '../../ui/feedback/States.tsx'
+import { StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
+import { DataTable } from '../../ui/table/DataTable.tsx'
+import { listColumns, Time } from '../../ui/table/list-columns.tsx'
+import { AlertsFrame } from './AlertsFrame.tsx'
+
+const addSilence = dialog(() => import('./AddSilence.tsx'))
+
+const tones: Readonly<Record<Silence['state'], Tone>> = {
+  active: 'busy',
+  waiting: 'idle',
+  ended: 'off',
+}
+
+const silenceColumns = listColumns(silenceList.list, {
+  note: { fixed: true, card: 'name', cell: (s) => <span className="clip">{s.note}</span> },
+  what: { card: 'fact', cell: (s) => <span className="clip">{silencedText(s)}</span> },
+  state: {
+    card: 'state',
+    width: 110,
+    cell: (s) => <StatusReason tone={tones[s.state]} word={silenceStates[s.state]} />,
+  },
+  starts_at: { from: 'lg', width: 130, cell: (s) => <Time at={s.starts_at} /> },
+  ends_at: { from: 'md', width: 130, cell: (s) => <Time at={s.ends_at} /> },
+  repeats: {
+    from: 'lg',
+    cell: (s) =>
+      s.repeats === null ? null : <span className="clip">{windowText(s.repeats)}</span>,
+  },
+  by: { from: 'lg', width: 180, cell: (s) => <span className="clip">{s.by}</span> },
+})
+
+interface PageProps {
+  search: ListSearch
+  setSearch: SetListSearch
+}
+
+/** Findings that are not sent for a time. */
+export function SilencesPage({ search, setSearch }: PageProps) {
+  const answer = useQuery({
+    ...query(silenceList, { query: askedOf(silenceList, search) }),
+    placeholderData: keepPreviousData,
+  })
+  const state = useList(silenceList.list, silenceColumns, { search, setSearch }, answer)
+  const add = useMemo<Action>(
+    () => ({
+      label: 'Add silence',
+      icon: 'add',
+      can: allowed(silenceCreate),
+      run: () => addSilence(),
+    }),
+    [],
+  )
+  useCommands(
+    'Silences',
+    useMemo(() => [add], [add]),
+  )
+  return (
+    <AlertsFrame tab="silences">
+      <PageCount n={answer.data?.total} />
+      <ListToolbar state={state} placeholder="Why or who" options={{}} inline={['ended']}>
+        {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
+      </ListToolbar>
+      <DataTable
+        {...state.table}
+        rowKey={(s) => s.id}
+        rowName={(s) => s.note}
+        actions={silenceActions}
+        empty={
+          <Empty
+            title="Nothing is silenced"
+            text="A silence keeps findings from being sent for a time, such as during works in a datacenter. They are still found and shown."
+            actions={<ActionButton {...add} kind="primary" />}
+          />
+        }
+      />
+    </AlertsFrame>
+  )
+}
+
+const silenceActions = (silence: Silence): Action[] => [
+  {
+    label: silence.state === 'ended' ? 'Remove' : 'End now',
+    icon: 'trash',
+    danger: true,
+    can: allowed(silenceRemove),
+    run: () =>
+      confirm({
+        title: silence.state === 'ended' ? 'Remove this silence?' : 'End this silence now?',
+        label: silence.state === 'ended' ? 'Remove silence' : 'End silence',
+        text: 'What it silences and is still open is sent afterwards.',
+        act: async () => {
+          await call(silenceRemove, { params: { id: silence.id } }, { version: silence.version })
+          await invalidate(silenceList)
+        },
+      }),
+  },
+]

@@ -1,0 +1,1 @@
+export { DeliveriesPage as Page } from '../../features/alerts/DeliveriesPage.tsx'

@@ -1,0 +1,1 @@
+export { RulesPage as Page } from '../../features/alerts/RulesPage.tsx'

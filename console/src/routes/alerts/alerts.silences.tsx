@@ -1,0 +1,1 @@
+export { SilencesPage as Page } from '../../features/alerts/SilencesPage.tsx'

@@ -1,0 +1,1 @@
+export { ChannelsPage as Page } from '../../features/alerts/ChannelsPage.tsx'
