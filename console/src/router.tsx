@@ -44,6 +44,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/alerts/deliveries': () => import('./routes/alerts/alerts.deliveries.tsx'),
   '/admin/stores': () => import('./routes/storage/admin.stores.tsx'),
   '/admin/tokens': () => import('./routes/people/admin.tokens.tsx'),
+  '/history': () => import('./routes/history.tsx'),
   '/audit': () => import('./routes/audit.tsx'),
   '/marketplace': () => import('./routes/marketplace.ccs.tsx'),
   '/marketplace/ccs': () => import('./routes/marketplace.ccs.tsx'),

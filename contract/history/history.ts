@@ -51,7 +51,7 @@ const id = z.uuid()
 
 /** The columns and filters of the history. It is read by `historyList`, which has cursors. */
 export const history = list<HistoryEntry>()({
-  nouns: ['entry', 'entries'],
+  nouns: ['history entry', 'history entries'],
   columns: {
     at: { label: 'Time', kind: 'time', sort: true, value: (e: HistoryEntry) => e.at },
     object: { label: 'Of', value: (e: HistoryEntry) => e.object.name },
@@ -104,9 +104,10 @@ const cursor = z.string().check(z.regex(/^\d{1,15}-\d{1,15}$/, 'Expected `next` 
 export const historyList = {
   ...operation('historyList', 'GET /v1/history', 'signed_in', {
     summary:
-      'What happened to servers, clusters and datacenters, newest first. Lists only entries about objects that the caller may read. A page continues where `next` of another ended, also if entries were added meanwhile.',
+      'What happened to servers, clusters and datacenters, the newest first unless `sort` is `at`. Lists only entries about objects that the caller may read. A page continues where `next` of another ended, also if entries were added meanwhile.',
     query: z.strictObject({
       ...narrowingOf(history),
+      sort: z.optional(z.enum(['at', '-at'])),
       after: z.optional(cursor),
       per_page: z._default(wholeInQuery(1, 1000), 50),
     }),

@@ -88,8 +88,8 @@ const nameOf = (cluster: unknown): string | null =>
   typeof cluster === 'object' && cluster !== null && 'name' in cluster ? text(cluster.name) : null
 const findingTitle = ({ finding }: HistoryValues): string =>
   findingKinds[finding as keyof typeof findingKinds]?.title ?? words(finding)
-const operationTitle = ({ operation }: HistoryValues): string =>
-  kindTitles[operation as OperationKind] ?? text(operation)
+const operationTitle = ({ operation, what }: HistoryValues): string =>
+  `${kindTitles[operation as OperationKind] ?? text(operation)}${typeof what === 'string' ? ` ${what}` : ''}`
 const round = ({ round: n }: HistoryValues): string =>
   typeof n === 'number' && n > 1 ? `, attempt ${n}` : ''
 

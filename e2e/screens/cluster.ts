@@ -97,6 +97,11 @@ export const clusterScreens: readonly Screen[] = [
     ready: (page, { ready }) => table(page, `Servers of ${ready.name}`),
   },
   {
+    name: 'cluster-history',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=history`,
+    ready: (page) => table(page, 'History entries'),
+  },
+  {
     name: 'cluster-timeline',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=timeline`,
     ready: (page) => page.getByText(/^done in/).waitFor(),

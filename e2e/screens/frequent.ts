@@ -31,6 +31,7 @@ export const frequent: readonly string[] = [
   'subnets-assign',
   'profile',
   'operations',
+  'history',
   'audit',
   'marketplace-cc',
   'not-found',

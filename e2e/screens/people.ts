@@ -138,6 +138,20 @@ export const peopleScreens: readonly Screen[] = [
     path: `/operations/${nowhere}`,
     ready: (page) => page.getByText('There is no such operation').waitFor(),
   },
+  { name: 'history', path: '/history', ready: (page) => table(page, 'History entries') },
+  {
+    name: 'history-no-match',
+    path: '/history?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No history entry matches these filters.').waitFor(),
+  },
+  {
+    name: 'history-entry-open',
+    path: '/history?kind=operation_requested',
+    async ready(page) {
+      await press(page, /^Details of /)
+      await page.getByText('After', { exact: true }).waitFor()
+    },
+  },
   { name: 'audit', path: '/audit', ready: (page) => table(page, 'Entries') },
   {
     name: 'audit-no-match',

@@ -230,6 +230,11 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: 'server-history',
+    path: (w) => `/infra/servers/${w.server.id}?tab=history`,
+    ready: (page) => table(page, 'History entries'),
+  },
+  {
     name: 'server-events',
     path: (w) => `/infra/servers/${w.server.id}?tab=events`,
     ready: (page) => page.getByText('server.confirmed').first().waitFor(),

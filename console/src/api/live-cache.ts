@@ -10,8 +10,8 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
  * such objects.
  */
 const concerned: Record<EventKind, readonly string[]> = {
-  server: ['server', 'overview', 'datacenter', 'cc'],
-  patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
+  server: ['server', 'overview', 'datacenter', 'cc', 'historyList'],
+  patch: ['historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [
     'cluster',
     'server',
@@ -21,14 +21,15 @@ const concerned: Record<EventKind, readonly string[]> = {
     'subnet',
     'restoration',
     'cc',
+    'historyList',
   ],
   datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image', 'cc'],
   subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
   cc: ['cc'],
   image: ['image'],
   join_token: ['joinToken', 'image'],
-  operation: ['operation', 'overview', 'cluster'],
-  finding: ['finding', 'overview'],
+  operation: ['operation', 'overview', 'cluster', 'historyList'],
+  finding: ['finding', 'overview', 'historyList'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
   channel: ['channel', 'alertRule'],

@@ -54,6 +54,7 @@ export const paths = {
    * cluster; `operation`: id of an assignment to show.
    */
   assignSubnets: page('/infra/network/assign-subnets'),
+  history: page('/history'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),
   channels: page('/alerts'),

@@ -44,7 +44,7 @@ export const routes = {
   '/infra/servers/join-tokens': { crumb: 'Join Tokens', search: everyText },
   '/infra/servers/$id': {
     crumb: { query: 'serverGet', list: 'servers' },
-    search: texts('tab', 'q', 'sort'),
+    search: everyText,
   },
   '/infra/servers/$id/create-patch': { crumb: 'Create Patch', search: none },
   '/infra/servers/$id/patches/$patchId': { crumb: 'Edit Patch $patchId', search: none },
@@ -56,7 +56,7 @@ export const routes = {
   '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
   '/infra/clusters/$id': {
     crumb: { query: 'clusterGet', list: 'clusterList' },
-    search: texts('tab', 'operation', 'q', 'sort', 'server'),
+    search: everyText,
   },
   '/infra/clusters/$id/change/$kind': {
     crumb: 'Change',
@@ -68,6 +68,7 @@ export const routes = {
     crumb: 'Assign Subnets',
     search: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
   },
+  '/history': { crumb: 'History', search: everyText },
   '/operations': { crumb: 'Operations', search: everyText },
   '/operations/$id': { crumb: 'Operation', search: none },
   '/alerts': { crumb: 'Alerts', search: everyText },

@@ -13,7 +13,7 @@ import {
   type Remembered,
   remembered,
   stateOf,
-} from './past.ts'
+} from './whole/past.ts'
 
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>

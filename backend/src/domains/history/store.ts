@@ -68,7 +68,7 @@ const entries = (on: On) =>
     ])
 
 /**
- * The next entries after a place, newest first. `objects`: the kinds of objects that the reader may
+ * The next entries after a place in the order of the query. `objects`: the kinds of objects that the reader may
  * see; null for all.
  */
 export function pageQuery(
@@ -85,11 +85,13 @@ export function pageQuery(
     objects === null
       ? all
       : all.where('history.object_kind', '=', sql<HistoryObject>`any(${objects}::text[])`)
+  const [direction, beyond] =
+    query.sort === 'at' ? (['asc', sql`>`] as const) : (['desc', sql`<`] as const)
   const rest =
     after === null
       ? seen
-      : seen.where(sql<SqlBool>`(history.at, history.id) < (${after.at}, ${after.id})`)
-  return rest.orderBy('history.at', 'desc').orderBy('history.id', 'desc').limit(limit)
+      : seen.where(sql<SqlBool>`(history.at, history.id) ${beyond} (${after.at}, ${after.id})`)
+  return rest.orderBy('history.at', direction).orderBy('history.id', direction).limit(limit)
 }
 
 export const find = (on: On, id: number) =>

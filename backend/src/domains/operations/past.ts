@@ -11,9 +11,18 @@ const of = (
     : [
         {
           ...entry,
-          object: { kind: target_kind, id: target_id, name: target_name },
+          // An addition of servers is named by their addresses, not by its datacenter.
+          object: {
+            kind: target_kind,
+            id: target_id,
+            ...(target_kind !== 'datacenter' && { name: target_name }),
+          },
           operation: id,
-          after: { operation: kind, ...entry.after },
+          after: {
+            operation: kind,
+            ...(target_kind === 'datacenter' && { what: target_name }),
+            ...entry.after,
+          },
         },
       ]
 

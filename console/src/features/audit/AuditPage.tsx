@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import {
   auditActions,
   auditCsv,
@@ -14,6 +14,7 @@ import { download } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { AdminPage } from '../../layout/admin/AdminPage.tsx'
+import { choosePeriod, sinceChoices, withTime } from '../../layout/lists/period.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
@@ -35,12 +36,9 @@ import { widest } from '../../ui/table/text-width.ts'
 import { actorSaid, objectPage, objectSaid, resultSaid } from './audit-entry.ts'
 import { auditQuery } from './audit-queries.ts'
 import css from './AuditPage.module.css'
-import type ChoosePeriod from './ChoosePeriod.tsx'
 import { EntryDetail } from './EntryDetail.tsx'
-import { sinceChoices, withTime } from './period.ts'
 
 const verifyAudit = dialog(() => import('./VerifyAudit.tsx'))
-const choosePeriod = dialog<ComponentProps<typeof ChoosePeriod>>(() => import('./ChoosePeriod.tsx'))
 
 const auditColumns = listColumns(auditList.list, {
   at: { fixed: true, card: 'fact', width: 112, cell: (e) => <EventTime at={e.at} /> },

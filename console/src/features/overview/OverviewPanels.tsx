@@ -86,7 +86,12 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
       title="Last failures"
       flush={operations.length > 0}
       actions={
-        operations.length > 0 && <a href={paths.operations({ status: 'failed' })}>All failures</a>
+        <>
+          {operations.length > 0 && (
+            <a href={paths.operations({ status: 'failed' })}>All failures</a>
+          )}
+          <a href={paths.history()}>What happened</a>
+        </>
       }
     >
       {operations.length === 0 ? (

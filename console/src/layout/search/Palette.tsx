@@ -98,6 +98,12 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Alerts: rules', icon: 'alert', to: paths.alertRules() },
         { label: 'Alerts: silences', icon: 'alert', to: paths.silences() },
         { label: 'Alerts: deliveries', icon: 'alert', to: paths.deliveries() },
+        {
+          label: 'History',
+          icon: 'bookmark',
+          hint: 'what happened, and who did it',
+          to: paths.history(),
+        },
         { label: 'Profile', icon: 'edit', to: paths.profile() },
         { label: 'Admin: users', icon: 'key', can: mayManageUsers(), to: paths.users() },
         {

@@ -46,6 +46,7 @@ const clusterTabs = [
   'servers',
   'pods',
   'timeline',
+  'history',
   'snapshots',
   'addresses',
   'keys',
@@ -61,6 +62,7 @@ interface ClusterPageProps {
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
   pods: (cluster: Cluster) => ReactNode
+  history: ReactNode
   /** Notices about the cluster's servers that need a user's decision. */
   above: ReactNode
 }
@@ -83,7 +85,7 @@ type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & {
   tab: ClusterTab | undefined
 }
 
-function Shown({ cluster, tab: chosen, operation, addresses, pods, above }: ShownProps) {
+function Shown({ cluster, tab: chosen, operation, addresses, pods, history, above }: ShownProps) {
   // The tab on which the page was opened stays when the operation ends.
   const [opened] = useState<ClusterTab>(isUnderWay(cluster) ? 'timeline' : 'overview')
   const tab = chosen ?? opened
@@ -177,6 +179,7 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, above }: Show
           <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>
         )}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
+        {tab === 'history' && history}
         {tab === 'snapshots' && (
           <Suspense fallback={<SkeletonRows rows={5} />}>
             <ClusterSnapshots cluster={cluster} />

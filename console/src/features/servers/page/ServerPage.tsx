@@ -32,7 +32,7 @@ import { ServerHardware } from './ServerHardware.tsx'
 import { ServerLogs } from './ServerLogs.tsx'
 import css from './ServerPage.module.css'
 
-export const serverTabs = ['patches', 'hardware', 'events', 'logs'] as const
+export const serverTabs = ['patches', 'hardware', 'history', 'events', 'logs'] as const
 export type ServerTab = (typeof serverTabs)[number]
 
 interface ServerPageProps {
@@ -40,11 +40,15 @@ interface ServerPageProps {
   tab: ServerTab
   patches: ReactNode
   patchCount: number | undefined
+  history: ReactNode
   above: ReactNode
 }
 
-/** One server. The route passes the tab Patches and the notices, which are separate features. */
-export function ServerPage({ server, tab, patches, patchCount, above }: ServerPageProps) {
+/**
+ * One server. The route passes the tabs Patches and History and the notices, which are separate
+ * features.
+ */
+export function ServerPage({ server, tab, patches, patchCount, history, above }: ServerPageProps) {
   const actions = useMemo(() => serverActions(server), [server])
   useCommands(`Act on ${server.name}`, actions)
   return (
@@ -73,6 +77,7 @@ export function ServerPage({ server, tab, patches, patchCount, above }: ServerPa
         </div>
       )}
       {tab === 'hardware' && <ServerHardware server={server} />}
+      {tab === 'history' && history}
       {tab === 'events' && <ServerEvents id={server.id} />}
       {tab === 'logs' && <ServerLogs server={server} />}
     </>

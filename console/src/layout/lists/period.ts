@@ -1,7 +1,15 @@
 /**
- * The period of the audit log's filters: ISO 8601 in the URL, the reader's time zone in the form.
+ * The period of the filters Since and Until: ISO 8601 in the URL, the reader's time zone in the
+ * form.
  */
+import type { ComponentProps } from 'react'
 import { exact } from '../../lib/time/time.ts'
+import { dialog } from '../../ui/overlay/dialogs.ts'
+import type ChoosePeriod from './ChoosePeriod.tsx'
+
+export const choosePeriod = dialog<ComponentProps<typeof ChoosePeriod>>(
+  () => import('./ChoosePeriod.tsx'),
+)
 
 const two = (n: number) => String(n).padStart(2, '0')
 

@@ -1,7 +1,7 @@
 /** What the history keeps of the rows of a cluster and its members. */
 import type { ClusterState } from '#contract/history/kinds.ts'
-import type { Happened } from '../../history.ts'
-import type { ClusterRow, MemberRow } from './store.ts'
+import type { Happened } from '../../../history.ts'
+import type { ClusterRow, MemberRow } from '../store.ts'
 
 /** The column that each field of the state is read from. */
 const columnOf = {

@@ -3,7 +3,6 @@ import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { zone } from '../../lib/time/time.ts'
-import css from './AuditPage.module.css'
 import { isoOf, localOf } from './period.ts'
 
 interface Period {
@@ -33,7 +32,7 @@ export default function ChoosePeriod({
   })
   return (
     <FormDialog form={form} title="Choose a period" submit="Show">
-      <div className={css['period']}>
+      <div className="stack stack3">
         <Text name="since" label="From" type="datetime-local" optional />
         <Text
           name="until"

@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query'
+import { type HistoryEntry, historyGet } from '#contract/history/history.ts'
+import { historyKinds } from '#contract/history/kinds.ts'
+import { kindTitles } from '#contract/operations.ts'
+import { query } from '../../api/query.ts'
+import { paths } from '../../lib/paths.ts'
+import { exact } from '../../lib/time/time.ts'
+import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { KeyValue } from '../../ui/text/Panel.tsx'
+import { pageOf, whoSaid } from './history-entry.ts'
+import css from './History.module.css'
+
+/** Everything that an entry records. */
+export function HistoryDetail({ entry: e }: { entry: HistoryEntry }) {
+  return (
+    <div className={css['detail']}>
+      <KeyValue
+        rows={[
+          ['What', e.message],
+          ['Kind', historyKinds[e.kind].title],
+          ['Time', exact(e.at)],
+          ['Who', whoSaid(e)],
+          ['Of', <a href={pageOf(e)}>{e.object.name}</a>],
+          e.cluster !== null &&
+            e.cluster.id !== e.object.id && [
+              'Cluster',
+              <a href={paths.cluster(e.cluster.id)}>{e.cluster.name}</a>,
+            ],
+          e.operation !== null && [
+            'Operation',
+            <a href={paths.operation(e.operation.id)}>
+              {e.operation.kind === null ? 'Open' : kindTitles[e.operation.kind]}
+            </a>,
+          ],
+        ]}
+      />
+      {e.has_log ? (
+        <Log id={e.id} />
+      ) : (
+        <div className="stack stack3">
+          <Fields title="Before" of={e.before} />
+          <Fields title="After" of={e.after} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Fields({ title, of }: { title: string; of: Readonly<Record<string, unknown>> }) {
+  if (Object.keys(of).length === 0) return null
+  return (
+    <section className="stack stack2" aria-label={title}>
+      <h2 className="label">{title}</h2>
+      <pre className={css['text']} tabIndex={0} aria-label={title}>
+        {JSON.stringify(of, null, 2)}
+      </pre>
+    </section>
+  )
+}
+
+/** The last lines of a failing boot. */
+function Log({ id }: { id: number }) {
+  const { data, error, refetch } = useQuery(query(historyGet, { params: { id } }))
+  if (data === undefined)
+    return error ? (
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={4} />
+    )
+  return (
+    <section className="stack stack2" aria-label="Last lines">
+      <h2 className="label">Last lines of the boot</h2>
+      <pre className={css['text']} tabIndex={0} aria-label="Last lines of the boot">
+        {data.log?.join('\n') ?? 'No lines were kept'}
+      </pre>
+    </section>
+  )
+}

@@ -1,0 +1,165 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { history, type HistoryEntry } from '#contract/history/history.ts'
+import type { List } from '#contract/list.ts'
+import { counted } from '#contract/words.ts'
+import { everyCluster } from '../../api/every.ts'
+import { choosePeriod, sinceChoices, withTime } from '../../layout/lists/period.ts'
+import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
+import type { ListSearch } from '../../lib/list-search.ts'
+import { Empty } from '../../ui/feedback/States.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { CursorPager } from '../../ui/table/CursorPager.tsx'
+import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
+import { EventTime } from '../../ui/table/EventTable.tsx'
+import { listColumns } from '../../ui/table/list-columns.tsx'
+import { historyQuery, type Subject } from './history-queries.ts'
+import { pageOf, whoSaid } from './history-entry.ts'
+import css from './History.module.css'
+import { HistoryDetail } from './HistoryDetail.tsx'
+
+const { object: _object, cluster, ...filters } = history.filters
+const withCluster = { ...filters, cluster }
+type Narrower = List<HistoryEntry, typeof history.columns, typeof filters>
+/** The filters of the history of one object. */
+const ofOne: Narrower = { ...history, filters }
+/** The filters of the history of everything. */
+const ofAll: Narrower = { ...history, filters: withCluster }
+
+const columns = listColumns(history, {
+  at: { fixed: true, card: 'fact', width: 128, cell: (e) => <EventTime at={e.at} /> },
+  object: {
+    from: 'md',
+    width: nameWidth,
+    cell: (e) => (
+      <a className="clip" href={pageOf(e)} title={e.object.name}>
+        {e.object.name}
+      </a>
+    ),
+  },
+  message: {
+    fixed: true,
+    card: 'name',
+    cell: (e, from) => (
+      <span className={css['what']}>
+        <span className="clip" title={e.message}>
+          {e.message}
+        </span>
+        {!from.md && <span className="fs12 t3 clip">{`${e.object.name}, ${whoSaid(e)}`}</span>}
+      </span>
+    ),
+  },
+  by: {
+    from: 'md',
+    width: 240,
+    cell: (e) => (
+      <span className="clip" title={whoSaid(e)}>
+        {whoSaid(e)}
+      </span>
+    ),
+  },
+})
+
+const detailOf = (entry: HistoryEntry) => <HistoryDetail entry={entry} />
+
+interface HistoryTableProps {
+  search: ListSearch
+  setSearch: SetListSearch
+  subject?: Subject
+  /** What it is the history of, for the empty state: "this server". */
+  of: string
+}
+
+const everything: Subject = {}
+
+/** What happened, with who and why. Pages are read by cursors, which are in the URL. */
+export function HistoryTable({ search, setSearch, subject = everything, of }: HistoryTableProps) {
+  const isOfAll = subject.object === undefined && subject.cluster === undefined
+  const answer = useQuery({
+    ...historyQuery(search, subject),
+    // The list has no total: a page is taken for the whole.
+    select: (page) => ({ ...page, page: 1, per_page: history.perPage, total: page.items.length }),
+  })
+  const { data } = answer
+  /** Another filter or order begins with its first page. */
+  const set: SetListSearch = useMemo(
+    () => (change, how) => setSearch({ after: undefined, ...change }, how),
+    [setSearch],
+  )
+  const state = useList(isOfAll ? ofAll : ofOne, columns, { search, setSearch: set }, answer)
+  const { data: clusters } = useQuery({ ...everyCluster, enabled: isOfAll })
+  const { since, until, by, after, sort } = search
+  // Periods end at the server's time: the browser's clock may be wrong.
+  const periods = useMemo(() => (data ? sinceChoices(Date.parse(data.now)) : []), [data])
+  const people = [
+    ...new Set(
+      [by, ...(data?.items ?? []).flatMap((e) => [e.operation?.by, e.by.name])].filter(
+        (name) => name !== undefined && name !== null && name !== '' && name !== 'Steelyard',
+      ) as string[],
+    ),
+  ]
+  const options = {
+    by: [
+      { value: 'Steelyard', text: 'Steelyard', hint: 'by itself' },
+      ...people.map((name) => ({ value: name, text: name })),
+    ],
+    cluster: (clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name })),
+    since: withTime(periods, since),
+    until: withTime([], until),
+  }
+  const next = data?.next ?? null
+  const isNewestFirst = sort !== 'at'
+  return (
+    <>
+      <ListToolbar
+        state={state}
+        placeholder="Words, names or reasons"
+        options={options}
+        inline={['kind', 'by', 'since']}
+        views="none"
+      >
+        <Button
+          icon="filter"
+          onClick={() =>
+            choosePeriod({
+              since,
+              until,
+              onPeriod: (period) => set({ page: undefined, ...period }),
+            })
+          }
+        >
+          Choose a period
+        </Button>
+      </ListToolbar>
+      <DataTable
+        {...state.table}
+        onFirstPage={after !== undefined && (() => set({}))}
+        foot={
+          data !== undefined &&
+          data.items.length > 0 && (
+            <CursorPager
+              text={counted(data.items.length, 'entry', 'entries')}
+              words={isNewestFirst ? ['Newest', 'Older'] : ['Oldest', 'Newer']}
+              onFirst={after === undefined ? null : () => setSearch({ after: undefined })}
+              onNext={next === null ? null : () => setSearch({ after: next }, { push: true })}
+            />
+          )
+        }
+        rowKey={(e) => String(e.id)}
+        rowName={(e) => e.message}
+        detail={detailOf}
+        empty={
+          <Empty
+            title="Nothing happened yet"
+            text={`What happens to ${of} is kept here, with who did it and why: contact, stages, versions, hardware, patches, operations and findings.`}
+          />
+        }
+      />
+    </>
+  )
+}
+
+/** The history of all servers, clusters and datacenters. */
+export const HistoryPage = (props: Pick<HistoryTableProps, 'search' | 'setSearch'>) => (
+  <HistoryTable {...props} of="servers and clusters" />
+)
