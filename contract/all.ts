@@ -23,6 +23,7 @@ import * as history from './history/history.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
+import * as measurements from './measurements/measurements.ts'
 import * as money from './marketplace/money.ts'
 import * as offers from './marketplace/offers.ts'
 import type { Operation, Words } from './operation.ts'
@@ -130,6 +131,7 @@ const nouns: readonly object[] = [
   alertRules,
   silences,
   deliveries,
+  measurements,
   overview,
   restoration,
   events,

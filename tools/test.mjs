@@ -138,7 +138,6 @@ const rooms = [
   'simulator',
   'console',
   'console-functions',
-  'console-components',
   'cli',
 ].filter((room) => isAsked(room))
 if (rooms.length > 0)

@@ -23,6 +23,10 @@ import { history as makeHistory } from './domains/history/history.ts'
 import { imageDomain } from './domains/images/domain.ts'
 import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joining as makeJoining } from './domains/joining/domain.ts'
+import {
+  measurementCalls,
+  measurements as makeMeasurements,
+} from './domains/measurements/measurements.ts'
 import { offers as makeOffers } from './domains/offers/offers.ts'
 import { operations as makeOperations } from './domains/operations/operations.ts'
 import { overview } from './domains/overview/overview.ts'
@@ -96,6 +100,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     versions: images.versions,
   })
   const history = makeHistory(platform)
+  const measurements = makeMeasurements(platform)
   const all: Domain[] = [
     accounts,
     sessions,
@@ -109,6 +114,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     datacenterCalls({ ...platform, servers, clusters, subnets }),
     serverCalls({
       ...platform,
+      measurements,
       fleet,
       onRemoved,
       servers,
@@ -117,6 +123,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       audit,
       clusters,
     }),
+    measurementCalls({ ...platform, servers }),
     joining,
     images,
     configurations,

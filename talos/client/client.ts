@@ -34,6 +34,7 @@ import { unpackKubeconfig } from './kubeconfig.ts'
 import { lifecycleCalls } from './lifecycle.ts'
 import { podCalls } from './pods.ts'
 import { stateCalls } from './state.ts'
+import { usageCalls } from './usage.ts'
 import { messageText, text } from './text.ts'
 import { StorageService } from '../proto/gen/storage/storage_pb.ts'
 
@@ -476,5 +477,6 @@ export function talosClient(
     ...stateCalls(connection),
     ...lifecycleCalls(connection),
     ...podCalls(connection),
+    ...usageCalls(connection),
   }
 }

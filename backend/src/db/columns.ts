@@ -88,6 +88,8 @@ export interface Columns {
   'history.before': Values
   'history_base.state': Values
   'idempotent_call.answer': unknown
+  'measurement_day.day': string
+  'measurement_minute.figures': readonly (number | null)[]
   'offer.resources': OfferResources
   'operation.arguments': unknown
   'operation.kind': OperationKind

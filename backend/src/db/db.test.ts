@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { startBackend } from '../testing/backend.ts'
-import { freshDatabase } from '../testing/databases.ts'
+import { freshDatabase, startBackend } from '../testing/backend.ts'
 import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlState } from './db.ts'
 
 const backend = await startBackend()

@@ -537,6 +537,16 @@ export interface Tables {
     updated_at: Date
     version: Generated<number>
   }
+  measurement_day: {
+    object_id: string
+    day: Columns['measurement_day.day']
+    packed: Uint8Array
+  }
+  measurement_minute: {
+    object_id: string
+    at: Date
+    figures: Columns['measurement_minute.figures']
+  }
   offer: {
     id: string
     cluster_id: string | null

@@ -8,6 +8,7 @@
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
+import type { Usage } from '#talos/client/usage.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
@@ -65,6 +66,8 @@ export type Observation = {
       readonly status: MachineStatus
       readonly fingerprint: string | null
       readonly reading: PackedReading | null
+      /** Read once a minute over mutual TLS, because machines in maintenance refuse it. */
+      readonly usage: Usage | null
     }
   /** `unreachable`: this was the third failure in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
@@ -87,6 +90,7 @@ const tickMs = 500
 /** Minimum time between two reads of the roster, so that every second look reads it. */
 const rosterMs = 800
 const batchMs = 1_000
+const usageEveryMs = 60_000
 /**
  * How many contacts of a lane may wait for a place. Further due servers wait without a contact,
  * which would take 3 kB of memory each.
@@ -135,6 +139,8 @@ interface State {
   misses: number
   isBusy: boolean
   everythingAt: number
+  /** Monotonic time of the next reading of the usage. */
+  usageAt: number
   client: TalosClient | null
 }
 
@@ -222,6 +228,7 @@ export function contacts({
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
           everythingAt: firstReadingAt(server, now),
+          usageAt: 0,
           client: null,
         }
         states.set(server.id, added)
@@ -242,6 +249,15 @@ export function contacts({
       states.delete(id)
       soon.changed(state)
     }
+  }
+
+  /** Null if the machine refuses: a server that answers is not silent because it isn't measured. */
+  const usageOf = (state: State, client: TalosClient, now: number): Promise<Usage | null> => {
+    state.usageAt = now + usageEveryMs * pace
+    return client.usage().catch((error: unknown) => {
+      if (error instanceof TalosError && error.kind !== 'cancelled') return null
+      throw error
+    })
   }
 
   /**
@@ -270,7 +286,8 @@ export function contacts({
       reading = pack(await readEverything(client, status))
       state.everythingAt = now + nextReadingMs()
     }
-    return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
+    const usage = pin === null && now >= state.usageAt ? await usageOf(state, client, now) : null
+    return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading, usage }
   }
 
   /** Reads only the identity of a machine in maintenance, because other hardware raises an alarm. */

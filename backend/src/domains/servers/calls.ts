@@ -47,7 +47,7 @@ const credentialsKeptMs = credentialsLifetimeMs / 2
 
 export function serverCalls(parts: CallParts): Domain {
   const { db, clock, random, log, owner, record, engine } = parts
-  const { operations, datacenters, fleet, clusters, servers } = parts
+  const { operations, datacenters, fleet, clusters, servers, measurements } = parts
   const { listed } = servers
   engine.register({
     queue: addingQueue,
@@ -156,7 +156,13 @@ export function serverCalls(parts: CallParts): Domain {
     credentials: kept.of,
     onRefused: kept.forget,
     pack,
-    sink: servers.contact.observe,
+    async sink(observations, isLast) {
+      for (const one of observations)
+        if (one.kind === 'seen' && one.usage) measurements.note(one.serverId, one.at, one.usage)
+      // What isn't stored leaves a gap in a chart, and must not hold up what the contacts say.
+      await measurements.flush(isLast).catch(onError)
+      return servers.contact.observe(observations, isLast)
+    },
     onError,
   })
   return {

@@ -1,12 +1,14 @@
 import type { Audit } from '../audit/api.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
+import type { Measurements } from '../measurements/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { FaceParts } from './membership.ts'
 import type { ServersDomain } from './servers.ts'
 
 /** What the calls on servers need of other domains. */
 export interface CallParts extends FaceParts {
+  readonly measurements: Measurements
   readonly servers: ServersDomain
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>

@@ -15,6 +15,7 @@ import {
   clusterTalosconfig,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
+import { serverMeasurements } from '#contract/measurements/measurements.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { operationCancel } from '#contract/operations.ts'
 import { patchList } from '#contract/patches.ts'
@@ -58,6 +59,15 @@ test('three control planes and two workers become a cluster, step by step', asyn
       operation_id: null,
     })
   }
+  // The contact with a member measures how much of it is in use.
+  const measured = await world.until(
+    async () => (await admin.call(serverMeasurements, { params: { id: nodes[0]!.id } })).answer!,
+    ({ series }) => series[1]!.mean.some((value) => value !== null),
+  )
+  expect(measured.series[1]!.name).toBe('memory')
+  const share = measured.series[1]!.mean.find((value) => value !== null)
+  expect(share).toBeGreaterThan(0.01)
+  expect(share).toBeLessThan(0.2)
 })
 
 test('no response contains the cluster key', async () => {

@@ -60,6 +60,19 @@ test('services, logs and events are read from the machine over mutual TLS', asyn
   })
 })
 
+test('how much of the server is in use is read as counters that grow', async () => {
+  const keys = await mintTalosClient(secrets, {
+    roles: ['os:reader'],
+    lifetimeMs: 3_600_000,
+    now: new Date(),
+  })
+  const connection = await servers.connection(id)
+  const usage = () => connection.secure(keys, (client) => client.usage())
+  const first = await usage()
+  expect(Object.values(first).every((value) => value > 0)).toBe(true)
+  await expect.poll(async () => (await usage()).sentBytes).toBeGreaterThan(first.sentBytes)
+})
+
 test("the kernel's log can be read from every Talos version", async () => {
   const machine = simulator.servers[0]!
   const kernelLog = (tail = 500) =>

@@ -39,6 +39,7 @@ const seen = (serverId: string, stage = 'maintenance'): Observation => ({
   status: { stage, ready: true, unmet: [] } as never,
   fingerprint: 'f',
   reading: null,
+  usage: null,
 })
 const missed = (serverId: string, unreachable: boolean): Observation => ({
   ...asked(serverId),

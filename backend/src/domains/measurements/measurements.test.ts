@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import {
+  dayMs,
+  minuteMs,
+  quarterMs,
+  serverMeasurements,
+} from '#contract/measurements/measurements.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+import { measurements } from './measurements.ts'
+import { packDay, unpackDay } from './packing.ts'
+import { figuresBetween } from './rates.ts'
+import * as store from './store.ts'
+
+const backend = await startBackend()
+const viewer = await backend.signIn({ role: 'viewer', lasts: true })
+const { db } = backend.platform
+const domain = backend.domains.all.find(({ name }) => name === 'measurements')!
+
+const usage = {
+  bootedAt: 1_000,
+  cpuSeconds: 1_000,
+  cpuIdleSeconds: 900,
+  memoryTotalBytes: 64_000,
+  memoryUsedBytes: 16_000,
+  readBytes: 0,
+  writtenBytes: 0,
+  receivedBytes: 1_000,
+  sentBytes: 0,
+}
+/** The counters a minute later: a quarter of the processors busy, 100 bytes per second received. */
+const later = {
+  ...usage,
+  cpuSeconds: 1_080,
+  cpuIdleSeconds: 960,
+  receivedBytes: 7_000,
+  writtenBytes: 600,
+}
+const read = async (id: string, query: { from?: string; to?: string } = {}) =>
+  viewer.call(serverMeasurements, { params: { id }, query })
+
+test('values are differences of counters; a restart, a gap and a counter that went back give none', () => {
+  const before = { at: 0, usage }
+  expect(figuresBetween(before, { at: minuteMs, usage: later })).toEqual([
+    0.25, 0.25, 0, 10, 100, 0,
+  ])
+  const none = [null, 0.25, null, null, null, null]
+  expect(figuresBetween(undefined, { at: minuteMs, usage: later })).toEqual(none)
+  expect(figuresBetween(before, { at: minuteMs, usage: { ...later, bootedAt: 2_000 } })).toEqual(
+    none,
+  )
+  expect(figuresBetween(before, { at: 6 * minuteMs, usage: later })).toEqual(none)
+  expect(figuresBetween(before, { at: 0, usage: later })).toEqual(none)
+  expect(figuresBetween(before, { at: minuteMs, usage: { ...later, receivedBytes: 10 } })).toEqual([
+    0.25,
+    0.25,
+    0,
+    10,
+    null,
+    0,
+  ])
+})
+
+test('a packed day keeps gaps, and a day with fewer series is still read', () => {
+  const quarters = [
+    { quarter: 0, mean: [0.5, null], max: [1, null] },
+    { quarter: 95, mean: [null, 3], max: [null, 4] },
+  ]
+  const packed = packDay(quarters, 2)
+  expect(packed).toHaveLength(96 * 2 * 8)
+  expect(unpackDay(packed, 2)).toEqual(quarters)
+  expect(unpackDay(packed, 3)).toEqual(
+    quarters.map(({ quarter, mean, max }) => ({
+      quarter,
+      mean: [...mean, null],
+      max: [...max, null],
+    })),
+  )
+})
+
+test('what servers say is there by the minute, with gaps', async () => {
+  const id = await buildServer(backend, { name: 'busy' })
+  const own = measurements(backend.platform)
+  const start = Math.ceil(backend.clock.now() / minuteMs) * minuteMs
+  backend.clock.advance(start - backend.clock.now())
+  own.note(id, start, usage)
+  backend.clock.advance(minuteMs)
+  own.note(id, start + minuteMs, later)
+  await own.flush(true)
+  backend.clock.advance(2 * minuteMs)
+  const from = new Date(start).toISOString()
+  const { answer } = await read(id, { from })
+  expect(answer).toMatchObject({ starts_at: from, step_seconds: 60 })
+  const series = Object.fromEntries(answer!.series.map(({ name, mean }) => [name, mean]))
+  expect(series).toEqual({
+    cpu: [null, 0.25, null],
+    memory: [0.25, 0.25, null],
+    disk_read: [null, 0, null],
+    disk_written: [null, 10, null],
+    received: [null, 100, null],
+    sent: [null, 0, null],
+  })
+  expect((await read(randomUUID())).status).toBe(404)
+  const to = new Date(start - 1).toISOString()
+  expect((await read(id, { from, to })).problem).toMatchObject({
+    code: 'invalid',
+    fields: { from: 'The start lies after the end' },
+  })
+})
+
+test('a day that is over for a day is folded to quarters once, and the chart stays the same', async () => {
+  const id = await buildServer(backend, { name: 'folded' })
+  const day = Math.floor(backend.clock.now() / dayMs) * dayMs
+  const minutes = Array.from({ length: 45 }, (_, m) => ({
+    objectId: id,
+    at: new Date(day + m * minuteMs),
+    figures: [m / 100, 0.5, null, 0, m === 20 ? 900 : 100, 0],
+  }))
+  await store.insertMinutes(db, minutes)
+  // The same minute from another process: the first value stays.
+  await store.insertMinutes(db, [{ ...minutes[0]!, figures: [1, 1, 1, 1, 1, 1] }])
+  backend.clock.advance(day + dayMs + 60 * minuteMs - backend.clock.now())
+  await domain.removeOld!()
+  const query = {
+    from: new Date(day).toISOString(),
+    to: new Date(day + 4 * quarterMs).toISOString(),
+  }
+  const before = (await read(id, query)).answer!
+  expect(before.step_seconds).toBe(900)
+  expect(before.series[4]).toMatchObject({
+    name: 'received',
+    mean: [100, expect.closeTo(100 + 800 / 15, 3), 100, null],
+    max: [100, 900, 100, null],
+  })
+  expect(before.series[0]!.max).toEqual([
+    expect.closeTo(0.14),
+    expect.closeTo(0.29),
+    expect.closeTo(0.44),
+    null,
+  ])
+  const count = async () =>
+    Number(
+      (
+        await db
+          .selectFrom('measurement_minute')
+          .select(sql<string>`count(*)`.as('n'))
+          .where('object_id', '=', id)
+          .executeTakeFirstOrThrow()
+      ).n,
+    )
+  expect(await count()).toBe(45)
+  backend.clock.advance(dayMs)
+  await Promise.all([domain.removeOld!(), domain.removeOld!()])
+  expect(await count()).toBe(0)
+  const after = (await read(id, query)).answer!
+  const rounded = ({ series }: typeof before) =>
+    series.map(({ mean }) => mean.map((value) => value?.toFixed(3)))
+  expect(rounded(after)).toEqual(rounded(before))
+  backend.clock.advance(367 * dayMs)
+  await domain.removeOld!()
+  expect(await db.selectFrom('measurement_day').select('day').execute()).toEqual([])
+})
+
+test('a year of 1,000 servers takes less than 10 GB', async () => {
+  const servers = 200
+  const day = new Date(Math.floor(backend.clock.now() / dayMs) * dayMs)
+  // Values that pack badly. A minute takes the same space whatever its values are.
+  await sql`insert into measurement_minute
+    select ('00000000-0000-4000-8000-' || lpad(s::text, 12, '0'))::uuid, ${day}::timestamptz + m * interval '1 minute',
+      array[random(), random(), random() * 1e8, random() * 1e8, random() * 1e8, random() * 1e8]::real[]
+    from generate_series(1, ${servers}) s, generate_series(0, 119) m`.execute(db)
+  for (let s = 0; s < servers; s++)
+    await sql`insert into measurement_day values (gen_random_uuid(), '2026-01-01', ${packDay(
+      Array.from({ length: 96 }, (_, quarter) => {
+        const values = Array.from({ length: 6 }, () => Math.random() * 1e8)
+        return { quarter, mean: values, max: values.map((value) => value * 1.1) }
+      }),
+      6,
+    )})`.execute(db)
+  const sizeOf = async (table: string) =>
+    Number(
+      (
+        await sql<{
+          size: string
+        }>`select pg_total_relation_size(${table}::regclass) as size`.execute(db)
+      ).rows[0]!.size,
+    )
+  // At most two whole days are kept by the minute; here are two hours.
+  const minutes = ((await sizeOf('measurement_minute')) / servers) * 24 * 1_000
+  const days = ((await sizeOf('measurement_day')) / servers) * 365 * 1_000
+  expect(minutes + days).toBeLessThan(10e9)
+  expect(minutes + days).toBeGreaterThan(1e9)
+})
