@@ -10,6 +10,7 @@ import { pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { ConfirmedLoss } from './servers/losses.ts'
 import { eligibilityChecks } from './servers/servers.ts'
+import { talosVersionText } from './versions.ts'
 
 export const patchLimits = {
   bodyBytes: 1024 * 1024,
@@ -287,6 +288,7 @@ export const patchPreview = operation(
 
 export const patchSchema = operation('patchSchema', 'GET /v1/nodes/patches', 'servers:read', {
   summary: 'JSON Schema of a patch body, the Talos versions that it applies to, and the limits.',
+  query: z.strictObject({ talos_version: z.optional(talosVersionText()) }),
   answer: z.object({
     schema: z.record(z.string(), z.unknown()),
     versions: z.array(z.string()),
@@ -311,6 +313,8 @@ export const words: Words = {
     ],
   },
   fields: {
+    'patchSchema.talos_version':
+      'Version of the Talos that reads the patch; other minors have other documents and fields. Default: the newest supported minor.',
     'patchRemove.confirmed_loss':
       'Name of the server, if it may be lost: the change is sent although Steelyard does not reach it afterwards.',
     patch_id:

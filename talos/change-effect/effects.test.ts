@@ -24,7 +24,12 @@ test.each([
     'extraArgs: {v: "2"}',
     ['kube-controller-manager'],
   ],
-  ['a part of the container runtime', 'CRICustomizationConfig', 'name: a\ncontent: a = 1', ['cri']],
+  [
+    'a part of the container runtime',
+    'CRICustomizationConfig',
+    'name: a\ncontent: a = 1',
+    ['containerd'],
+  ],
   ['a kernel parameter', 'SysctlConfig', 'params: {a.b: "1"}', []],
   ['a file', 'EtcFileConfig', 'name: a\nmode: 420\ncontents: a', []],
   ['a link', 'LinkConfig', 'name: eth0\nup: true', []],
@@ -77,7 +82,11 @@ describe('what controllers follow since 1.14', () => {
   test.each([
     ['machine.env', 'machine: {env: {a: b}}', []],
     ['machine.udev', 'machine: {udev: {rules: [a]}}', []],
-    ['machine.baseRuntimeSpecOverrides', 'machine: {baseRuntimeSpecOverrides: {a: b}}', ['cri']],
+    [
+      'machine.baseRuntimeSpecOverrides',
+      'machine: {baseRuntimeSpecOverrides: {a: b}}',
+      ['containerd'],
+    ],
     [
       'machine.features.diskQuotaSupport',
       'machine: {features: {diskQuotaSupport: false}}',

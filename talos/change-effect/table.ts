@@ -18,7 +18,7 @@ export type Component =
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-scheduler'
-  | 'cri'
+  | 'containerd'
 
 export interface Row {
   readonly when: When
@@ -58,7 +58,7 @@ export const sections: Readonly<Record<string, Row>> = {
   ),
   'machine.install': installation,
   'machine.kubelet': atOnce('kubelet'),
-  'machine.registries': atOnce('cri'),
+  'machine.registries': atOnce('containerd'),
   'machine.seccompProfiles': atOnce(),
   'machine.controlPlane.controllerManager': atOnce(manager),
   'machine.controlPlane.scheduler': atOnce(scheduler),
@@ -70,7 +70,7 @@ export const sections: Readonly<Record<string, Row>> = {
   // `runtime/environment.go` (v1.14.0-rc.1)
   'machine.features.diskQuotaSupport': atOnceSince('1.14', 'kubelet'),
   'machine.udev': atOnceSince('1.14'),
-  'machine.baseRuntimeSpecOverrides': atOnceSince('1.14', 'cri'),
+  'machine.baseRuntimeSpecOverrides': atOnceSince('1.14', 'containerd'),
   'machine.env': atOnceSince('1.14'),
   // etcd reads it when it starts, and no controller starts it again (`services/etcd.go`).
   'cluster.etcd': atOnce(),
@@ -96,8 +96,8 @@ export const documents: Readonly<Record<string, Row>> = {
   VolumeConfig: { ...reboot, rebootSince: '1.14', fields: { provisioning: installation } },
   // `sandboxd/enabled.go`: read when the services start.
   SecurityProfileConfig: reboot,
-  ...of('RegistryMirrorConfig RegistryAuthConfig RegistryTLSConfig', atOnce('cri')),
-  ...of('CRICustomizationConfig CRIBaseRuntimeSpecConfig', atOnce('cri')),
+  ...of('RegistryMirrorConfig RegistryAuthConfig RegistryTLSConfig', atOnce('containerd')),
+  ...of('CRICustomizationConfig CRIBaseRuntimeSpecConfig', atOnce('containerd')),
   ...of('KubeletConfig KubeCredentialProviderConfig', atOnce('kubelet')),
   KubeNodeConfig: {
     ...atOnce('kubelet'),

@@ -69,6 +69,14 @@ export const documents = {
     document('VLANConfig', { name, vlanID, parent, up: true }),
   dhcp: (link: string) => document('DHCPv4Config', { name: link }),
   linkUp: (link: string) => document('LinkConfig', { name: link, up: true }),
+  /**
+   * Tokens of service accounts that these issuers have issued stay valid. With audiences the issuer
+   * isn't one by itself (Talos `config/types/k8s/service_account.go`).
+   */
+  acceptedIssuers: (issuer: string, formers: readonly string[]) =>
+    document('KubeServiceAccountConfig', {
+      accepted: { issuers: formers, audiences: [issuer, ...formers] },
+    }),
 }
 
 const hostNameHead = 'apiVersion: v1alpha1\nkind: HostnameConfig\n'

@@ -38,7 +38,11 @@ test.each([
     [main, changed],
     [changed, main],
   ] as const)
-    expect(trialOf(before, after)).toEqual({ isOfNetwork: true, restarts: [], isOfEtcd: false })
+    expect(trialOf(before, after)).toMatchObject({
+      isOfNetwork: true,
+      restarts: [],
+      isOfEtcd: false,
+    })
 })
 
 test.each([
@@ -49,17 +53,22 @@ test.each([
   ['an unset field', network('    kubespan: {enabled: false}\n    interfaces: []\n')],
   ['another document', withDocument('kind: WatchdogTimerConfig\ndevice: /dev/watchdog0')],
 ])('%s is not sent on trial', (_, after) => {
-  expect(trialOf(main, after)).toEqual({ isOfNetwork: false, restarts: [], isOfEtcd: false })
+  expect(trialOf(main, after)).toMatchObject({ isOfNetwork: false, restarts: [], isOfEtcd: false })
 })
 
 test('what needs a restart can not be tried', () => {
   const text = `${machine('  files: [{path: /var/a, op: create}]\n  features: {diskQuotaSupport: true, kubePrism: {enabled: true}}\n')}persist: true\n`
-  const told = (restarts: string[]) => ({ isOfNetwork: false, restarts, isOfEtcd: false })
-  expect(trialOf(main, text, '1.13')).toEqual(
+  const told = (restarts: string[]) => ({
+    isOfNetwork: false,
+    restarts,
+    isOfEtcd: false,
+    atInstallation: [],
+  })
+  expect(trialOf(main, text, '1.13')).toMatchObject(
     told(['machine.files', 'machine.features.diskQuotaSupport', 'persist']),
   )
   // Talos 1.14 tries everything, and reads these only when it boots.
-  expect(trialOf(main, text, '1.14')).toEqual(told(['machine.files', 'persist']))
+  expect(trialOf(main, text, '1.14')).toMatchObject(told(['machine.files', 'persist']))
 })
 
 test('a trial does not reach the section of etcd', () => {
@@ -68,4 +77,20 @@ test('a trial does not reach the section of etcd', () => {
 
 test('a text that only Talos reads is tried', () => {
   expect(trialOf(main, 'machine: &a {type: worker}\n').isOfNetwork).toBe(true)
+})
+
+test('what Talos starts again, and what only an installation reads, is told for the server’s version', () => {
+  const text = machine(
+    '  install: {disk: /dev/sdb}\n  kubelet: {extraArgs: {v: "4"}}\n  baseRuntimeSpecOverrides: {a: b}\n',
+  )
+  expect(trialOf(main, text, '1.14')).toMatchObject({
+    restarts: [],
+    atInstallation: ['machine.install'],
+    starts: ['containerd', 'kubelet'],
+  })
+  expect(trialOf(main, text, '1.13')).toMatchObject({
+    restarts: ['machine.baseRuntimeSpecOverrides'],
+    atInstallation: ['machine.install'],
+    starts: ['kubelet'],
+  })
 })

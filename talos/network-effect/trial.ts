@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { changeEffects, differ, map, tidy } from '../change-effect/effects.ts'
+import type { Component } from '../change-effect/table.ts'
 import { ConfigError, readDocuments, textsOf } from '../config/tree.ts'
 
 export interface Trial {
@@ -16,6 +17,10 @@ export interface Trial {
   readonly restarts: readonly string[]
   /** The section of etcd changes, which etcd reads when it starts: a trial doesn't reach it. */
   readonly isOfEtcd: boolean
+  /** Changed fields that only an installation or an upgrade of Talos reads. */
+  readonly atInstallation: readonly string[]
+  /** What Talos starts again, in the order of its names. */
+  readonly starts: readonly Component[]
 }
 
 /**
@@ -64,16 +69,16 @@ const readAll = (config: string) => {
 export function trialOf(before: string, after: string, talosVersion?: string): Trial {
   try {
     const [then, now] = [readAll(before), readAll(after)]
-    const { restarts, isOfEtcd } = changeEffects(before, after, talosVersion)
+    const effects = changeEffects(before, after, talosVersion)
     return {
       isOfNetwork:
         !isDeepStrictEqual(then.documents, now.documents) ||
         differ(then.network, now.network, networkFields).length > 0,
-      restarts,
-      isOfEtcd,
+      ...effects,
+      starts: effects.starts.toSorted(),
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { isOfNetwork: true, restarts: [], isOfEtcd: false }
+    return { isOfNetwork: true, restarts: [], isOfEtcd: false, atInstallation: [], starts: [] }
   }
 }

@@ -168,6 +168,7 @@ export interface Tables {
     problem: 'api' | 'nodes' | 'components' | 'former_member' | null
     problem_since: Date | null
     finding: OptionalJson<Columns['cluster.finding']>
+    former_endpoints: Generated<string[]>
   }
   cluster_bootstrap: {
     cluster_id: string

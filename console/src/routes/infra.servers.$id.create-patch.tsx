@@ -1,5 +1,5 @@
 import type { Load, PageProps } from '../api/page.ts'
-import { patchesQuery, schemaQuery } from '../features/patches/patch-queries.ts'
+import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { serverQueryOf } from '../api/one-server.ts'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
@@ -7,7 +7,6 @@ import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 export const load: Load<'/infra/servers/$id/create-patch'> = async ({ params, client }) => {
   void client.prefetchQuery(serverQueryOf(params.id))
   void client.prefetchQuery(patchesQuery(params.id))
-  void client.prefetchQuery(schemaQuery)
 }
 
 export function Page({ params: { id } }: PageProps<'/infra/servers/$id/create-patch'>) {

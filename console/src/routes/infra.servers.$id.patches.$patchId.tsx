@@ -1,5 +1,5 @@
 import type { Load, PageProps } from '../api/page.ts'
-import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch-queries.ts'
+import { patchesQuery, patchQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { PatchPlace } from '../features/patches/PatchPlace.tsx'
 import { serverQueryOf } from '../api/one-server.ts'
@@ -10,7 +10,6 @@ export const load: Load<'/infra/servers/$id/patches/$patchId'> = async ({ params
   void client.prefetchQuery(serverQueryOf(id))
   void client.prefetchQuery(patchQuery(id, patchId))
   void client.prefetchQuery(patchesQuery(id))
-  void client.prefetchQuery(schemaQuery)
 }
 
 export function Page({

@@ -66,7 +66,12 @@ type Planned = Pick<
 > & {
   readonly name: string
   readonly controlPlaneAddresses: readonly string[]
-} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip' | 'contract' | 'is_moved'>>
+} & Partial<
+    Pick<
+      store.ClusterRow,
+      'other_endpoint' | 'other_virtual_ip' | 'former_endpoints' | 'contract' | 'is_moved'
+    >
+  >
 /** Settings of a server. `images`: image names that others have set in its configuration. */
 type PlannedServer = Pick<
   store.MemberRow,
@@ -82,7 +87,8 @@ function blueprintFor(
 ): Blueprint {
   // While the endpoint changes, both are valid, and each server uses one of them.
   const other = cluster.other_endpoint ?? null
-  const hosts = [cluster.endpoint, ...(other === null ? [] : [other])].map(endpointHost)
+  const endpoints = [cluster.endpoint, ...(other === null ? [] : [other])]
+  const hosts = endpoints.map(endpointHost)
   return {
     clusterName: cluster.name,
     role: server.role,
@@ -95,6 +101,7 @@ function blueprintFor(
     endpoint: server.endpoint ?? cluster.endpoint,
     endpointHost: hosts[0]!,
     otherHosts: hosts.slice(1),
+    formerIssuers: [...new Set([...endpoints, ...(cluster.former_endpoints ?? [])])],
     controlPlaneAddresses: cluster.controlPlaneAddresses,
     virtualIps: hosts.filter((_, i) => (i === 0 ? cluster.virtual_ip : cluster.other_virtual_ip)),
     secrets,

@@ -50,6 +50,8 @@ export interface Blueprint {
   readonly endpointHost: string
   /** Additional hosts in the certificates of the Kubernetes API during a change of the endpoint. */
   readonly otherHosts?: readonly string[] | undefined
+  /** Endpoints whose tokens of service accounts stay valid; may contain the present one. */
+  readonly formerIssuers?: readonly string[] | undefined
   /** Addresses of the control planes, for the certificates. */
   readonly controlPlaneAddresses: readonly string[]
   /** Virtual IPs of the control planes that serve the endpoint. */

@@ -24,7 +24,7 @@ export function patches(parts: PatchParts): Patches & Domain {
     routes(app) {
       const on = serve(app)
       const long = serve(app, { largestBody: largestPatchBody })
-      on(patchSchema, () => Promise.resolve(calls.schema()))
+      on(patchSchema, ({ query }) => Promise.resolve(calls.schema(query.talos_version)))
       on(patchList, ({ caller, params }) => calls.list(caller, params.id))
       on(patchGet, ({ caller, params }) => calls.get(caller, params.id, params.patchId))
       long(patchCreate, ({ caller, params, body }) => calls.create(caller, params.id, body))

@@ -1,4 +1,5 @@
 /** Shows the patches of a server to a caller, and previews one before it is saved. */
+import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import {
@@ -9,7 +10,7 @@ import {
   type Preview,
 } from '#contract/patches.ts'
 import { patchSchema as talosSchema } from '#talos/config/schema.ts'
-import { minors } from '#talos/versions.ts'
+import { minors, minorText } from '#talos/versions.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { For } from '../../reading/asker.ts'
 import type { SystemLayer } from '../configurations/api.ts'
@@ -30,7 +31,8 @@ export interface Reading {
    */
   list(caller: Caller, nodeId: string): Promise<Page<Patch>>
   get(caller: Caller, nodeId: string, patchId: string): Promise<Patch>
-  schema(): Answer<typeof patchSchema>
+  /** @param talosVersion default: the newest supported minor */
+  schema(talosVersion?: string): Answer<typeof patchSchema>
   /** Contacts no machine for callers without write permission. */
   preview(who: For, nodeId: string, asked: Input<typeof patchPreview>['body']): Promise<Preview>
 }
@@ -73,11 +75,21 @@ export function reading({ db, read, store, servers, configurations }: PatchParts
       return shownRow(caller, row)
     },
 
-    schema: () => ({
-      schema: { ...talosSchema(minors.at(-1)!.version) },
-      versions: minors.map((m) => m.version),
-      limits: { ...patchLimits },
-    }),
+    schema(talosVersion) {
+      const of = talosVersion === undefined ? null : minorText(talosVersion)
+      const known = minors.filter(({ minor }) => of === null || minor === of)
+      const newest = known.at(-1)
+      if (newest === undefined)
+        throw new Problem(
+          'invalid',
+          `The patches of Talos ${talosVersion} are not known; choose a version of ${minors.map(({ minor }) => minor).join(', ')}`,
+        )
+      return {
+        schema: { ...talosSchema(newest.version) },
+        versions: known.map(({ version }) => version),
+        limits: { ...patchLimits },
+      }
+    },
 
     async preview(who, nodeId, asked) {
       await servers.forPlan(db, [nodeId])

@@ -75,7 +75,8 @@ export function PatchEditor({
     .map((p) => p.name)
   const editor = useRef<CodeEditorHandle>(null)
   const overwrites = useRef(false)
-  const help = useSchemaHelp()
+  // A server without a cluster gets the Talos of the cluster that it joins.
+  const help = useSchemaHelp(server.cluster === null ? null : server.talos.version)
   const form = useForm({
     initial: saved,
     read: (typed) => readForm(typed, others),

@@ -11,6 +11,8 @@ import { PreviewPanel } from './PreviewPanel.tsx'
 import { usePreview, useSchemaHelp } from './use-editor.ts'
 
 interface PatchWriterProps {
+  /** Of the cluster that the servers will join. */
+  talosVersion: string
   /** At least one server. */
   servers: readonly { id: string; name: string }[]
   name: string
@@ -21,10 +23,17 @@ interface PatchWriterProps {
 }
 
 /** Editor of a patch body for several free servers, with completion and a preview per server. */
-export default function PatchWriter({ servers, name, weight, body, onBody }: PatchWriterProps) {
+export default function PatchWriter({
+  talosVersion,
+  servers,
+  name,
+  weight,
+  body,
+  onBody,
+}: PatchWriterProps) {
   const [chosen, setChosen] = useState(servers[0]!.id)
   const editor = useRef<CodeEditorHandle>(null)
-  const help = useSchemaHelp()
+  const help = useSchemaHelp(talosVersion === '' ? null : talosVersion)
   const { data: layers } = useQuery(patchesQuery(chosen))
   const blank = body.trim() === ''
   const preview = usePreview(chosen, null, { ...emptyDraft, name, weight, body }, !blank)

@@ -36,6 +36,7 @@ export interface PatchedServer {
   id: string
   name: string
   status: string
+  talos: { version: string | null }
   cluster: { name: string } | null
 }
 

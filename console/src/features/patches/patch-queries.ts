@@ -5,8 +5,16 @@ import { invalidate, query } from '../../api/query.ts'
 export const patchesQuery = (serverId: string) => query(patchList, { params: { id: serverId } })
 export const patchQuery = (serverId: string, patchId: string) =>
   query(patchGet, { params: { id: serverId, patchId } })
-/** Never refetched: the schema doesn't change while the Steelyard server runs. */
-export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
+/**
+ * Never refetched: the schema of a version doesn't change while the Steelyard server runs.
+ * @param talosVersion of the machine that reads the patch; null if that isn't known yet
+ */
+export const schemaQuery = (talosVersion: string | null) => ({
+  ...query(patchSchema, {
+    query: talosVersion === null ? {} : { talos_version: talosVersion },
+  }),
+  staleTime: Number.POSITIVE_INFINITY,
+})
 
 /**
  * Refetches a server's patches and the server after a change of a patch. The server's eligibility

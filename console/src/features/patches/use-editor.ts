@@ -84,11 +84,11 @@ const listed = (versions: readonly string[]): string =>
 const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
 
 /**
- * Completion and hover from the API's schema. While the schema is missing there is no completion or
+ * Completion and hover from the API's schema for a Talos version; null: the newest. While the schema is missing there is no completion or
  * hover, and everything else works.
  */
-export function useSchemaHelp() {
-  const { data } = useQuery(schemaQuery)
+export function useSchemaHelp(talosVersion: string | null) {
+  const { data } = useQuery(schemaQuery(talosVersion))
   return useMemo(() => {
     const schema = data?.schema as SchemaNode | undefined
     return {

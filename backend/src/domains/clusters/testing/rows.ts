@@ -90,6 +90,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   taken_over_at: null,
   maintenance_window: null,
   other_endpoint: null,
+  former_endpoints: [],
   other_virtual_ip: false,
   problem: null,
   problem_since: null,

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import { homesOf } from '#talos/facts/patch.ts'
+import { config } from '#talos/testing/generated.ts'
 import { defaultNode, inOrder, type RenderContext, staticSystem } from './layers.ts'
+import { compose } from './render.ts'
 
 const server = {
   name: 'calm-oak-001',
@@ -18,6 +21,7 @@ const context: RenderContext = {
   talosVersion: 'v1.13.9',
   installDisk: '/dev/nvme0n1',
   installImage: 'factory.talos.dev/metal-installer/abc:v1.13.9',
+  endpoint: 'https://10.0.0.100:6443',
   endpointHost: '10.0.0.100',
   controlPlaneAddresses: ['10.0.0.5', '10.0.0.6'],
   virtualIps: ['10.0.0.100'],
@@ -62,6 +66,41 @@ test('the layer static-system sets names and images in the documents of its base
   expect(kubelet).toContain(`image: ${images.kubelet}\n`)
   const adopted = staticSystem(server, { ...context, homes, images, isAdopted: true })
   expect(adopted.body).toBe(kubelet)
+})
+
+test('API servers with documents accept the tokens that former endpoints have issued', () => {
+  const [former, other] = ['https://10.0.0.9:6443', 'https://api.example.org:6443']
+  const formerIssuers = [context.endpoint, former, other]
+  const acceptedBy = (talosVersion: string, more: Partial<RenderContext> = {}) => {
+    const base = config({ talosVersion, endpoint: context.endpoint })
+    const generated = {
+      ...context,
+      talosVersion: '1.14',
+      homes: homesOf(base),
+      formerIssuers,
+      ...more,
+    }
+    const known = { talosVersion: '1.14', isMoved: generated.isMoved }
+    const { yaml, errors } = compose(base, [staticSystem(server, generated)], known)
+    expect(errors).toEqual([])
+    return /accepted:(?:\n {4}.*)+/.exec(yaml)?.[0]
+  }
+  const told = `accepted:
+    issuers:
+        - ${former}
+        - ${other}
+    audiences:
+        - ${context.endpoint}
+        - ${former}
+        - ${other}`
+  expect(acceptedBy('1.14')).toBe(told)
+  expect(acceptedBy('1.13', { isMoved: true })).toBe(told)
+  // The endpoint alone is the issuer, and the main document has no other one.
+  expect(acceptedBy('1.14', { formerIssuers: [context.endpoint] })).toBeUndefined()
+  expect(acceptedBy('1.13')).toBeUndefined()
+  expect(
+    staticSystem(server, { ...context, isMoved: true, formerIssuers, role: 'worker' }).body,
+  ).not.toContain('KubeServiceAccountConfig')
 })
 
 test('the layer static-system of a worker has no settings of a control plane', () => {

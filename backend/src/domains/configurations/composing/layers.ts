@@ -24,8 +24,10 @@ export type RenderContext = Pick<
   | 'installDisk'
   | 'installWwid'
   | 'installImage'
+  | 'endpoint'
   | 'endpointHost'
   | 'otherHosts'
+  | 'formerIssuers'
   | 'controlPlaneAddresses'
   | 'virtualIps'
   | 'vlanId'
@@ -95,6 +97,10 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
     }),
     documents.hostName(server.name),
   ]
+  const formers = context.formerIssuers?.filter((one) => one !== context.endpoint) ?? []
+  const hasIssuer = context.isMoved === true || context.homes.includes('KubeClusterConfig')
+  if (isControlPlane && hasIssuer && formers.length > 0)
+    added.push(documents.acceptedIssuers(context.endpoint, formers))
   if (isControlPlane && server.link)
     for (const address of context.virtualIps ?? [])
       added.push(documents.virtualAddress(address, server.link))
@@ -197,6 +203,7 @@ export function freeBase(
       isMoved: 'as_needed',
       installDisk,
       installImage,
+      endpoint: `https://${mark}:6443`,
       endpointHost: mark,
       controlPlaneAddresses: [],
     },

@@ -43,6 +43,9 @@ export function previewing(
     Pick<EffectsOfChanges, 'effectOfChange' | 'warningsOf' | 'lossOf'>,
   { needs }: Pick<Restarts, 'needs'>,
 ): Previewing & { readonly verdict: Verdict } {
+  const trialOf = (server: ServerFacts, before: string, after: string) =>
+    read(sentBy(server.id), 'trial', before, after, server.talos_version ?? undefined)
+
   /**
    * Predicts what happens when a configuration is saved. A server in a cluster makes a dry run; a
    * server without a cluster isn't queried.
@@ -68,9 +71,15 @@ export function previewing(
       const connection = await servers.connection(server.id)
       const { reboots } = await connection.secure(keys, (client) => dryRun(client, yaml))
       const held = reboots ? null : await kept.all(db, server.cluster.id, server.id)
-      return reboots || (held !== null && (await needs(server, held.held.yaml, yaml)))
-        ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
-        : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
+      if (reboots || (held !== null && (await needs(server, held.held.yaml, yaml))))
+        return { kind: 'reboot', reason: `${server.name} reboots to apply it` }
+      const reason = `Applied on ${server.name} without a reboot`
+      if (held === null) return { kind: 'no_reboot', reason }
+      const { starts } = await trialOf(server, held.held.yaml, yaml)
+      return {
+        kind: 'no_reboot',
+        reason: starts.length === 0 ? reason : `${reason}. Starts again: ${starts.join(', ')}`,
+      }
     } catch (error) {
       if (error instanceof TalosError && error.kind === 'invalid_argument')
         return { kind: 'not_allowed', reason: error.message }
@@ -84,8 +93,11 @@ export function previewing(
     }
   }
 
-  /** What a trial does for the change, and what it doesn't reach. */
-  const trialWarnings = async (
+  /**
+   * What a trial does for the change, what it doesn't reach, and what has no effect on a machine that
+   * runs.
+   */
+  const changeWarnings = async (
     server: ServerFacts,
     after: string,
     kind: Preview['verdict']['kind'],
@@ -93,9 +105,8 @@ export function previewing(
     const { id, name, cluster, status } = server
     const configs = cluster && status === 'ready' ? await kept.all(db, cluster.id, id) : null
     if (configs === null || after === '') return []
-    const { isOfNetwork, isOfEtcd, restarts } = await read(
-      sentBy(id),
-      'trial',
+    const { isOfNetwork, isOfEtcd, restarts, atInstallation } = await trialOf(
+      server,
       configs.held.yaml,
       after,
     )
@@ -111,6 +122,13 @@ export function previewing(
       : `The change of the network of ${name} can't be tried, because ${name} restarts for it: nothing will undo it`
     return [
       ...(isOfNetwork ? [warn(network)] : []),
+      ...(atInstallation.length === 0
+        ? []
+        : [
+            warn(
+              `${atInstallation.join(', ')} ${atInstallation.length === 1 ? 'has' : 'have'} no effect on ${name} now: Talos reads ${atInstallation.length === 1 ? 'it' : 'them'} when it is installed or upgraded`,
+            ),
+          ]),
       ...(isOfEtcd
         ? [
             warn(
@@ -172,7 +190,7 @@ export function previewing(
                 ...warningsOf(server, await effectOfChange(who, server, { after: merged.yaml })),
                 ...missingWarnings(server, merged.missing),
                 ...merged.cautions,
-                ...(await trialWarnings(server, merged.yaml, said.kind)),
+                ...(await changeWarnings(server, merged.yaml, said.kind)),
               ],
         verdict: said,
       }
@@ -225,7 +243,7 @@ export function previewing(
           ...warningsOf(server, effect),
           ...missingWarnings(server, merged.missing),
           ...merged.cautions,
-          ...(await trialWarnings(server, merged.yaml, said.kind)),
+          ...(await changeWarnings(server, merged.yaml, said.kind)),
         ],
         losses: lossOf(server, effect),
       }

@@ -22,7 +22,8 @@ export function restarts(
     needs: async (server: ServerFacts, before: string, after: string): Promise<boolean> =>
       server.talos_version !== null &&
       has(server.talos_version, 'restartsApart') &&
-      (await read(sentBy(server.id), 'trial', before, after)).restarts.length > 0,
+      (await read(sentBy(server.id), 'trial', before, after, server.talos_version)).restarts
+        .length > 0,
 
     /** Stores, before the generation is sent, that it takes effect with the next boot. */
     async note(job: Job, server: ServerFacts, client: TalosClient, generation: number) {

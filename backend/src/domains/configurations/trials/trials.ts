@@ -368,7 +368,13 @@ export function trials(
       alone(server.id, async () => {
         if (!given.isForGood) {
           const { former, yaml } = given
-          const reaches = await read(sentBy(server.id), 'trial', former, yaml)
+          const reaches = await read(
+            sentBy(server.id),
+            'trial',
+            former,
+            yaml,
+            server.talos_version ?? undefined,
+          )
           if (reaches.isOfNetwork && reaches.restarts.length === 0) {
             const trial = await begin(job, server, client, given)
             if (trial.kind !== 'untriable') return { trial }

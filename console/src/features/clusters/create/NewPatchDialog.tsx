@@ -16,6 +16,8 @@ import { replacedText } from './set-for-all.ts'
  * belongs to another feature.
  */
 export type WriteBody = (asked: {
+  /** Of the new cluster; empty if it isn't chosen yet. */
+  talosVersion: string
   servers: readonly { id: string; name: string }[]
   name: string
   weight: string
@@ -39,10 +41,12 @@ const { Text } = fieldsFor<{ name: string; weight: string; body: string }>()
  * server together with the cluster.
  */
 export default function NewPatchDialog({
+  talosVersion,
   servers,
   writeBody,
   onSet,
 }: {
+  talosVersion: string
   servers: readonly Patched[]
   writeBody: WriteBody
   onSet: (patch: NewPatch) => void
@@ -98,7 +102,14 @@ export default function NewPatchDialog({
       </div>
       <Problem text={form.errorOf('body')} />
       <Suspense fallback={<SkeletonRows rows={8} />}>
-        {writeBody({ servers, name, weight, body, onBody: (to) => form.set({ body: to }) })}
+        {writeBody({
+          talosVersion,
+          servers,
+          name,
+          weight,
+          body,
+          onBody: (to) => form.set({ body: to }),
+        })}
       </Suspense>
     </FormDialog>
   )

@@ -177,6 +177,7 @@ export function StepServers({
                     () =>
                       void writeNewPatch({
                         writeBody,
+                        talosVersion,
                         servers: chosen.map((s) => ({
                           id: s.id,
                           name: s.name,

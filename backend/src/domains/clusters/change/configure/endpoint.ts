@@ -229,6 +229,7 @@ export const endpoint: ChangeKind<Change> = {
       endpoint: urlOf(change),
       endpointHost: endpointHost(change.endpoint),
       otherHosts: [],
+      formerIssuers: [state.row.endpoint, ...state.row.former_endpoints],
       virtualIps: change.virtual_ip ? [endpointHost(change.endpoint)] : [],
     }))
     return {
@@ -324,6 +325,7 @@ export const endpoint: ChangeKind<Change> = {
             virtual_ip: turn.change.virtual_ip,
             other_endpoint: row.endpoint,
             other_virtual_ip: row.virtual_ip,
+            former_endpoints: [...new Set([row.endpoint, ...row.former_endpoints])],
           })
         for (const m of members.filter((one) => one.endpoint !== null))
           await store.updateMember(tx, row.id, m.node_id, { endpoint: null })
