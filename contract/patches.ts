@@ -289,6 +289,7 @@ export const patchPreview = operation(
 export const patchSchema = operation('patchSchema', 'GET /v1/nodes/patches', 'servers:read', {
   summary: 'JSON Schema of a patch body, the Talos versions that it applies to, and the limits.',
   query: z.strictObject({ talos_version: z.optional(talosVersionText()) }),
+  errors: ['invalid'],
   answer: z.object({
     schema: z.record(z.string(), z.unknown()),
     versions: z.array(z.string()),

@@ -4,12 +4,13 @@
  * Talos's tools.
  */
 import { type Contract, has } from '../versions.ts'
-import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
+import type { MapNode, Place, ScalarNode, TreeNode } from './tree.ts'
 
 const step = 4
 
 /**
- * Writes documents, separated by `---`. `sources` has the name of the layer of each line, in order.
+ * Writes documents, separated by `---`. `places` has the layer of each line, in order, and the place
+ * of what stands there in the layer's text.
  * @param talosVersion whose form is written. Default: the newest offered minor
  */
 export function emit(documents: readonly MapNode[], talosVersion?: Contract | string) {
@@ -19,10 +20,10 @@ export function emit(documents: readonly MapNode[], talosVersion?: Contract | st
       ? `'${value}'`
       : plainOrQuoted(value)
   const lines: string[] = []
-  const sources: string[] = []
-  const put = (text: string, source: string) => {
+  const places: Place[] = []
+  const put = (text: string, { line, column, source }: Place) => {
     lines.push(text)
-    sources.push(source)
+    places.push({ line, column, source })
   }
 
   /**
@@ -31,8 +32,8 @@ export function emit(documents: readonly MapNode[], talosVersion?: Contract | st
    */
   const writeMap = (map: MapNode, indent: number, first = ' '.repeat(indent)) => {
     let lead = first
-    for (const [key, { value, source }] of map.entries) {
-      writeValue(`${lead}${scalarText(key)}:`, value, indent, source)
+    for (const [key, entry] of map.entries) {
+      writeValue(`${lead}${scalarText(key)}:`, entry.value, indent, entry)
       lead = ' '.repeat(indent)
     }
   }
@@ -41,15 +42,15 @@ export function emit(documents: readonly MapNode[], talosVersion?: Contract | st
    * Writes a value after `head`, which is a key with its colon. Containers go on the following
    * lines, one level deeper.
    */
-  const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
+  const writeValue = (head: string, node: TreeNode, indent: number, place: Place) => {
     if (node.is === 'scalar') return writeScalar(`${head} `, node, deeper(indent))
     if (node.is === 'list') {
-      if (node.items.length === 0) return put(`${head} []`, node.source)
-      put(head, source)
+      if (node.items.length === 0) return put(`${head} []`, node)
+      put(head, place)
       return writeList(node.items, deeper(indent))
     }
-    if (node.entries.size === 0) return put(`${head} {}`, node.source)
-    put(head, source)
+    if (node.entries.size === 0) return put(`${head} {}`, node)
+    put(head, place)
     writeMap(node, deeper(indent))
   }
 
@@ -59,33 +60,34 @@ export function emit(documents: readonly MapNode[], talosVersion?: Contract | st
       const dash = `${lead}- `
       // Inside a list item the next level is indented to the column after the dash.
       if (item.is === 'scalar') writeScalar(dash, item, indent + 2)
-      else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item.source)
+      else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item)
       else if (item.is === 'map') writeMap(item, indent + 2, dash)
-      else if (item.items.length === 0) put(`${dash}[]`, item.source)
+      else if (item.items.length === 0) put(`${dash}[]`, item)
       else writeList(item.items, indent + 2, dash)
       lead = ' '.repeat(indent)
     }
   }
 
   /** `inner`: the indentation of the lines of a text that has several. */
-  const writeScalar = (head: string, { value, source, octal }: ScalarNode, inner: number) => {
+  const writeScalar = (head: string, node: ScalarNode, inner: number) => {
+    const { value, octal } = node
     if (octal === true && typeof value === 'bigint')
-      return put(`${head}0o${value.toString(8)}`, source)
+      return put(`${head}0o${value.toString(8)}`, node)
     if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value))
-      return put(`${head}${scalarText(value)}`, source)
+      return put(`${head}${scalarText(value)}`, node)
     const chomp = !value.endsWith('\n') ? '-' : value.endsWith('\n\n') ? '+' : ''
-    put(`${head}|${chomp}`, source)
+    put(`${head}|${chomp}`, node)
     const lead = ' '.repeat(inner)
     for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n'))
-      put(line === '' ? '' : `${lead}${line}`, source)
+      put(line === '' ? '' : `${lead}${line}`, node)
   }
 
   documents.forEach((document, i) => {
-    if (i > 0) put('---', document.source)
-    if (document.entries.size === 0) put('{}', document.source)
+    if (i > 0) put('---', document)
+    if (document.entries.size === 0) put('{}', document)
     else writeMap(document, 0)
   })
-  return { yaml: lines.map((line) => `${line}\n`).join(''), sources }
+  return { yaml: lines.map((line) => `${line}\n`).join(''), places }
 }
 
 /**

@@ -24,6 +24,8 @@ import {
   clone,
   join,
   type ListNode,
+  type Place,
+  placedBy,
   type ScalarNode,
   type TreeNode,
 } from './tree.ts'
@@ -43,14 +45,20 @@ type Version = Contract | string | undefined
  * Applies layers in order. Throws ConfigError for the first layer that can't be applied, with its
  * name and the positions of its problems. The rules are Talos's, each with its test in
  * `merge.test.ts` and `merge-lists.test.ts`.
- * @param options `talosVersion`: whose rules apply where minors differ. Default: the newest offered
+ * @param options `talosVersion`: whose rules apply where minors differ. Default: the newest offered.
+ * `places`: the layers of the base's lines, if layers were merged into it before
  */
 export function mergePatches(
   base: string,
   layers: readonly Layer[],
-  { talosVersion }: { readonly talosVersion?: Version } = {},
+  {
+    talosVersion,
+    places: before = [],
+  }: { readonly talosVersion?: Version; readonly places?: readonly Place[] } = {},
 ) {
-  const documents = loadDocuments(base, generatedLayer)
+  const documents = loadDocuments(base, generatedLayer).map((one) =>
+    before.length === 0 ? one : { ...one, root: placedBy(one.root, before) },
+  )
   for (const { name, body } of layers) {
     try {
       applyLayer(documents, readDocuments(body, name), talosVersion)
@@ -58,13 +66,14 @@ export function mergePatches(
       throw error instanceof ConfigError ? new ConfigError(error.problems, name) : error
     }
   }
-  const { yaml, sources } = emit(
+  const { yaml, places } = emit(
     documents.map((one) => encodeDocument(one, talosVersion)),
     talosVersion,
   )
   // Every line, from 1, with the name of its layer; the base's own lines are `generated`.
   // Each value of `documents` has the place in the text of its own layer.
-  return { yaml, sources: sources.map((layer, i) => ({ line: i + 1, layer })), documents }
+  const sources = places.map(({ source }, i) => ({ line: i + 1, layer: source }))
+  return { yaml, sources, places, documents }
 }
 
 /** Applies one patch. Changes `documents`. */

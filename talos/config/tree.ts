@@ -56,6 +56,29 @@ export interface ListNode extends Place {
 
 export type TreeNode = ScalarNode | MapNode | ListNode
 
+/** A tree whose values have the places of their lines in another text; other lines keep theirs. */
+export function placedBy(root: MapNode, places: readonly Place[]): MapNode {
+  const placeOf = ({ line, column, source }: Place): Place =>
+    places[line - 1] ?? { line, column, source }
+  const placed = (node: TreeNode): TreeNode =>
+    node.is === 'scalar'
+      ? { ...node, ...placeOf(node) }
+      : node.is === 'list'
+        ? { ...node, ...placeOf(node), items: node.items.map(placed) }
+        : mapOf(node)
+  const mapOf = (node: MapNode): MapNode => ({
+    ...node,
+    ...placeOf(node),
+    entries: new Map(
+      Array.from(node.entries, ([key, entry]) => [
+        key,
+        { ...placeOf(entry), value: placed(entry.value) },
+      ]),
+    ),
+  })
+  return mapOf(root)
+}
+
 /** A text that is not YAML. */
 class Unreadable extends ConfigError {
   override readonly isUnreadable = true

@@ -82,9 +82,21 @@ export const plain = (node: TreeNode): unknown => {
 /** A document that the model doesn't know, as YAML with sorted keys. */
 export const generic = (root: MapNode): string =>
   stringify(plain(root), { indent: 4, lineWidth: 0 })
+/** The document in Talos's own form, with the places of its lines; none if the model doesn't know it. */
+export const writtenWithPlaces = ({ root, document }: Read): ReturnType<typeof emit> => {
+  if (document !== null) return emit([encodeDocument({ ...document, root })])
+  const yaml = generic(root)
+  const { line, column, source } = root
+  return {
+    yaml,
+    places: yaml
+      .split('\n')
+      .slice(1)
+      .map(() => ({ line, column, source })),
+  }
+}
 /** The document in Talos's own form. */
-export const written = ({ root, document }: Read): string =>
-  document === null ? generic(root) : emit([encodeDocument({ ...document, root })]).yaml
+export const written = (read: Read): string => writtenWithPlaces(read).yaml
 
 /** The configuration with other documents. Documents that are added come last. */
 export function changedBy(

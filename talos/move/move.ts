@@ -4,12 +4,13 @@
  * `identity`, so that a cluster moved that way can't read its Secrets (`facts/encryption.ts`).
  */
 import { type ConfigDocument, decodeDocuments, documentId } from '../config/decode.ts'
+import { generatedLayer } from '../config/generate.ts'
 import { mergePatches } from '../config/merge.ts'
 import { Report } from '../config/report.ts'
-import type { MapNode } from '../config/tree.ts'
+import { type MapNode, type Place, placedBy } from '../config/tree.ts'
 import { validateDocument } from '../config/validate-documents.ts'
 import { placesInMain } from '../config/validate/places-in-main.ts'
-import { readOne, rootsOf, written } from '../config/whole.ts'
+import { readOne, rootsOf, writtenWithPlaces } from '../config/whole.ts'
 import { type FactValues, factsOf, secretsIn } from '../facts/facts.ts'
 import { nodeAt, put, rootOf } from '../facts/home.ts'
 import { since } from '../versions.ts'
@@ -26,6 +27,8 @@ export interface Told {
 export interface Moved {
   /** As Talos writes it. */
   readonly yaml: string
+  /** The layer of each line of `yaml`, and the place of what stands there in the layer's text. */
+  readonly places: readonly Place[]
   /** Sections of the main document that are in documents now. Empty: nothing is left to move. */
   readonly moved: readonly string[]
   /** What stays in the main document, where Talos 1.14 still reads it. */
@@ -33,6 +36,9 @@ export interface Moved {
   /** Values without effect that are left out. */
   readonly dropped: readonly Told[]
 }
+
+/** Of what the move adds. */
+const nowhere: Place = { line: 0, column: 0, source: generatedLayer }
 
 const parts: readonly Part[] = [...systemParts, ...kubernetesParts]
 
@@ -62,23 +68,35 @@ function checked(
 /**
  * The configuration in documents, part by part. A part with a value that no document has, or that
  * isn't valid in one, stays as it is.
- * @param options `talosVersion`: of the machine, 1.14 or newer
+ * @param options `talosVersion`: of the machine, 1.14 or newer. `places`: the layers of the
+ * configuration's lines, as `mergePatches` tells them
  * @throws ConfigError for invalid YAML, and for a document that this Talos doesn't know
  */
 export function moveToDocuments(
   config: string,
-  { talosVersion = since.kubernetesDocuments }: { readonly talosVersion?: string } = {},
+  {
+    talosVersion = since.kubernetesDocuments,
+    places = [],
+  }: { readonly talosVersion?: string; readonly places?: readonly Place[] } = {},
 ): Moved {
-  const all = rootsOf(config).map((root) => readOne(root).root)
+  const all = rootsOf(config).map((root) => readOne(placedBy(root, places)).root)
   const [moved, staying, dropped]: [string[], Told[], Told[]] = [[], [], []]
-  const result = (roots: readonly MapNode[]): Moved => ({
-    yaml: mergePatches(roots.map((root) => written(readOne(root))).join('---\n'), [], {
+  const result = (roots: readonly MapNode[]): Moved => {
+    const texts = roots.map((root) => writtenWithPlaces(readOne(root)))
+    const merged = mergePatches(texts.map(({ yaml }) => yaml).join('---\n'), [], {
       talosVersion,
-    }).yaml,
-    moved,
-    stays: staying,
-    dropped,
-  })
+      places: texts
+        .flatMap((text, i) => [...(i === 0 ? [] : [nowhere]), ...text.places])
+        .map((place) => (place.line === 0 ? nowhere : place)),
+    })
+    return {
+      yaml: merged.yaml,
+      places: merged.places,
+      moved,
+      stays: staying,
+      dropped,
+    }
+  }
   if (rootOf(all, '') === undefined) return result(all)
   const from = new Source(all)
   let main = from.main

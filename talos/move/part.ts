@@ -4,7 +4,7 @@
  * `pkg/machinery/config/container/validate.go`).
  */
 import { Report } from '../config/report.ts'
-import { at, type MapNode, textAt, type TreeNode, treeOf } from '../config/tree.ts'
+import { at, type MapNode, type Place, textAt, type TreeNode, treeOf } from '../config/tree.ts'
 import { nodeAt, rootOf } from '../facts/home.ts'
 
 /** Of a node, or plain. Undefined values are left out. */
@@ -22,6 +22,13 @@ const place = { line: 0, column: 0, source }
 
 const isNode = (value: object): value is TreeNode => 'is' in value && 'source' in value
 
+/** Where a value that is taken over stands; its key stands there too. */
+const placeOf = (value: Value): Place => {
+  if (typeof value !== 'object' || !isNode(value)) return place
+  const { line, column, source: layer } = value
+  return { line, column, source: layer }
+}
+
 function nodeOf(value: Value): TreeNode {
   if (Array.isArray(value)) return { is: 'list', items: value.map(nodeOf), ...place }
   if (typeof value === 'number')
@@ -32,7 +39,7 @@ function nodeOf(value: Value): TreeNode {
     is: 'map',
     entries: new Map(
       Object.entries(value).flatMap(([key, one]: [string, Value]) =>
-        one === undefined ? [] : [[key, { value: nodeOf(one), ...place }] as const],
+        one === undefined ? [] : [[key, { ...placeOf(one), value: nodeOf(one) }] as const],
       ),
     ),
     ...place,

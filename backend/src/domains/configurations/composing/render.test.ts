@@ -32,3 +32,39 @@ test('a document typed for a server without documents has its line', () => {
     { path: 'cluster.proxy', layer: 'mine', line: 3 },
   ])
 })
+
+test('lines of a patch keep their layer and their place through a move to documents', () => {
+  const body = `machine:
+  sysctls:
+    vm.swappiness: "1"
+  kubelet:
+    extraArgs:
+      v: "2"
+---
+apiVersion: v1alpha1
+kind: KubePrismConfig
+port: 7446
+`
+  const { yaml, sources, errors } = compose(config(), mine(body), {
+    talosVersion: 'v1.14.1',
+    isMoved: true,
+  })
+  expect(errors).toEqual([])
+  const lines = yaml.split('\n')
+  const own = sources.flatMap(({ line, layer }) =>
+    layer === 'mine' ? lines[line - 1]!.trim() : [],
+  )
+  expect(own).toEqual(
+    expect.arrayContaining(['vm.swappiness: "1"', 'extraArgs:', 'v: "2"', 'port: 7446']),
+  )
+  // What the patch doesn't say is generated.
+  expect(own.filter((line) => /image:|clusterName|kind: KubeletConfig/.test(line))).toEqual([])
+})
+
+test('a finding of a moved server names the line of the patch', () => {
+  const body = 'machine:\n  kubelet:\n    extraArgs:\n      container-runtime: docker\n'
+  const { findings } = compose(config(), mine(body), { talosVersion: 'v1.14.1', isMoved: true })
+  expect(findings.map(({ layer, line, path }) => ({ layer, line, path }))).toEqual([
+    { layer: 'mine', line: 4, path: 'extraArgs.container-runtime' },
+  ])
+})

@@ -94,10 +94,10 @@ export const layersOf = (
 function merge(
   base: string,
   layers: readonly Layer[],
-  options: Pick<Known, 'talosVersion'>,
+  { places, ...options }: Pick<Known, 'talosVersion'> & Partial<Pick<Merged, 'places'>>,
 ): Merged & { judged: string } {
   try {
-    const merged = mergePatches(base, layers, options)
+    const merged = mergePatches(base, layers, { ...options, ...(places && { places }) })
     return { ...merged, judged: merged.yaml }
   } catch (error) {
     if (!(error instanceof ConfigError) || error.layer !== undefined) throw error
@@ -121,8 +121,9 @@ function mergeMoved(
     )
   const after = some('after')
   if (isMoved === 'as_needed' && after.length === 0) return merge(base, layers, options)
-  const { yaml } = merge(base, some('before'), options)
-  return merge(moveToDocuments(yaml, options).yaml, after, options)
+  const former = merge(base, some('before'), options)
+  const { yaml, places } = moveToDocuments(former.yaml, { ...options, places: former.places })
+  return merge(yaml, after, { ...options, places: [...places] })
 }
 
 /**
