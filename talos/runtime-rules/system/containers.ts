@@ -24,11 +24,11 @@ export const containerRules: readonly RuntimeRule[] = [
     source: `${folder}/mount.go (v1.14.1): "waiting for volume to be mounted"; config.go adds the prefix of user volumes to the name`,
     level: 'refuse',
     *find(config) {
-      const volumes = config.of('UserVolumeConfig').map((one) => one.text('name'))
+      const volumes = new Set(config.of('UserVolumeConfig').map((one) => one.text('name')))
       for (const document of config.of('ContainerConfig'))
         for (const { path } of document.items('mounts')) {
           const name = document.text(...path, 'userVolume', 'name')
-          if (name !== '' && !volumes.includes(name))
+          if (name !== '' && !volumes.has(name))
             yield {
               document,
               path: [...path, 'userVolume', 'name'],
@@ -62,13 +62,13 @@ export const containerRules: readonly RuntimeRule[] = [
       'Talos pkg/machinery/resources/containers (v1.14.1), ContainerDependsOnSpec.Ready: looks at networks, time and paths only',
     level: 'warn',
     *find(config) {
-      const names = config.of('ContainerConfig').map((one) => one.text('name'))
+      const names = new Set(config.of('ContainerConfig').map((one) => one.text('name')))
       for (const document of config.of('ContainerConfig'))
         for (const { path, text } of document.texts('dependsOn', 'containers'))
           yield {
             document,
             path,
-            sentence: names.includes(text)
+            sentence: names.has(text)
               ? `Talos 1.14 doesn’t wait for the container ${text}: dependsOn.containers has no effect yet. Use dependsOn.paths, with a file that it makes`
               : `No ContainerConfig has the name ${text}, and Talos 1.14 doesn’t wait for containers`,
           }

@@ -29,7 +29,7 @@ function* problems(config: Configuration): Generator<Hit> {
   const instances = config.of('BGPInstanceConfig')
   const byName = new Map(instances.map((one) => [one.text('name'), one]))
   const domains = new Map<string, string>()
-  const vrfs = config.of('VRFConfig').map((one) => one.text('name'))
+  const vrfs = new Set(config.of('VRFConfig').map((one) => one.text('name')))
   for (const document of instances) {
     const [name, vrf] = [document.text('name'), document.text('vrf')]
     const other = domains.get(vrf)
@@ -40,7 +40,7 @@ function* problems(config: Configuration): Generator<Hit> {
         sentence: `The BGP instances ${other} and ${name} are both in ${vrf === '' ? 'the default routing domain' : `the VRF ${vrf}`}: ${none}`,
       }
     domains.set(vrf, name)
-    if (vrf !== '' && !vrfs.includes(vrf))
+    if (vrf !== '' && !vrfs.has(vrf))
       yield {
         document,
         path: ['vrf'],

@@ -24,10 +24,7 @@ export const configuringQueue = 'server-config'
 /** Queue of clusters whose machines are compared; the key is the cluster's id. */
 export const sweepQueue = 'cluster-drift'
 
-/**
- * Stands for the links of a patch with aliases: only the machine resolves these, so the patch may
- * mean any link.
- */
+/** Stands for the links of a patch with aliases, which only the machine resolves: any link. */
 export const anyLink = '*'
 
 /** Everything that a cluster decides about the configuration of one of its servers. */
@@ -48,7 +45,7 @@ export interface Blueprint {
   readonly endpoint: string
   /** Host of the Kubernetes API: address or DNS name. */
   readonly endpointHost: string
-  /** Additional hosts in the certificates of the Kubernetes API during a change of the endpoint. */
+  /** Further hosts in the certificates of the Kubernetes API while the endpoint changes. */
   readonly otherHosts?: readonly string[] | undefined
   /** Endpoints whose tokens of service accounts stay valid; may contain the present one. */
   readonly formerIssuers?: readonly string[] | undefined

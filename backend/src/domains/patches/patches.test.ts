@@ -477,24 +477,6 @@ test('the schema includes the Talos versions to which it applies, and the limits
   expect(answer!.schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
 })
 
-test('the schema is that of the Talos version that reads the patch', async () => {
-  const kinds = async (version: string) => {
-    const { answer } = await operator.call(patchSchema, { query: { talos_version: version } })
-    return { ...answer!, kinds: Object.keys(answer!.schema['$defs'] as object) }
-  }
-  const [older, newest] = [await kinds('v1.13.2'), await kinds('1.14.0')]
-  expect([older.versions, newest.versions]).toEqual([['v1.13.9'], ['v1.14.1']])
-  expect(newest.kinds).toContain('RAIDArrayConfig')
-  expect(older.kinds).not.toContain('RAIDArrayConfig')
-  // Fields of older configurations say where Talos 1.14 has them.
-  const tells = ({ schema }: { schema: object }): boolean =>
-    JSON.stringify(schema).includes('New configurations have it in KubeletConfig.extraArgs')
-  expect([tells(older), tells(newest)]).toEqual([false, true])
-  expect(
-    (await operator.call(patchSchema, { query: { talos_version: '1.11.0' } })).problem,
-  ).toMatchObject({ code: 'invalid', error: expect.stringContaining('1.11.0') as string })
-})
-
 test('patches of an unknown or removed server are not found', async () => {
   const id = '00000000-0000-4000-8000-000000000000'
   expect((await operator.call(patchList, { params: { id } })).status).toBe(404)

@@ -7,6 +7,7 @@ import {
   patchGet,
   patchList,
   patchPreview,
+  patchSchema,
   patchUpdate,
 } from '#contract/patches.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
@@ -164,4 +165,22 @@ test('a mask that is moved to a document of another kind does not reveal the mas
   })
   expect(preview.status).toBe(422)
   expect(preview.text).not.toContain('hunter')
+})
+
+test('the schema is that of the Talos version that reads the patch', async () => {
+  const kinds = async (version: string) => {
+    const { answer } = await operator.call(patchSchema, { query: { talos_version: version } })
+    return { ...answer!, kinds: Object.keys(answer!.schema['$defs'] as object) }
+  }
+  const [older, newest] = [await kinds('v1.13.2'), await kinds('1.14.0')]
+  expect([older.versions, newest.versions]).toEqual([['v1.13.9'], ['v1.14.1']])
+  expect(newest.kinds).toContain('RAIDArrayConfig')
+  expect(older.kinds).not.toContain('RAIDArrayConfig')
+  // Fields of older configurations say where Talos 1.14 has them.
+  const tells = ({ schema }: { schema: object }): boolean =>
+    JSON.stringify(schema).includes('New configurations have it in KubeletConfig.extraArgs')
+  expect([tells(older), tells(newest)]).toEqual([false, true])
+  expect(
+    (await operator.call(patchSchema, { query: { talos_version: '1.11.0' } })).problem,
+  ).toMatchObject({ code: 'invalid', error: expect.stringContaining('1.11.0') as string })
 })

@@ -111,7 +111,7 @@ test('a step of a worker that waits long says as well which component of a contr
         (await world.operation(id)).steps.find((s) => s.key === `node-ready/${worker.id}`)!,
       ({ status, reason }) => status === 'waiting' && new RegExp(why).test(reason ?? ''),
     )
-  const own = `^${worker.name} is not Ready: `
+  const own = `^The kubelet of ${worker.name} does not run: `
   await waits(own)
   await addFault(world.machine(third), {
     kind: 'component-fails',

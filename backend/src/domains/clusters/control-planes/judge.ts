@@ -177,7 +177,7 @@ const isRestarting = ({ state, message }: ServiceSeen): boolean =>
 
 function ofService(
   component: 'etcd' | 'kubelet',
-  { name, services }: Sighting,
+  { name, services }: Pick<Sighting, 'name' | 'services'>,
 ): Illness | undefined {
   const service = services[component]
   if (service?.state === 'Running' && service.healthy === true) return undefined
@@ -204,7 +204,14 @@ function ofEtcd(sighting: Sighting, applied: bigint): Illness[] {
   return behind > farBehind ? of(`is ${behind} entries behind the other members`) : []
 }
 
-function ofKubelet(sighting: Sighting): Illness[] {
+/** What is known of the kubelet of a server with any role. */
+export type KubeletSighting = Pick<
+  Sighting,
+  'name' | 'services' | 'kubernetesFailed' | 'node' | 'changedAtMs' | 'reportedAtMs'
+>
+
+/** What the kubelet lacks; empty if it is well and has reported since its last change. */
+export function ofKubelet(sighting: KubeletSighting): Illness[] {
   const illness = ofService('kubelet', sighting)
   if (illness) return [illness]
   const { name, kubernetesFailed, node, changedAtMs, reportedAtMs } = sighting

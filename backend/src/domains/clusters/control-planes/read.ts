@@ -17,7 +17,9 @@ import { type CoreParts, factsOf } from '../parts.ts'
 import type { MemberRow, State } from '../store.ts'
 import {
   type ControlPlaneState,
+  type Illness,
   illnessesIn,
+  ofKubelet,
   type PodSeen,
   type ServiceSeen,
   type Sighting,
@@ -69,13 +71,29 @@ export const settingsOf = <S extends Pick<Settings, 'id'>>(
 ): S | undefined =>
   all.filter(({ id }) => id.endsWith(pod)).toSorted((a, b) => b.id.length - a.id.length)[0]
 
+type Services = Awaited<ReturnType<TalosClient['services']>>
+
+function serviceOf(services: Services, id: string): ServiceSeen | undefined {
+  const found = services.find((s) => s.id === id)
+  return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
+}
+
+/** The later one of the last change of the configuration and the last start of the kubelet, in ms. */
+function changedAt(
+  config: { readonly updatedAt: Date | undefined } | undefined,
+  services: Services,
+) {
+  const kubeletAt = services.find((s) => s.id === 'kubelet')?.startedAt
+  const times = [config?.updatedAt, kubeletAt].flatMap((at) => at?.getTime() ?? [])
+  return times.length === 0 ? null : Math.max(...times)
+}
+
 async function readMachine(client: TalosClient, name: string): Promise<OfMachine> {
   const services = await client.services()
-  const of = (id: string): ServiceSeen | undefined => {
-    const found = services.find((s) => s.id === id)
-    return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
-  }
-  const [etcdService, kubeletService] = [of('etcd'), of('kubelet')]
+  const [etcdService, kubeletService] = [
+    serviceOf(services, 'etcd'),
+    serviceOf(services, 'kubelet'),
+  ]
   const [{ stage }, etcd, statuses, config, secrets, files, ...settings] = await Promise.all([
     readStage(client),
     etcdService?.state === 'Running'
@@ -90,8 +108,6 @@ async function readMachine(client: TalosClient, name: string): Promise<OfMachine
     client.list(resources.schedulerConfig),
   ])
   const all = settings.flatMap(({ items }): Settings[] => items)
-  const kubeletAt = services.find((s) => s.id === 'kubelet')?.startedAt
-  const times = [config?.updatedAt, kubeletAt].flatMap((at) => at?.getTime() ?? [])
   const pods = staticPodNames.map((pod) => {
     const own = settingsOf(pod, all)
     const isDisabled = own !== undefined && 'enabled' in own.spec && own.spec.enabled === false
@@ -111,7 +127,7 @@ async function readMachine(client: TalosClient, name: string): Promise<OfMachine
     },
     etcd: etcd.value,
     etcdFailed: etcd.why,
-    changedAtMs: times.length === 0 ? null : Math.max(...times),
+    changedAtMs: changedAt(config, services),
     pods: Object.fromEntries(pods) as OfMachine['pods'],
   }
 }
@@ -127,6 +143,16 @@ const mirrorOf = (object: unknown, node: string): [StaticPodName, unknown] | und
 const timeOf = (value: unknown): number | null => {
   const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? null : at
+}
+
+/** When the kubelet of a node has last reported, in ms on the clock of its machine. */
+async function reportedAt(api: Kubernetes, node: string, signal: AbortSignal) {
+  const lease = await api.get(
+    `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(node)}`,
+    signal,
+  )
+  const spec = isRecord(lease) && isRecord(lease['spec']) ? lease['spec'] : {}
+  return timeOf(spec['renewTime'])
 }
 
 async function readKubernetes(
@@ -145,7 +171,7 @@ async function readKubernetes(
   )
   const nothing = { mirrors: new Map<StaticPodName, unknown>(), node: null, reportedAtMs: null }
   try {
-    const [found, mirrors, lease] = await within(signal, withinMs, (limit) =>
+    const [found, mirrors, reportedAtMs] = await within(signal, withinMs, (limit) =>
       Promise.all([
         nodes,
         api.list(
@@ -157,17 +183,13 @@ async function readKubernetes(
           },
           limit,
         ),
-        api.get(
-          `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(name)}`,
-          limit,
-        ),
+        reportedAt(api, name, limit),
       ]),
     )
-    const spec = isRecord(lease) && isRecord(lease['spec']) ? lease['spec'] : {}
     return {
       mirrors: new Map(mirrors ?? []),
       node: found.find((node) => node.name === name) ?? null,
-      reportedAtMs: timeOf(spec['renewTime']),
+      reportedAtMs,
       kubernetesFailed: null,
       unready: await unready,
     }
@@ -260,4 +282,49 @@ export async function controlPlanesNow(
     name,
     illnesses: illnessesIn(sightings[i]!, sightings),
   }))
+}
+
+/**
+ * What the kubelet of a server lacks, and whether it has reported since its last change. A machine
+ * that doesn't answer is not well.
+ * @throws KubernetesError if the API doesn't answer
+ */
+export async function kubeletNow(view: ClusterView, m: MemberRow): Promise<readonly Illness[]> {
+  const { parts, state, signal } = view
+  const api = await kubernetesOf(parts, state)
+  const [nodes, reportedAtMs] = await Promise.all([
+    api.nodes(signal),
+    reportedAt(api, m.name, signal),
+  ])
+  const node = nodes.find(({ name }) => name === m.name) ?? null
+  try {
+    const connection = await parts.servers.connection(m.node_id)
+    const keys = (await parts.secrets.talosAdmin(state.row.id))!
+    const { kubelet, changedAtMs } = await connection.secure(
+      keys,
+      async (client) => {
+        const [services, config] = await Promise.all([
+          client.services(),
+          client.get(resources.machineConfig, 'v1alpha1'),
+        ])
+        return {
+          kubelet: serviceOf(services, 'kubelet'),
+          changedAtMs: changedAt(config, services),
+        }
+      },
+      { signal, deadlineMs },
+    )
+    return ofKubelet({
+      name: m.name,
+      services: { ...(kubelet && { kubelet }) },
+      kubernetesFailed: null,
+      node,
+      changedAtMs,
+      reportedAtMs,
+    })
+  } catch (error) {
+    if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    const why = `${m.name} does not answer: ${error.message}`
+    return [{ component: 'machine', why, isDead: false }]
+  }
 }

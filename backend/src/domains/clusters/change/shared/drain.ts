@@ -3,10 +3,19 @@
  * PodDisruptionBudgets (Kubernetes, "API-initiated eviction").
  */
 import { isRecord, printable } from '../../../../kubernetes/answers.ts'
+import { sentenceOf } from '../../control-planes/judge.ts'
+import { kubeletNow } from '../../control-planes/read.ts'
 import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
 import { drainEffectOf } from '../../pods.ts'
 import { listed } from '../../sentences.ts'
-import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult } from '../frame.ts'
+import {
+  type ChangeTurn,
+  kubernetes,
+  memberOf,
+  type StepAt,
+  type StepResult,
+  viewOf,
+} from '../frame.ts'
 
 const mostPods = 10_000
 /** How many pods are evicted at once. */
@@ -117,9 +126,18 @@ export async function uncordon(
   return 'done'
 }
 
-/** Step `node-ready/<node id>`. */
+/**
+ * Step `node-ready/<node id>`. Kubernetes calls a node Ready for some time after its kubelet has
+ * ended, so a worker's kubelet must have reported since the change. A control plane is waited for
+ * by a step of its own (`gate.ts`).
+ */
 export async function nodeReady(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
-  const { name } = memberOf(turn, nodeId!)
+  const m = memberOf(turn, nodeId!)
+  if (m.role === 'worker') {
+    const illnesses = await kubeletNow(viewOf(turn), m)
+    return illnesses.length === 0 ? 'done' : { waiting: sentenceOf(illnesses) }
+  }
+  const { name } = m
   const node = (await (await kubernetes(turn)).nodes(turn.job.signal)).find((n) => n.name === name)
   if (node?.ready === true) return 'done'
   return {
