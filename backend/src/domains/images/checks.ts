@@ -35,7 +35,8 @@ export const asProblem = (error: unknown): unknown =>
 
 /**
  * Old → new names of extensions. The factory builds both, but lists the new names (image-factory
- * `internal/profile/profile.go` ExtensionNameAlias).
+ * `internal/profile/profile.go` ExtensionNameAlias). Talos 1.12 to 1.14 renamed none: what
+ * siderolabs/extensions builds for one minor (`Makefile`, TARGETS), it builds for the next.
  */
 const renamed: Readonly<Record<string, string>> = {
   'siderolabs/v4l-uvc': 'siderolabs/v4l-uvc-drivers',

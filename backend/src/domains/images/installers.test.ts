@@ -43,6 +43,14 @@ describe('installers', () => {
     })
   })
 
+  test('an upgrade of an image with a former name of an extension says which name it has now', async () => {
+    const id = await fresh().register({ officialExtensions: ['siderolabs/i915-ucode'] })
+    await expect(fresh().demand('v1.14.1', id)).rejects.toMatchObject({
+      code: 'factory_refused',
+      message: 'siderolabs/i915-ucode is called siderolabs/i915 now. Change the extensions first',
+    })
+  })
+
   test('a schematic with settings that Steelyard does not know is refused', async () => {
     const text = 'customization:\n    diskImage:\n        sectorSize: 4096\n'
     const answer = await fetch(`${server.url}/schematics`, { method: 'POST', body: text })

@@ -101,7 +101,11 @@ export function installers({
       if (reason !== null) throw new Problem('factory_unreachable', reason)
       if (!items.includes(version)) throw notBuilt(version)
       const { officialExtensions = [] } = await schematic(id)
-      await demandOffered(version, officialExtensions)
+      await demandOffered(version, officialExtensions).catch((error: unknown) => {
+        if (!(error instanceof Problem) || error.code !== 'factory_refused') throw error
+        if (error.fields?.['extensions'] === undefined) throw error
+        throw new Problem('factory_refused', `${error.message}. Change the extensions first`)
+      })
     },
 
     async demandBuildable(
