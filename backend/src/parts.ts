@@ -97,6 +97,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     servers,
     clusters,
     operations,
+    subnets,
     versions: images.versions,
   })
   const history = makeHistory(platform)

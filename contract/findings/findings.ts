@@ -14,6 +14,7 @@ import {
   findingObjects,
   findingSeverities,
   kindsOfFindings,
+  remedyActions,
 } from './kinds.ts'
 
 const objects = Object.keys(findingObjects) as FindingObject[]
@@ -30,8 +31,10 @@ export const Finding = z.object({
   since: time,
   /** A sentence that says why. */
   reason: z.string(),
-  /** What mends it: the title of the button and the call of the API. */
-  remedies: z.array(z.object({ title: z.string(), call: z.string() })),
+  /** What mends it: the title of the button, what it does or opens, and the call of the API. */
+  remedies: z.array(
+    z.object({ title: z.string(), action: z.enum(remedyActions), call: z.string() }),
+  ),
   acknowledged: z.nullable(z.object({ by: z.string(), at: time, note: z.nullable(z.string()) })),
   /** The objects that a finding about several concerns; `findingAffected` lists them. */
   affected: z.nullable(z.object({ kind: z.literal('server'), count: z.int() })),

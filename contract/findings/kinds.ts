@@ -19,11 +19,35 @@ export const findingObjects = {
 export type FindingObject = keyof typeof findingObjects
 
 /**
- * What mends a finding: the title of the button, and the call of the API. In the call, `{id}` is the
- * object, `{cluster}` its cluster, and `{operation}` the operation that stopped.
+ * What a remedy does or opens. Clients know the page or the command of each (`console`:
+ * `layout/findings/`, `cli`: `finding-remedies.ts`).
+ */
+export const remedyActions = [
+  'certificates',
+  'confirm',
+  'defragment',
+  'drift',
+  'health',
+  'operation',
+  'pools',
+  'replace',
+  'restore',
+  'secrets',
+  'server',
+  'servers',
+  'snapshot',
+  'timeline',
+] as const
+export type RemedyAction = (typeof remedyActions)[number]
+
+/**
+ * What mends a finding, or shows more of it: the title of the button and the call of the API. In the
+ * call, `{id}` is the object, `{cluster}` its cluster, and `{operation}` the operation that stopped.
+ * A remedy whose call names what the finding lacks is left out.
  */
 interface Remedy {
   readonly title: string
+  readonly action: RemedyAction
   readonly call: string
 }
 
@@ -37,8 +61,27 @@ interface Kind {
   readonly remedies: readonly Remedy[]
 }
 
-const change = (title: string): Remedy => ({ title, call: 'POST /v1/clusters/{id}/changes' })
-const drift: Remedy = { title: 'Look at the difference', call: 'GET /v1/nodes/{id}/drift' }
+const change = (title: string, action: RemedyAction): Remedy => ({
+  title,
+  action,
+  call: 'POST /v1/clusters/{id}/changes',
+})
+const health: Remedy = {
+  title: 'Open its health',
+  action: 'health',
+  call: 'GET /v1/clusters/{id}/health',
+}
+const timeline: Remedy = {
+  title: 'Open its timeline',
+  action: 'timeline',
+  call: 'GET /v1/operations',
+}
+const ofServer: Remedy = { title: 'Open the server', action: 'server', call: 'GET /v1/nodes/{id}' }
+const replace: Remedy = {
+  title: 'Replace it',
+  action: 'replace',
+  call: 'POST /v1/clusters/{cluster}/changes',
+}
 
 export const findingKinds = {
   datacenter_silent: {
@@ -46,154 +89,228 @@ export const findingKinds = {
     severity: 'down',
     word: 'Unreachable',
     title: 'Servers of a datacenter silent at once',
-    remedies: [],
+    remedies: [
+      { title: 'Show the servers', action: 'servers', call: 'GET /v1/findings/{finding}/affected' },
+    ],
   },
   cluster_quorum_lost: {
     object: 'cluster',
     severity: 'down',
     word: 'Down',
     title: 'Quorum of etcd lost',
-    remedies: [],
+    remedies: [health, change('Restore a snapshot', 'restore')],
   },
   cluster_api_down: {
     object: 'cluster',
     severity: 'down',
     word: 'Down',
     title: 'Kubernetes API down',
-    remedies: [],
+    remedies: [health],
   },
   cluster_failed: {
     object: 'cluster',
     severity: 'down',
     word: 'Failed',
     title: 'Cluster failed',
-    remedies: [],
+    remedies: [timeline],
   },
   server_failed: {
     object: 'server',
     severity: 'down',
     word: 'Failed',
     title: 'Server failed in its cluster',
-    remedies: [],
+    remedies: [ofServer, replace],
   },
   server_unreachable: {
     object: 'server',
     severity: 'down',
     word: 'Unreachable',
     title: 'Server unreachable',
-    remedies: [],
+    remedies: [ofServer, replace],
   },
   cluster_locked_out: {
     object: 'cluster',
     severity: 'degraded',
     word: 'Locked out',
     title: 'Certificates refused',
-    remedies: [{ title: 'Import its secrets', call: 'POST /v1/clusters/{id}/secrets' }],
+    remedies: [
+      { title: 'Import its secrets', action: 'secrets', call: 'POST /v1/clusters/{id}/secrets' },
+    ],
+  },
+  cluster_etcd_corrupt: {
+    object: 'cluster',
+    severity: 'degraded',
+    word: 'etcd corrupt',
+    title: 'Members of etcd have different data',
+    remedies: [health, change('Restore a snapshot', 'restore')],
+  },
+  cluster_etcd_full: {
+    object: 'cluster',
+    severity: 'degraded',
+    word: 'etcd full',
+    title: 'etcd full',
+    remedies: [change('Defragment etcd', 'defragment'), health],
+  },
+  cluster_etcd_member_ill: {
+    object: 'cluster',
+    severity: 'degraded',
+    word: 'Degraded',
+    title: 'Member of etcd not healthy',
+    remedies: [health],
+  },
+  cluster_api_server_down: {
+    object: 'cluster',
+    severity: 'degraded',
+    word: 'Degraded',
+    title: 'API server down',
+    remedies: [health],
   },
   cluster_nodes_not_ready: {
     object: 'cluster',
     severity: 'degraded',
     word: 'Degraded',
     title: 'Nodes not Ready',
-    remedies: [],
+    remedies: [health],
   },
   cluster_components_down: {
     object: 'cluster',
     severity: 'degraded',
     word: 'Degraded',
     title: 'Components of the control plane down',
-    remedies: [],
+    remedies: [health],
   },
   cluster_former_member: {
     object: 'cluster',
     severity: 'degraded',
     word: 'Degraded',
     title: 'Former server still in etcd or Kubernetes',
-    remedies: [],
+    remedies: [health],
   },
   server_not_ready: {
     object: 'server',
     severity: 'degraded',
     word: 'Node NotReady',
     title: 'Node not Ready',
-    remedies: [],
+    remedies: [ofServer],
   },
   server_in_doubt: {
     object: 'server',
     severity: 'degraded',
     word: 'In doubt',
     title: 'Identity in doubt',
-    remedies: [{ title: 'Confirm the hardware', call: 'POST /v1/nodes/{id}/confirm' }],
+    remedies: [
+      { title: 'Confirm the hardware', action: 'confirm', call: 'POST /v1/nodes/{id}/confirm' },
+    ],
+  },
+  server_disk_missing: {
+    object: 'server',
+    severity: 'degraded',
+    word: 'Disk missing',
+    title: 'Disk missing',
+    remedies: [ofServer, replace],
   },
   cluster_upgrade_stopped: {
     object: 'cluster',
     severity: 'attention',
     word: 'Upgrade stopped',
     title: 'Upgrade stopped half way',
-    remedies: [{ title: 'Go on', call: 'POST /v1/operations/{operation}/retry' }],
+    remedies: [
+      { title: 'Go on', action: 'operation', call: 'POST /v1/operations/{operation}/retry' },
+    ],
+  },
+  cluster_etcd_filling: {
+    object: 'cluster',
+    severity: 'attention',
+    word: 'etcd fills up',
+    title: 'etcd near its largest size',
+    remedies: [change('Defragment etcd', 'defragment'), health],
+  },
+  cluster_pool_exhausted: {
+    object: 'cluster',
+    severity: 'attention',
+    word: 'No addresses left',
+    title: 'Pool of addresses exhausted',
+    remedies: [
+      { title: 'Assign a subnet', action: 'pools', call: 'PUT /v1/clusters/{id}/subnets' },
+    ],
   },
   cluster_snapshot_failed: {
     object: 'cluster',
     severity: 'attention',
     word: 'Snapshot failed',
     title: 'Snapshot failed',
-    remedies: [change('Take a snapshot')],
+    remedies: [change('Take a snapshot', 'snapshot')],
   },
   cluster_snapshot_overdue: {
     object: 'cluster',
     severity: 'attention',
     word: 'No snapshot',
     title: 'Snapshot overdue',
-    remedies: [change('Take a snapshot')],
+    remedies: [change('Take a snapshot', 'snapshot')],
   },
   cluster_certificate_ending: {
     object: 'cluster',
     severity: 'attention',
     word: 'Certificate ends',
     title: 'Certificate expires soon',
-    remedies: [],
+    remedies: [
+      {
+        title: 'Look at the certificates',
+        action: 'certificates',
+        call: 'GET /v1/clusters/{id}/certificates',
+      },
+    ],
   },
   cluster_version_unsupported: {
     object: 'cluster',
     severity: 'attention',
     word: 'Out of support',
     title: 'Version out of support',
-    remedies: [change('Upgrade')],
+    remedies: [{ ...health, title: 'Upgrade' }],
   },
   cluster_action_fails: {
     object: 'cluster',
     severity: 'attention',
     word: 'Action fails',
     title: 'Action of Steelyard fails',
-    remedies: [],
+    remedies: [timeline],
   },
   server_left_behind: {
     object: 'server',
     severity: 'attention',
     word: 'In use',
     title: 'Still runs the configuration of a former cluster',
-    remedies: [],
+    remedies: [ofServer],
+  },
+  server_install_failed: {
+    object: 'server',
+    severity: 'attention',
+    word: 'Install failed',
+    title: 'Installations failed',
+    remedies: [ofServer],
   },
   server_change_undone: {
     object: 'server',
     severity: 'attention',
     word: 'Change undone',
     title: 'Change of the network undone',
-    remedies: [],
+    remedies: [ofServer],
   },
   server_patches_wait: {
     object: 'server',
     severity: 'attention',
     word: 'Patches wait',
     title: 'Patches wait',
-    remedies: [],
+    remedies: [ofServer],
   },
   server_drifted: {
     object: 'server',
     severity: 'attention',
     word: 'Changed outside',
     title: 'Configuration changed outside',
-    remedies: [drift],
+    remedies: [
+      { title: 'Look at the difference', action: 'drift', call: 'GET /v1/nodes/{id}/drift' },
+    ],
   },
 } as const satisfies Record<string, Kind>
 export type FindingKind = keyof typeof findingKinds

@@ -3,6 +3,7 @@
  * with a fixed set of values.
  */
 import type { EndingCertificate } from '#contract/clusters/certificates.ts'
+import type { EtcdAlarm } from '#contract/clusters/health.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
@@ -66,6 +67,31 @@ export interface Agreed {
 /** Device path → disk that the user agreed to wipe. */
 export type AgreedDisks = Readonly<Record<string, Agreed>>
 
+/** A member of etcd or an API server, as it was when it was last asked. */
+export interface ObservedPart {
+  readonly node_id: string | null
+  readonly name: string
+  /** Why it is not well; null if it is, or if its machine doesn't answer. */
+  readonly ill: string | null
+  /** How often in a row it was not well. */
+  readonly misses: number
+}
+
+/** What a running cluster showed last. */
+export interface Observed {
+  readonly etcd: readonly (ObservedPart & {
+    readonly size_bytes: number | null
+    readonly alarms: readonly EtcdAlarm[]
+  })[]
+  readonly api_servers: readonly ObservedPart[]
+  /** Disks of the cluster that their servers don't have any more. */
+  readonly missing_disks: readonly {
+    readonly node_id: string
+    readonly name: string
+    readonly device: string
+  }[]
+}
+
 type Values = Record<string, unknown>
 
 export interface Columns {
@@ -76,6 +102,7 @@ export interface Columns {
   'cluster.finding': WorstFinding
   'cluster.kept': readonly KeptObject[]
   'cluster.maintenance_window': MaintenanceWindow
+  'cluster.observed': Observed
   'cluster.replaces': Readonly<Partial<Record<ReplaceableObject, string>>>
   'cluster_recovery.wiped_boots': Readonly<Record<string, string>>
   'cluster_server.agreed_disks': AgreedDisks

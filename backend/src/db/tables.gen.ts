@@ -165,10 +165,11 @@ export interface Tables {
     replaces: DefaultJson<Columns['cluster.replaces']>
     contract: string
     is_moved: Generated<boolean>
-    problem: 'api' | 'nodes' | 'components' | 'former_member' | null
+    problem: 'api' | 'api_server' | 'nodes' | 'components' | 'former_member' | null
     problem_since: Date | null
     finding: OptionalJson<Columns['cluster.finding']>
     former_endpoints: Generated<string[]>
+    observed: OptionalJson<Columns['cluster.observed']>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -750,6 +751,9 @@ export interface Tables {
     failure: string | null
     finding: OptionalJson<Columns['server.finding']>
     left_cluster: string | null
+    failed_installs: Generated<number>
+    install_failed_at: Date | null
+    install_failure: string | null
   }
   server_contact: {
     server_id: string

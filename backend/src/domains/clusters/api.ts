@@ -10,6 +10,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { ClusterSide } from '../configurations/api.ts'
+import type { Observed } from '../../db/columns.ts'
 
 type On = Db | Tx
 
@@ -49,11 +50,13 @@ export interface ClusterCondition {
   readonly ready_at: Date | null
   readonly talos_version: string
   readonly kubernetes_version: string
+  /** What its etcd, API servers and disks showed last; null: they were not asked yet. */
+  readonly observed: Observed | null
   /** The finding that it shows. */
   readonly finding: WorstFinding | null
   /** What the watch over a ready cluster has found. */
   readonly problem: {
-    readonly kind: 'api' | 'nodes' | 'components' | 'former_member'
+    readonly kind: 'api' | 'api_server' | 'nodes' | 'components' | 'former_member'
     readonly since: Date
   } | null
   readonly locked_out: { readonly reason: string; readonly since: Date | null } | null
@@ -65,6 +68,7 @@ export interface ClusterCondition {
   readonly control_planes: readonly string[]
 }
 
+export type { Observed } from '../../db/columns.ts'
 export type ClustersSummary = Overview['clusters']
 
 export interface Clusters {

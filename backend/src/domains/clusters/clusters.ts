@@ -51,6 +51,7 @@ import {
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
 import { changeQueue, planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
+import { healthWatch } from './health/health-watch.ts'
 import { certificateWatch } from './change/rotate/certificate-watch.ts'
 import { certificatesOf } from './change/rotate/certificates.ts'
 import { installedOn } from './change/talos-upgrade/installed.ts'
@@ -227,6 +228,7 @@ export function clusterCalls(parts: ClusterParts): Domain {
   engine.register(memberReconciler(parts))
   engine.register(changeReconciler(parts))
   engine.register(certificateWatch(parts))
+  engine.register(healthWatch(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
   parts.operations.worksPerServer(changeQueue, memberQueue)
   return {

@@ -105,6 +105,8 @@ export const clusterQueue = 'cluster'
 export const memberQueue = 'cluster-server'
 /** Queue of clusters whose certificates are looked at; the key is the cluster's id. */
 export const certificateQueue = 'cluster-certificates'
+/** Queue of clusters whose health is read; the key is the cluster's id. */
+export const healthQueue = 'cluster-health'
 export const memberKey = (clusterId: string, nodeId: string): string => `${clusterId}/${nodeId}`
 
 /** Wakes the members that were not released yet, in the caller's transaction. */

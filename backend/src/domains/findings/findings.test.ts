@@ -216,3 +216,41 @@ test('the worst findings come first, and a finding that changes nothing tells no
   await backend.publish()
   expect(await db.selectFrom('event').select('id').execute()).toHaveLength(before.length)
 })
+
+test('installations that failed stay with a server that its cluster let go, until one succeeds', async () => {
+  const { id: cluster } = await db.selectFrom('cluster').select('id').executeTakeFirstOrThrow()
+  const id = await add('worn')
+  await db
+    .insertInto('cluster_server')
+    .values({
+      cluster_id: cluster,
+      node_id: id,
+      name: 'worn',
+      role: 'worker',
+      position: 9,
+      install_disk: '/dev/sda',
+      install_image: '',
+      at: 'install',
+      at_since: new Date(backend.clock.now()),
+    })
+    .execute()
+  const change = (columns: object) =>
+    db.updateTable('cluster_server').set(columns).where('node_id', '=', id).execute()
+  for (let i = 0; i < 5; i++) {
+    await change({ failed_at: new Date(backend.clock.now()), failure: 'input/output error' })
+    await change({ failed_at: null, failure: null })
+  }
+  await change({ released_at: new Date(backend.clock.now()) })
+  await findings.judge()
+  expect(await of(id)).toMatchObject([
+    {
+      kind: 'server_install_failed',
+      severity: 'attention',
+      reason: '5 installations failed here: input/output error.',
+    },
+  ])
+  expect(await shownBy(id)).toMatchObject({ kind: 'server_install_failed' })
+  await change({ secured_at: new Date(backend.clock.now()) })
+  await findings.judge()
+  expect(await of(id)).toEqual([])
+})

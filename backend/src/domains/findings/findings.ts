@@ -47,7 +47,12 @@ const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 function present(row: store.FindingRow): Finding {
   const kind = row.kind as FindingKind
   const object = { kind: row.object_kind, id: row.object_id, name: row.object_name }
-  const names = { id: row.object_id, cluster: row.cluster_id, operation: row.operation_id }
+  const names = {
+    id: row.object_id,
+    finding: row.id,
+    cluster: row.cluster_id,
+    operation: row.operation_id,
+  }
   return {
     id: row.id,
     kind,
@@ -63,13 +68,13 @@ function present(row: store.FindingRow): Finding {
         : null,
     since: row.since.toISOString(),
     reason: row.reason,
-    remedies: findingKinds[kind].remedies.map(({ title, call }) => ({
-      title,
-      call: call.replaceAll(
-        /\{(id|cluster|operation)\}/g,
+    remedies: findingKinds[kind].remedies.flatMap(({ title, action, call }) => {
+      const filled = call.replaceAll(
+        /\{(\w+)\}/g,
         (whole, name: keyof typeof names) => names[name] ?? whole,
-      ),
-    })),
+      )
+      return filled.includes('{') ? [] : [{ title, action, call: filled }]
+    }),
     acknowledged:
       row.acknowledged_at === null || row.acknowledged_by === null
         ? null

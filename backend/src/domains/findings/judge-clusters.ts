@@ -5,7 +5,8 @@ import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
 import type { SnapshotCondition } from '../snapshots/api.ts'
-import { clockTime, type Judged, sentence } from './judged.ts'
+import { clockTime, type Judged, type Said, sentence } from './judged.ts'
+import { lostDisks, observed } from './judge-observed.ts'
 
 const hourMs = 3_600_000
 /** A cluster without a schedule should have a snapshot of the last week. */
@@ -16,6 +17,8 @@ export interface Around {
   readonly snapshot: SnapshotCondition | undefined
   readonly upgrades: readonly StoppedUpgrade[]
   readonly unsupported: readonly Unsupported[]
+  /** Its subnets, if none has a free address. */
+  readonly full: readonly { readonly name: string; readonly cidr: string }[]
   /** The findings of silent servers, by the server's id. */
   readonly silent: ReadonlyMap<string, Judged>
   readonly now: number
@@ -33,13 +36,11 @@ const refTo = ({ kind, object }: Judged): NonNullable<Judged['causedBy']> => ({
 
 const problems = {
   api: 'cluster_api_down',
+  api_server: 'cluster_api_server_down',
   nodes: 'cluster_nodes_not_ready',
   components: 'cluster_components_down',
   former_member: 'cluster_former_member',
 } as const
-
-type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
-  Partial<Pick<Judged, 'operationId' | 'causedBy'>>
 
 /**
  * etcd needs more than half of its members. While it has lost them, the Kubernetes API and the nodes
@@ -116,6 +117,17 @@ function versions({ unsupported }: Around): Said | null {
   }
 }
 
+function exhausted({ full }: Around): Said | null {
+  if (full.length === 0) return null
+  const names = full.map(({ name, cidr }) => `${name} (${cidr})`)
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return {
+    kind: 'cluster_pool_exhausted',
+    since: null,
+    reason: `Every address of ${names.slice(0, 3).join(', ')}${more} is in use, so the next Service gets none`,
+  }
+}
+
 /** "2 of 3 servers on v1.13.9, stopped 18:01 UTC." */
 const stopped = ({
   kind,
@@ -127,19 +139,27 @@ const stopped = ({
   operation_id,
 }: StoppedUpgrade): Said => {
   const what = kind === 'clusterUpgradeTalos' ? 'Talos' : 'Kubernetes'
-  const why = status === 'failed' && reason !== null ? `. ${reason}` : ''
+  const why = status !== 'cancelled' && reason !== null ? `. ${reason}` : ''
   return {
     kind: 'cluster_upgrade_stopped',
     since: ended_at,
-    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, stopped ${clockTime(ended_at)}${why}`,
+    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, ${status === 'waiting' ? 'waits since' : 'stopped'} ${clockTime(ended_at)}${why}`,
     operationId: operation_id,
   }
 }
+
+/** A step of an upgrade may wait so long, in ms: servers are drained and start. */
+const patienceMs = 15 * 60_000
+const hasStopped =
+  ({ now }: Pick<Around, 'now'>) =>
+  ({ status, ended_at }: StoppedUpgrade): boolean =>
+    status !== 'waiting' || now - ended_at.getTime() > patienceMs
 
 /** Judges a cluster that is not being deleted. */
 export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[] {
   const { status, reason, locked_out: lockedOut, troubles, ready_at } = cluster
   const lost = quorum(cluster, around)
+  const main = lost ?? watched(cluster)
   const found: (Said | null)[] = [
     status === 'failed'
       ? { kind: 'cluster_failed', since: null, reason: reason ?? 'It failed' }
@@ -147,23 +167,25 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
     lockedOut === null
       ? null
       : { kind: 'cluster_locked_out', since: lockedOut.since, reason: lockedOut.reason },
-    lost ?? watched(cluster),
+    main,
+    ...observed(cluster, around, main),
     troubles.length === 0
       ? null
       : { kind: 'cluster_action_fails', since: null, reason: troubles[0]! },
   ]
   if (ready_at !== null) {
-    const [upgrade] = around.upgrades.toSorted(
-      (a, b) => b.ended_at.getTime() - a.ended_at.getTime(),
-    )
+    const [upgrade] = around.upgrades
+      .filter(hasStopped(around))
+      .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
     found.push(
       snapshots(cluster, around),
       certificates(cluster),
       versions(around),
       upgrade === undefined ? null : stopped(upgrade),
+      exhausted(around),
     )
   }
-  return found.flatMap((said) =>
+  const own = found.flatMap((said) =>
     said === null
       ? []
       : [
@@ -176,4 +198,5 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
           } satisfies Judged,
         ],
   )
+  return [...own, ...lostDisks(cluster)]
 }

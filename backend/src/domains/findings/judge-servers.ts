@@ -42,7 +42,7 @@ const inUse = (server: ServerCondition, cluster: string, trouble: Trouble | null
 
 /** What is wrong with a server that answers; null if it only waits for an operation. */
 function judgeAnswering(server: ServerCondition, now: number): Judged | null {
-  const { undone, pending, drift_since, doubt } = server
+  const { undone, pending, drift_since, doubt, install } = server
   const trouble = troubleOf(server, now)
   if (trouble?.kind === 'failed')
     return finding(server, 'server_failed', trouble.since, trouble.reason ?? 'It failed')
@@ -59,6 +59,13 @@ function judgeAnswering(server: ServerCondition, now: number): Judged | null {
       'server_in_doubt',
       null,
       doubt === '' ? 'Other hardware answers at its address' : doubt,
+    )
+  if (install !== null)
+    return finding(
+      server,
+      'server_install_failed',
+      install.since,
+      `${counted(install.count, 'installation')} failed here${install.reason === null ? '' : `: ${install.reason}`}`,
     )
   if (undone !== null) return finding(server, 'server_change_undone', undone.since, undone.reason)
   if (server.cluster !== null && pending !== null)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ClusterCondition } from '../clusters/api.ts'
+import type { ClusterCondition, Observed } from '../clusters/api.ts'
 import type { ServerCondition } from '../servers/api.ts'
 import { type Around, judgeCluster } from './judge-clusters.ts'
 import { judgeServers } from './judge-servers.ts'
@@ -23,6 +23,7 @@ const server = (name: string, more: Partial<ServerCondition> = {}): ServerCondit
   pending: null,
   drift_since: null,
   left_cluster: null,
+  install: null,
   doubt: null,
   ...more,
 })
@@ -135,6 +136,7 @@ const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
   reason: null,
   ready_at: new Date(now - 3_600_000),
   finding: null,
+  observed: null,
   talos_version: 'v1.13.9',
   kubernetes_version: '1.36.3',
   problem: null,
@@ -148,6 +150,7 @@ const around = (more: Partial<Around> = {}): Around => ({
   snapshot: undefined,
   upgrades: [],
   unsupported: [],
+  full: [],
   silent: new Map(),
   now,
   ...more,
@@ -236,6 +239,26 @@ test('an upgrade that stopped half way says how many servers have the new versio
   ])
 })
 
+test('an upgrade that waits for more than fifteen minutes says for what', () => {
+  const upgrade = (since: string) => ({
+    operation_id: 'o',
+    cluster_id: 'web',
+    kind: 'clusterUpgradeKubernetes' as const,
+    status: 'waiting' as const,
+    version: '1.36.3',
+    reason: 'web-3 is not Ready',
+    ended_at: at(since),
+    servers: { done: 1, of: 3 },
+  })
+  expect(judgeCluster(cluster(), around({ upgrades: [upgrade('21:50:00')] }))).toEqual([])
+  expect(judgeCluster(cluster(), around({ upgrades: [upgrade('21:40:00')] }))).toMatchObject([
+    {
+      kind: 'cluster_upgrade_stopped',
+      reason: '1 of 3 servers on Kubernetes 1.36.3, waits since 21:40 UTC. web-3 is not Ready.',
+    },
+  ])
+})
+
 test('certificates near their end, refused certificates, failing actions and old versions are findings', () => {
   const found = judgeCluster(
     cluster({
@@ -265,4 +288,100 @@ test('certificates near their end, refused certificates, failing actions and old
     ],
   ])
   expect(found.at(-1)!.since).toEqual(new Date('2026-06-28'))
+})
+
+const seen = (more: Partial<Observed> = {}): Observed => ({
+  etcd: ['a', 'b', 'c'].map((name) => member(name)),
+  api_servers: ['a', 'b', 'c'].map((name) => part(name)),
+  missing_disks: [],
+  ...more,
+})
+const part = (name: string, ill: string | null = null) => ({
+  node_id: name,
+  name,
+  ill,
+  misses: ill === null ? 0 : 2,
+})
+const member = (name: string, more: Partial<Observed['etcd'][number]> = {}) => ({
+  ...part(name),
+  size_bytes: 50 * 1024 ** 2,
+  alarms: [],
+  ...more,
+})
+const about = (observed: Observed, more: Partial<ClusterCondition> = {}, near = around()) =>
+  judgeCluster(cluster({ observed, ...more }), near).map((one) => [one.kind, one.reason])
+
+test('a full etcd, one that fills up and one with different data are findings of their own', () => {
+  const etcd = (...all: Observed['etcd'][number][]) => about(seen({ etcd: all }))
+  expect(etcd(member('a', { alarms: ['nospace'] }), member('b', { alarms: ['nospace'] }))).toEqual([
+    [
+      'cluster_etcd_full',
+      'etcd is full and refuses writes (alarm NOSPACE of a and b). A defragmentation frees unused space and clears the alarm.',
+    ],
+  ])
+  expect(etcd(member('a', { size_bytes: 1.7 * 1024 ** 3 }))).toEqual([
+    [
+      'cluster_etcd_filling',
+      'The database of a has 1.7 GiB. At 2.0 GiB etcd refuses writes, unless its quota-backend-bytes is larger.',
+    ],
+  ])
+  // A larger quota is set.
+  expect(etcd(member('a', { size_bytes: 3 * 1024 ** 3 }))).toEqual([])
+  expect(etcd(member('a', { alarms: ['corrupt', 'nospace'] })).map(([kind]) => kind)).toEqual([
+    'cluster_etcd_corrupt',
+  ])
+})
+
+test('one API server or one member of etcd that is not well is a finding, unless its server is silent', () => {
+  const ill = seen({
+    etcd: [member('a'), member('b', part('b', 'etcd is Failed')), member('c')],
+    api_servers: [part('a'), part('b', 'connection refused'), part('c')],
+  })
+  expect(about(ill)).toEqual([
+    ['cluster_etcd_member_ill', '2 of 3 members of etcd are healthy. b: etcd is Failed.'],
+    ['cluster_api_server_down', 'The API server of b is not ready: connection refused.'],
+  ])
+  const [silence] = judged([silent('b', '21:38:00')])
+  expect(about(ill, {}, around({ silent: new Map([['b', silence!]]) }))).toEqual([])
+  // What the watch over the cluster says of its API servers is said once.
+  const problem = { kind: 'api_server', since: at('21:39:00') } as const
+  expect(about(ill, { problem, reason: 'kube-apiserver of b crashes' })).toEqual([
+    ['cluster_api_server_down', 'kube-apiserver of b crashes.'],
+    ['cluster_etcd_member_ill', '2 of 3 members of etcd are healthy. b: etcd is Failed.'],
+  ])
+  const once = { ...part('b', 'connection refused'), misses: 1 }
+  expect(about(seen({ api_servers: [once] }))).toEqual([])
+})
+
+test('a disk of a cluster that is gone is a finding about its server', () => {
+  const [lost] = judgeCluster(
+    cluster({
+      observed: seen({ missing_disks: [{ node_id: 'b', name: 'b', device: '/dev/sdb' }] }),
+    }),
+    around(),
+  )
+  expect(lost).toMatchObject({
+    kind: 'server_disk_missing',
+    object: { kind: 'server', id: 'b', name: 'b' },
+    cluster: { name: 'web' },
+    reason: '/dev/sdb of the server is gone: it broke or was taken out.',
+  })
+})
+
+test('a cluster whose subnets have no free address is a finding', () => {
+  const full = [{ name: 'front', cidr: '203.0.113.0/28' }]
+  expect(judgeCluster(cluster(), around({ full })).map((one) => [one.kind, one.reason])).toEqual([
+    [
+      'cluster_pool_exhausted',
+      'Every address of front (203.0.113.0/28) is in use, so the next Service gets none.',
+    ],
+  ])
+})
+
+test('a free server on which installations failed says how many, and the last reason', () => {
+  const install = { count: 5, since: at('20:00:00').toISOString(), reason: 'input/output error' }
+  const free = { cluster: null, status: 'maintenance', install } as const
+  expect(said(judged([server('a', free)]))).toEqual([
+    ['server_install_failed', 'a', '5 installations failed here: input/output error.'],
+  ])
 })

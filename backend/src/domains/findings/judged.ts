@@ -15,6 +15,10 @@ export interface Judged {
   readonly affected?: readonly Affected[]
 }
 
+/** What is said of an object that is known. */
+export type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
+  Partial<Pick<Judged, 'operationId' | 'causedBy'>>
+
 /** A server that a finding about several concerns. */
 export interface Affected {
   readonly id: string

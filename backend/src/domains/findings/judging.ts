@@ -15,6 +15,7 @@ import type { Clusters } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
+import type { Subnets } from '../subnets/api.ts'
 import { snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { judgeServers } from './judge-servers.ts'
@@ -29,6 +30,7 @@ export interface FindingParts extends Pick<
   readonly servers: Pick<Servers, 'conditions' | 'showFindings'>
   readonly clusters: Pick<Clusters, 'conditions' | 'showFinding'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
+  readonly subnets: Pick<Subnets, 'exhausted'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
 }
 
@@ -73,6 +75,7 @@ export function judging(parts: FindingParts) {
     const standing = new Map(clusters.map((c) => [c.id, c.finding]))
     if (clusters.length === 0) return { judged: found, standing }
     const snapshots = await snapshotConditions(tx)
+    const full = await parts.subnets.exhausted(tx)
     const upgrades = Map.groupBy(await parts.operations.stoppedUpgrades(tx), (u) => u.cluster_id)
     const judged = [
       ...found,
@@ -80,6 +83,7 @@ export function judging(parts: FindingParts) {
         judgeCluster(cluster, {
           snapshot: snapshots.get(cluster.id),
           upgrades: upgrades.get(cluster.id) ?? [],
+          full: full.get(cluster.id) ?? [],
           unsupported: parts.versions.unsupported(
             cluster.talos_version,
             cluster.kubernetes_version,

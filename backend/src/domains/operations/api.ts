@@ -110,9 +110,10 @@ export interface StoppedUpgrade {
   readonly operation_id: string
   readonly cluster_id: string
   readonly kind: 'clusterUpgradeTalos' | 'clusterUpgradeKubernetes'
-  readonly status: 'failed' | 'cancelled'
+  readonly status: 'failed' | 'cancelled' | 'waiting'
   readonly version: string | null
   readonly reason: string | null
+  /** When it ended, or since when it waits. */
   readonly ended_at: Date
   /** Servers that have the new version, and all that should have got it. */
   readonly servers: { readonly done: number; readonly of: number }

@@ -1,4 +1,4 @@
-/** Upgrades that stopped half way, from the steps of their operations. */
+/** Upgrades that stopped half way or wait, from the steps of their operations. */
 import type { StoppedUpgrade } from './api.ts'
 import type { Found } from './store.ts'
 
@@ -11,9 +11,11 @@ const versionIn = (given: unknown): string | null => {
 }
 
 export function stoppedUpgrade({ row, steps }: Found): StoppedUpgrade[] {
-  const { kind, status, target_id, ended_at } = row
+  const { kind, status, target_id } = row
   if (kind !== 'clusterUpgradeTalos' && kind !== 'clusterUpgradeKubernetes') return []
-  if (status !== 'failed' && status !== 'cancelled') return []
+  const waits = steps.find((s) => s.status === 'waiting')
+  const isOver = status === 'failed' || status === 'cancelled'
+  const ended_at = isOver ? row.ended_at : (waits?.started_at ?? null)
   if (target_id === null || ended_at === null) return []
   const turns = steps.filter((s) => s.node_id !== null && s.key.split('/')[0] === arrived[kind])
   const done = turns.filter((s) => s.status === 'done').length
@@ -24,9 +26,9 @@ export function stoppedUpgrade({ row, steps }: Found): StoppedUpgrade[] {
       operation_id: row.id,
       cluster_id: target_id,
       kind,
-      status,
+      status: isOver ? status : 'waiting',
       version: versionIn(row.arguments),
-      reason: row.reason,
+      reason: isOver ? row.reason : (waits?.reason ?? row.reason),
       ended_at,
       servers: { done, of: turns.length },
     },

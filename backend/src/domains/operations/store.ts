@@ -304,7 +304,7 @@ export async function recent(
   return withSteps(db, rows)
 }
 
-/** The newest upgrade of each kind of each cluster, if it has failed or was cancelled. */
+/** The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. */
 export async function stoppedUpgrades(on: Db | Tx): Promise<Found[]> {
   const newest = on
     .selectFrom('operation')
@@ -317,7 +317,7 @@ export async function stoppedUpgrades(on: Db | Tx): Promise<Found[]> {
   const rows = await on
     .selectFrom(newest.as('newest'))
     .selectAll()
-    .where('status', 'in', ['failed', 'cancelled'])
+    .where('status', '<>', 'done')
     .execute()
   return withSteps(on, rows)
 }

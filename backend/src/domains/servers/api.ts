@@ -94,6 +94,12 @@ export interface ServerCondition extends Pick<
   readonly drift_since: string | null
   /** The cluster that has let it go without a reset. */
   readonly left_cluster: string | null
+  /** Installations that failed, until one succeeds; null if none did, or while it is in a cluster. */
+  readonly install: {
+    readonly count: number
+    readonly since: string
+    readonly reason: string | null
+  } | null
   /** The note about an identity that is in doubt, which may be empty. */
   readonly doubt: string | null
 }

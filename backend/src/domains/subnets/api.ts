@@ -25,6 +25,10 @@ export interface Subnets {
    * The subnets with the highest utilisation. Subnets with unknown utilisation are left out.
    */
   readonly fullest: (most: number) => Promise<Subnet[]>
+  /** The subnets of each cluster that has no free address in any of them, by cluster id. */
+  readonly exhausted: (
+    on: On,
+  ) => Promise<ReadonlyMap<string, readonly { readonly name: string; readonly cidr: string }[]>>
   /** Subnets by id. Unknown ids are left out. */
   readonly find: (on: On, ids: readonly string[]) => Promise<Subnet[]>
   /** Like `find`, with the rows locked in id order until the transaction ends. */

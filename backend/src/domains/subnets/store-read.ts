@@ -179,6 +179,22 @@ export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
     .orderBy(byName)
     .execute()
 
+/**
+ * Assigned subnets of clusters in which every subnet is full. Addresses in use are counted exactly
+ * only for subnets that may be full.
+ */
+export const exhausted = (on: On) =>
+  shown(on)
+    .innerJoin('subnet_assignment as one', 'one.subnet_id', 'subnet.id')
+    .select(['one.cluster_id', 'subnet.name', sql<string>`subnet.cidr::text`.as('cidr')])
+    .select(
+      sql<boolean>`case when one.used >= subnet.total
+        then coalesce(${usedOf(undefined)} >= subnet.total, false) else false end`.as('full'),
+    )
+    .where('subnet.purpose', '=', 'workload')
+    .orderBy(byName)
+    .execute()
+
 /** Subnets of clusters that reported their use, fullest first. */
 export const fullest = (on: On, most: number, held: Held): Promise<SubnetRow[]> =>
   whole(on, held)

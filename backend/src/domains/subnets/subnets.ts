@@ -316,6 +316,12 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
     fullest: async (most) =>
       (await shown.fullest(db, most, await servers.addresses())).map(present),
+    exhausted: async (on) =>
+      new Map(
+        [...Map.groupBy(await shown.exhausted(on), (s) => s.cluster_id)].filter(([, all]) =>
+          all.every(({ full }) => full),
+        ),
+      ),
     find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
     lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
     byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),

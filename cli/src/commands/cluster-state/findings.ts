@@ -7,11 +7,20 @@ import {
 } from '#contract/findings/findings.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import { command, type Command, given, listCommand, objectCommand } from '../../command.ts'
+import { remedyCommands } from '../../finding-remedies.ts'
 import { findingColours } from '../../finding-text.ts'
 import * as noun from '../../nouns.ts'
 import { facts, table } from '../../table.ts'
 import type { Terminal } from '../../terminal.ts'
 import { localTime, oneLine } from '../../text.ts'
+
+/** The commands that help, one a line. */
+const whatHelps = (f: Finding): string =>
+  f.ended_at !== null || f.remedies.length === 0
+    ? ''
+    : `What helps:\n${remedyCommands(f)
+        .map((line) => `  ${line}\n`)
+        .join('')}`
 
 const findingText = (terminal: Terminal, f: Finding): string =>
   facts(terminal, [
@@ -23,7 +32,6 @@ const findingText = (terminal: Terminal, f: Finding): string =>
     ['Datacenter', f.datacenter?.code ?? null],
     ['Since', localTime(f.since)],
     ['Why', f.reason],
-    ['To do', f.remedies.map((r) => `${r.title}: ${r.call}`).join('; ') || null],
     [
       'Acknowledged',
       f.acknowledged === null
@@ -34,7 +42,7 @@ const findingText = (terminal: Terminal, f: Finding): string =>
     ['Caused by', f.caused_by],
     ['Ended', f.ended_at === null ? null : localTime(f.ended_at)],
     ['Began', f.count === 1 ? null : `${f.count} times`],
-  ])
+  ]) + whatHelps(f)
 
 export const findingCommands: Command[] = [
   listCommand({

@@ -28,6 +28,7 @@ export async function clusterConditions(
         ? { kind: row.problem, since: row.problem_since }
         : null,
     finding: row.finding,
+    observed: row.observed,
     locked_out:
       row.locked_out === null
         ? null

@@ -1,5 +1,6 @@
 /** SQL for what findings about clusters are judged from. */
 import type { Db, Tx } from '../../../db/db.ts'
+import type { Observed } from '../../../db/columns.ts'
 
 type On = Db | Tx
 
@@ -19,6 +20,7 @@ export const standing = (on: On) =>
       'cluster.talos_version',
       'cluster.kubernetes_version',
       'cluster.finding',
+      'cluster.observed',
       'cluster.problem',
       'cluster.problem_since',
       'cluster.locked_out',
@@ -28,6 +30,18 @@ export const standing = (on: On) =>
     .where('cluster.deleted_at', 'is', null)
     .where('cluster.wanted', '=', 'ready')
     .$narrowType<{ datacenter_id: string }>()
+    .execute()
+
+/**
+ * Stores what a cluster showed, without a new version: only findings read it. Its row is locked
+ * first, as in every write of a reconciler.
+ */
+export const noteObserved = (tx: Tx, id: string, observed: Observed) =>
+  tx
+    .updateTable('cluster')
+    .set({ observed: JSON.stringify(observed) })
+    .where('id', '=', id)
+    .where('wanted', '=', 'ready')
     .execute()
 
 /** Control planes that have joined etcd and belong to their cluster, of all clusters. */

@@ -23,7 +23,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { For } from '../../../reading/asker.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import { certificateQueue } from '../parts.ts'
+import { certificateQueue, healthQueue } from '../parts.ts'
 import { makeChainKey } from '../create/chain-key.ts'
 import { takenProblem } from '../create/creation.ts'
 import { diskColumns } from '../disks.ts'
@@ -268,6 +268,7 @@ async function write(
   await engine.wake(tx, clusterQueue, id)
   await engine.wake(tx, sweepQueue, id)
   await engine.wake(tx, certificateQueue, id)
+  await engine.wake(tx, healthQueue, id)
   return { cluster: shown, operation }
 }
 

@@ -78,6 +78,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   access_applied_at: null,
   certificates_ending: null,
   finding: null,
+  observed: null,
   certificates_read_at: null,
   ready_at: null,
   misses: 0,

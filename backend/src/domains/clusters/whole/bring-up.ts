@@ -4,7 +4,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
 import type { KubernetesNode } from '../../../kubernetes/answers.ts'
 import { sweepQueue } from '../../configurations/api.ts'
-import { certificateQueue } from '../parts.ts'
+import { certificateQueue, healthQueue } from '../parts.ts'
 import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'
 import { factsOf, updateCluster, wakeMembers } from '../parts.ts'
 import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from '../kubernetes.ts'
@@ -350,6 +350,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await end(turn, tx, 'done')
     await parts.engine.wake(tx, sweepQueue, state.row.id)
     await parts.engine.wake(tx, certificateQueue, state.row.id)
+    await parts.engine.wake(tx, healthQueue, state.row.id)
     // A cluster that was taken over ran before, so it gets no `cluster.ready` event.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {

@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/db.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { changeQueue } from '../change/planning.ts'
-import { certificateQueue } from '../parts.ts'
+import { certificateQueue, healthQueue } from '../parts.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 
@@ -12,6 +12,7 @@ export async function wakeCluster(engine: Pick<Engine, 'wake'>, tx: Tx, id: stri
   await engine.wake(tx, sweepQueue, id)
   await engine.wake(tx, changeQueue, id)
   await engine.wake(tx, certificateQueue, id)
+  await engine.wake(tx, healthQueue, id)
   for (const m of await store.unsettled(tx, id))
     await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
 }

@@ -2,7 +2,7 @@
 import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
-import { unreadyPods } from '../control-planes/pods.ts'
+import { type UnreadyPod, unreadyPods } from '../control-planes/pods.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { factsOf } from '../parts.ts'
 import { removeFromEtcd, removeFromKubernetes } from '../removal.ts'
@@ -103,7 +103,13 @@ async function health(turn: ClusterTurn): Promise<Health> {
     const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
     if (ill.length === 0) {
       const dead = await deadPods(turn, api)
-      return { verdict: dead, problem: dead === null ? null : 'components', nodes }
+      if (dead.length === 0) return { verdict: null, problem: null, nodes }
+      const isApi = dead.every(({ component }) => component === 'kube-apiserver')
+      return {
+        verdict: listed(dead.map(({ why }) => why)),
+        problem: isApi ? 'api_server' : 'components',
+        nodes,
+      }
     }
     const silent = await silentAmong(turn, ill)
     const why = silent?.silence ?? nodes.get(ill[0]!.name)?.reason
@@ -127,14 +133,13 @@ async function health(turn: ClusterTurn): Promise<Health> {
 /** A component that starts isn't ready for a while, also in a change. */
 const startsForMs = 2 * 60_000
 
-/** Why components of the control planes don't run, or null. */
-async function deadPods({ job, state }: ClusterTurn, api: Kubernetes): Promise<string | null> {
+/** The components of the control planes that don't run. */
+async function deadPods({ job, state }: ClusterTurn, api: Kubernetes): Promise<UnreadyPod[]> {
   const names = new Set(state.members.filter(hasJoined).map((m) => m.name))
-  const dead = (await unreadyPods(api, job.signal)).filter(
+  return (await unreadyPods(api, job.signal)).filter(
     ({ node, isDead, sinceMs }) =>
       names.has(node) && (isDead || (sinceMs !== null && job.now() - sinceMs > startsForMs)),
   )
-  return dead.length === 0 ? null : listed(dead.map(({ why }) => why))
 }
 
 /**

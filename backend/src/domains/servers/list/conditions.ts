@@ -2,6 +2,14 @@
 import type { ServerCondition, ServerConditions } from '../api.ts'
 import { contactOf, type Entry, failureOf, nodeOf, trialOf } from '../present.ts'
 
+/** The installations that failed on the server; null if none has since the last that succeeded. */
+const installFailuresOf = ({
+  failed_installs: count,
+  install_failed_at: at,
+  install_failure: reason,
+}: Entry['row']): ServerCondition['install'] =>
+  count === 0 || at === null ? null : { count, since: at.toISOString(), reason }
+
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
 /** All servers that are not removed: those that answer are counted, those that are not well named. */
@@ -13,6 +21,7 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
     if (row.reachable === true && row.datacenter_id !== null)
       answering.set(row.datacenter_id, (answering.get(row.datacenter_id) ?? 0) + 1)
     const trial = trialOf(row)
+    const install = row.cluster_id === null ? installFailuresOf(row) : null
     const left = row.cluster_id === null ? row.left_cluster : null
     const isWell =
       row.reachable !== false &&
@@ -22,7 +31,8 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
       row.pending === null &&
       trial?.state !== 'undone' &&
       row.identity_state !== 'changed' &&
-      left === null
+      left === null &&
+      install === null
     if (isWell) continue
     unwell.push({
       id: row.id,
@@ -44,6 +54,7 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
       pending: row.pending,
       drift_since: time(row.drift_since),
       left_cluster: left,
+      install,
       doubt: row.identity_state === 'changed' ? (row.identity_note ?? '') : null,
     })
   }

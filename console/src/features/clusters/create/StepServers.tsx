@@ -7,6 +7,7 @@ import { counted } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
 import { count, disk, memory } from '../../../lib/units.ts'
 import { paths } from '../../../lib/paths.ts'
+import { FindingMark } from '../../../ui/feedback/FindingMark.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
@@ -240,7 +241,9 @@ export function StepServers({
           {eligible.slice(0, shown).map((s) => (
             <div key={s.id} className={css['row']} data-server={s.id}>
               <Checkbox checked={false} label={<b>{s.name}</b>} onChange={() => takeOne(s)} />
-              <span className={`${css['about-server']} t2 fs13`}>{hardwareLine(s)}</span>
+              <span className={`${css['about-server']} t2 fs13`}>
+                {s.finding && <FindingMark finding={s.finding} />} {hardwareLine(s)}
+              </span>
             </div>
           ))}
           {eligible.length > shown && (

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { EtcdMemberHealth } from '#contract/clusters/health.ts'
+import { missingDisks, observedOf } from './observed.ts'
+
+const member = (healthy: boolean | null): EtcdMemberHealth => ({
+  id: '1',
+  name: 'a',
+  node_id: 'a',
+  leader: false,
+  learner: false,
+  version: '3.6.4',
+  size_bytes: 10,
+  in_use_bytes: 5,
+  alarms: [],
+  healthy,
+  reason: healthy === true ? null : 'etcd is Failed',
+})
+const api = (ready: boolean) => [
+  { node_id: 'a', name: 'a', ready, reason: ready ? null : 'connection refused' },
+]
+const seen = (healthy: boolean | null, ready: boolean) => ({
+  etcd: [member(healthy)],
+  api_servers: api(ready),
+  missing_disks: [],
+})
+const misses = (now: ReturnType<typeof observedOf>) => [
+  now.etcd[0]!.misses,
+  now.api_servers[0]!.misses,
+]
+
+test('what is not well is counted until it is well again, and a silent machine says nothing of its etcd', () => {
+  const once = observedOf(null, seen(false, false), false)
+  expect(misses(once)).toEqual([1, 1])
+  expect(once.etcd[0]).toMatchObject({ ill: 'etcd is Failed', size_bytes: 10, alarms: [] })
+  const thrice = observedOf(observedOf(once, seen(false, false), false), seen(null, false), false)
+  expect(misses(thrice)).toEqual([0, 2])
+  expect(misses(observedOf(thrice, seen(true, true), false))).toEqual([0, 0])
+})
+
+test('what a running change restarts is not counted, but what was not well before stays so', () => {
+  const restarting = observedOf(null, seen(false, false), true)
+  expect(misses(restarting)).toEqual([0, 0])
+  const ill = observedOf(observedOf(null, seen(true, false), false), seen(true, false), false)
+  expect(misses(observedOf(ill, seen(false, false), true))).toEqual([0, 2])
+})
+
+test('a disk is missing if its WWID is, also if another disk has its name now', () => {
+  const disk = (id: string, wwid: string | null) => ({
+    id,
+    device: `/dev/${id}`,
+    wwid,
+    serial: null,
+    model: 'PM9A3',
+    size: 10,
+  })
+  const of = {
+    name: 'a',
+    install_disk: '/dev/sda',
+    install_wwid: null,
+    workload_disks: ['/dev/sdb', '/dev/sdc'],
+    disk_wwids: { '/dev/sdb': 'naa.1' },
+    agreed_disks: {},
+  }
+  expect(missingDisks(of, [disk('sda', null), disk('sdb', 'naa.9')])).toEqual([
+    '/dev/sdb',
+    '/dev/sdc',
+  ])
+  expect(missingDisks(of, [disk('sda', null), disk('sdx', 'naa.1'), disk('sdc', null)])).toEqual([])
+  expect(missingDisks(of, [])).toEqual([])
+})

@@ -1,0 +1,63 @@
+/** What is stored of the health of a running cluster. Pure. */
+import type { ClusterHealth } from '#contract/clusters/health.ts'
+import type { Observed, ObservedPart as Part } from '../../../db/columns.ts'
+import type { PlannedDisk } from '../../servers/api.ts'
+import { bearersOf } from '../disks.ts'
+import type { MemberRow } from '../store.ts'
+
+/** So many times in a row something is not well before it counts: one lost packet has no effect. */
+export const missesUntilIll = 2
+
+/** The disks that the member was installed on or uses, and that are gone. */
+export function missingDisks(
+  member: Pick<
+    MemberRow,
+    'install_disk' | 'workload_disks' | 'disk_wwids' | 'agreed_disks' | 'install_wwid' | 'name'
+  >,
+  now: readonly Pick<PlannedDisk, 'id' | 'device' | 'wwid' | 'serial' | 'model' | 'size'>[],
+): string[] {
+  // A server whose hardware is unknown has lost nothing that is known.
+  if (now.length === 0) return []
+  return [member.install_disk, ...member.workload_disks].filter((device) => {
+    const { by, disks } = bearersOf(member, device, now)
+    return by === null ? !now.some((d) => d.device === device) : disks.length === 0
+  })
+}
+
+interface Seen {
+  readonly etcd: ClusterHealth['etcd']['members']
+  readonly api_servers: ClusterHealth['kubernetes_api']
+  readonly missing_disks: Observed['missing_disks']
+}
+
+/**
+ * The next observation. `isChanging`: a change of the cluster runs, whose restarts explain what is
+ * newly not well.
+ */
+export function observedOf(before: Observed | null, seen: Seen, isChanging: boolean): Observed {
+  const part = (
+    known: readonly Part[] | undefined,
+    { node_id, name }: Pick<Part, 'node_id' | 'name'>,
+    ill: string | null,
+  ): Part => {
+    const last = known?.find((one) => one.name === name)?.misses ?? 0
+    const misses = Math.min(last + 1, missesUntilIll)
+    return {
+      node_id,
+      name,
+      ill,
+      misses: ill === null ? 0 : isChanging && last < missesUntilIll ? last : misses,
+    }
+  }
+  return {
+    etcd: seen.etcd.map((m) => ({
+      ...part(before?.etcd, m, m.healthy === false ? (m.reason ?? 'It is not healthy') : null),
+      size_bytes: m.size_bytes,
+      alarms: m.alarms ?? [],
+    })),
+    api_servers: seen.api_servers.map((a) =>
+      part(before?.api_servers, a, a.ready ? null : (a.reason ?? 'It is not ready')),
+    ),
+    missing_disks: seen.missing_disks,
+  }
+}

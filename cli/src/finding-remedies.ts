@@ -1,0 +1,47 @@
+/** The commands that mend a finding, or show more of it. */
+import type { Finding } from '#contract/findings/findings.ts'
+import type { RemedyAction } from '#contract/findings/kinds.ts'
+import { oneLine } from './text.ts'
+
+interface Of {
+  readonly finding: Finding
+  /** The object's name. */
+  readonly name: string
+  /** The name of its cluster. */
+  readonly cluster: string
+}
+
+/** What follows `steelyard`. Words in capitals are chosen by the user. */
+const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
+  certificates: ({ cluster }) => `cluster certificates ${cluster}`,
+  confirm: ({ name }) => `server confirm ${name}`,
+  defragment: ({ cluster }) => `cluster defragment ${cluster}`,
+  drift: ({ name }) => `server drift ${name}`,
+  health: ({ cluster }) => `cluster health ${cluster}`,
+  operation: ({ finding }) =>
+    `operation retry ${
+      finding.remedies
+        .find((r) => r.action === 'operation')
+        ?.call.split('/')
+        .at(-2) ?? 'OPERATION'
+    }`,
+  pools: ({ cluster }) => `subnet assign ${cluster} SUBNET`,
+  replace: ({ name, cluster }) => `cluster replace ${cluster} ${name} --by SERVER`,
+  restore: ({ cluster }) => `cluster restore ${cluster} SNAPSHOT --dry-run`,
+  secrets: ({ cluster }) => `cluster import-secrets ${cluster}`,
+  server: ({ name }) => `server show ${name}`,
+  servers: ({ finding }) => `finding affected ${finding.id}`,
+  snapshot: ({ cluster }) => `cluster snapshot ${cluster}`,
+  timeline: ({ cluster }) => `operation list --search ${cluster}`,
+}
+
+/** `steelyard cluster defragment web`, of each remedy, each once. */
+export const remedyCommands = (finding: Finding): string[] => [
+  ...new Set(
+    finding.remedies.map(({ action }) => {
+      const { object, cluster } = finding
+      const of = { finding, name: object.name, cluster: cluster?.name ?? object.name }
+      return oneLine(`steelyard ${commandOf[action](of)}`)
+    }),
+  ),
+]
