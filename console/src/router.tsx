@@ -30,6 +30,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
   '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),
   '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
+  '/findings': () => import('./routes/alerts/findings.tsx'),
   '/operations': () => import('./routes/operations.tsx'),
   '/operations/$id': () => import('./routes/operations.$id.tsx'),
   '/profile': () => import('./routes/people/profile.tsx'),

@@ -111,6 +111,11 @@ export const peopleScreens: readonly Screen[] = [
     ready: (page) => page.getByText('No API tokens yet').waitFor(),
   },
 
+  {
+    name: 'findings',
+    path: '/findings?ended=false',
+    ready: (page) => page.getByRole('heading', { name: /^Findings/ }).waitFor(),
+  },
   { name: 'operations', path: '/operations', ready: (page) => table(page, 'Operations') },
   {
     name: 'operations-no-match',

@@ -55,6 +55,7 @@ export const paths = {
    */
   assignSubnets: page('/infra/network/assign-subnets'),
   history: page('/history'),
+  findings: page('/findings'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),
   channels: page('/alerts'),

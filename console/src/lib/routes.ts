@@ -69,6 +69,7 @@ export const routes = {
     search: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
   },
   '/history': { crumb: 'History', search: everyText },
+  '/findings': { crumb: 'Findings', search: everyText },
   '/operations': { crumb: 'Operations', search: everyText },
   '/operations/$id': { crumb: 'Operation', search: none },
   '/alerts': { crumb: 'Alerts', search: everyText },

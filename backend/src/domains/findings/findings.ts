@@ -145,29 +145,31 @@ export function findings(parts: FindingParts): Findings & Domain {
       return present((await store.find(tx, id))!)
     })
 
-  let timer: NodeJS.Timeout | undefined
+  let shutdown = new AbortController()
   let running: Promise<void> | undefined
-  let isStopped = false
   let unlisten: () => void = () => undefined
-  const later = (ms: number): void => {
-    clearTimeout(timer)
-    if (!isStopped) timer = setTimeout(run, ms).unref()
-  }
+  /** Ends the pause before the next pass. */
+  let wake: () => void = () => undefined
   let isWoken = false
-  function run(): void {
-    if (running) {
-      isWoken = true
-      return
-    }
-    isWoken = false
-    running = judge()
-      .catch((error: unknown) =>
+
+  /** Waits until something has changed, or until the longest time has passed. */
+  const pause = async (): Promise<void> => {
+    await clock.sleep(shortestMs, shutdown.signal)
+    if (isWoken) return
+    const woken = new AbortController()
+    wake = () => woken.abort()
+    await clock
+      .sleep(longestMs - shortestMs, AbortSignal.any([shutdown.signal, woken.signal]))
+      .catch(() => undefined)
+  }
+  const judgeAgain = async (): Promise<void> => {
+    while (!shutdown.signal.aborted) {
+      isWoken = false
+      await judge().catch((error: unknown) =>
         log[isDatabaseGone(error) ? 'debug' : 'error']('findings.judging_failed', { error }),
       )
-      .finally(() => {
-        running = undefined
-        later(isWoken ? shortestMs : longestMs)
-      })
+      await pause().catch(() => undefined)
+    }
   }
 
   return {
@@ -204,29 +206,20 @@ export function findings(parts: FindingParts): Findings & Domain {
       )
     },
     async start() {
-      if (timer !== undefined || running !== undefined) return
-      isStopped = false
-      let wokenAt = 0
+      if (running !== undefined) return
+      shutdown = new AbortController()
+      // Several changes share a pass.
       unlisten = listener.on(eventChannel, () => {
-        if (running) {
-          isWoken = true
-          return
-        }
-        // The first of several changes starts the wait, so that a stream of changes doesn't put the
-        // pass off for ever.
-        const now = clock.monotonic()
-        if (now - wokenAt < shortestMs) return
-        wokenAt = now
-        later(shortestMs)
+        isWoken = true
+        wake()
       })
-      later(0)
+      running = judgeAgain()
     },
     async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      timer = undefined
+      shutdown.abort()
       unlisten()
       await running
+      running = undefined
     },
     removeOld: async () => void (await store.forget(db, new Date(clock.now() - keptMs))),
   }

@@ -1,9 +1,9 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import type { Finding } from '#contract/findings/findings.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import type { Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { FindingMenu } from '../../layout/findings/FindingMenu.tsx'
+import { pageOfFinding } from '../../layout/findings/remedies.ts'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
@@ -14,11 +14,6 @@ import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
-const pageOf = ({ object: { kind, id, name } }: Finding): string => {
-  if (kind === 'datacenter') return paths.servers({ datacenter: name, reachable: 'false' })
-  return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
-}
-
 /** What needs attention now. Not rendered if the list is empty. */
 export function AttentionPanel({
   attention: { total, items },
@@ -26,14 +21,17 @@ export function AttentionPanel({
   attention: Overview['attention']
 }) {
   if (total === 0) return null
-  const more = total - items.length
   return (
     <Panel
       className={css['first']}
       title="Needs attention"
       note={<Badge tone="danger">{count(total)}</Badge>}
       flush
-      actions={more > 0 && <a href={paths.servers({ reachable: 'false' })}>{count(more)} more</a>}
+      actions={
+        <a href={paths.findings()}>
+          {total > items.length ? `All ${count(total)}` : 'All findings'}
+        </a>
+      }
     >
       <ul className={css['attention']}>
         {items.map((finding) => (
@@ -41,7 +39,7 @@ export function AttentionPanel({
             <StatusDot tone={findingTones[finding.severity]}>
               {findingKinds[finding.kind].word}
             </StatusDot>
-            <a className="strong" href={pageOf(finding)}>
+            <a className="strong" href={pageOfFinding(finding)}>
               {finding.object.name}
             </a>
             <p>{finding.reason}</p>

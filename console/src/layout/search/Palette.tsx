@@ -93,6 +93,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
             : [{ label: entry.label, icon: entry.icon, to: entry.path }],
         ),
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
+        { label: 'Findings', icon: 'alert', hint: 'what is wrong', to: paths.findings() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },
         { label: 'Alerts: channels', icon: 'alert', to: paths.channels() },
         { label: 'Alerts: rules', icon: 'alert', to: paths.alertRules() },

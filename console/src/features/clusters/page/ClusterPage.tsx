@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
 import { keptOf } from '#contract/clusters/existing.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
+import { ClusterFindings } from '../../../layout/findings/ObjectFindings.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, versionShown } from '../../../lib/text.ts'
@@ -223,15 +223,7 @@ function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
 function Overview({ cluster: c }: { cluster: Cluster }) {
   return (
     <>
-      {c.finding && (
-        <Alert
-          tone={c.finding.severity === 'down' ? 'danger' : 'warn'}
-          className={css['alert'] ?? ''}
-        >
-          <b>{findingKinds[c.finding.kind].title}</b> since <Time at={c.finding.since} />.{' '}
-          {c.finding.reason}
-        </Alert>
-      )}
+      <ClusterFindings cluster={c} />
       {!isUnderWay(c) && (
         <Suspense fallback={<SkeletonRows rows={7} />}>
           <HealthLines cluster={c} more={<a href={paths.cluster(c.id, 'health')}>Details</a>} />

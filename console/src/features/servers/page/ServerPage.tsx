@@ -4,6 +4,7 @@ import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
+import { ServerFinding } from '../../../layout/findings/ObjectFindings.tsx'
 import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -54,6 +55,7 @@ export function ServerPage({ server, tab, patches, patchCount, history, above }:
   return (
     <>
       <Header server={server} actions={actions} />
+      <ServerFinding server={server} />
       <IdentityAlarm server={server} />
       <ChangeAlarm server={server} />
       {above}

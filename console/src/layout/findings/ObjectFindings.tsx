@@ -1,0 +1,75 @@
+/** The open findings on the page of what they are about. */
+import { useQuery } from '@tanstack/react-query'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { type Finding, findingGet, findingList } from '#contract/findings/findings.ts'
+import { findingKinds, type FindingKind } from '#contract/findings/kinds.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { query } from '../../api/query.ts'
+import { paths } from '../../lib/paths.ts'
+import { count } from '../../lib/units.ts'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { Time } from '../../ui/table/list-columns.tsx'
+import { FindingMenu } from './FindingMenu.tsx'
+import css from './ObjectFindings.module.css'
+import { pageOfFinding } from './remedies.ts'
+
+/** `of`: the object of the page, whose name is not repeated. */
+const One = ({ finding, of }: { finding: Finding; of: string }) => (
+  <Alert tone={finding.severity === 'down' ? 'danger' : 'warn'}>
+    <span className={css['one']}>
+      <span>
+        <b>{findingKinds[finding.kind].title}</b>{' '}
+        {finding.object.id !== of && (
+          <>
+            of <a href={pageOfFinding(finding)}>{finding.object.name}</a>{' '}
+          </>
+        )}
+        since <Time at={finding.since} />. {finding.reason}
+        {finding.acknowledged !== null && ` ${finding.acknowledged.by} takes care of it.`}
+      </span>
+      <span className={css['acts']}>
+        <FindingMenu finding={finding} />
+      </span>
+    </span>
+  </Alert>
+)
+
+/** The findings of a cluster and of its servers, the worst first. */
+export function ClusterFindings({ cluster }: { cluster: Cluster }) {
+  const asked = { cluster: cluster.id, per_page: 5, page: 1 }
+  const { data } = useQuery(query(findingList, { query: asked }))
+  if (data === undefined || data.total === 0) return null
+  const more = data.total - data.items.length
+  return (
+    <section className={css['all']} aria-label={`Findings of ${cluster.name}`}>
+      {data.items.map((finding) => (
+        <One key={finding.id} finding={finding} of={cluster.id} />
+      ))}
+      {more > 0 && (
+        <a href={paths.findings({ cluster: cluster.name })}>
+          {count(more)} more {more === 1 ? 'finding' : 'findings'}
+        </a>
+      )}
+    </section>
+  )
+}
+
+/** Findings that the page of a server shows with more detail. */
+const shownElsewhere: ReadonlySet<FindingKind> = new Set(['server_in_doubt', 'server_drifted'])
+
+/** The worst finding about a server, which may be one about several servers. */
+export function ServerFinding({ server }: { server: Pick<Server, 'id' | 'name' | 'finding'> }) {
+  const { finding } = server
+  const id = finding && !shownElsewhere.has(finding.kind) ? finding.id : null
+  const { data } = useQuery({
+    ...query(findingGet, { params: { id: id ?? '' } }),
+    enabled: id !== null,
+    retry: false,
+  })
+  if (id === null || data === undefined || data.ended_at !== null) return null
+  return (
+    <section className={css['all']} aria-label={`Finding about ${server.name}`}>
+      <One finding={data} of={server.id} />
+    </section>
+  )
+}
