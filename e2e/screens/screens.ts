@@ -230,6 +230,16 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: 'server-usage',
+    path: (w) => `/infra/servers/${w.drifted.id}?tab=usage`,
+    ready: (page) => page.getByRole('slider', { name: 'Memory: moment' }).waitFor(),
+  },
+  {
+    name: 'server-not-measured',
+    path: (w) => `/infra/servers/${w.server.id}?tab=usage`,
+    ready: (page) => page.getByText('Nothing was measured').waitFor(),
+  },
+  {
     name: 'server-history',
     path: (w) => `/infra/servers/${w.server.id}?tab=history`,
     ready: (page) => table(page, 'History entries'),

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, Suspense, useMemo } from 'react'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
@@ -14,6 +14,7 @@ import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
 import { EventTable } from '../../../ui/table/EventTable.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
+import { part } from '../../../ui/part.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
@@ -33,7 +34,10 @@ import { ServerHardware } from './ServerHardware.tsx'
 import { ServerLogs } from './ServerLogs.tsx'
 import css from './ServerPage.module.css'
 
-export const serverTabs = ['patches', 'hardware', 'history', 'events', 'logs'] as const
+// Charts are needed on this tab alone.
+const ServerUsage = part(() => import('./ServerUsage.tsx'))
+
+export const serverTabs = ['patches', 'hardware', 'usage', 'history', 'events', 'logs'] as const
 export type ServerTab = (typeof serverTabs)[number]
 
 interface ServerPageProps {
@@ -79,6 +83,11 @@ export function ServerPage({ server, tab, patches, patchCount, history, above }:
         </div>
       )}
       {tab === 'hardware' && <ServerHardware server={server} />}
+      {tab === 'usage' && (
+        <Suspense fallback={<SkeletonRows rows={8} />}>
+          <ServerUsage server={server} />
+        </Suspense>
+      )}
       {tab === 'history' && history}
       {tab === 'events' && <ServerEvents id={server.id} />}
       {tab === 'logs' && <ServerLogs server={server} />}
