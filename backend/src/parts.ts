@@ -162,7 +162,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     events,
     findings,
     history,
-    alerts({ ...platform, findings, servers, clusters, datacenters }),
+    alerts({ ...platform, findings, operations, servers, clusters, datacenters }),
     overview({ datacenters, operations, servers, clusters, subnets, findings, config }),
     waitlist({ ...platform, invitations }),
     applied(platform),

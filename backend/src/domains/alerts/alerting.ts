@@ -3,9 +3,11 @@ import { system } from '../../http/caller.ts'
 import type { Outcome, Reconciler } from '../../engine/engine.ts'
 import type { Platform } from '../../platform.ts'
 import type { Findings } from '../findings/api.ts'
+import type { Operations } from '../operations/api.ts'
 import { alertQueue } from './api.ts'
 import { decide } from './deciding.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
+import { afterSteps, explainedBy } from './explaining.ts'
 import { contentOf, itemOf, subjectOf } from './message.ts'
 import { termsOf } from './rules.ts'
 import * as deliveries from './store-deliveries.ts'
@@ -13,9 +15,10 @@ import * as store from './store.ts'
 
 interface AlertParts extends Pick<Platform, 'db' | 'engine' | 'tell'> {
   readonly findings: Pick<Findings, 'standing'>
+  readonly operations: Pick<Operations, 'touched'>
 }
 
-export const alerting = ({ engine, tell, findings }: AlertParts): Reconciler => ({
+export const alerting = ({ engine, tell, findings, operations }: AlertParts): Reconciler => ({
   queue: alertQueue,
   reconcile: (job) =>
     job.fence.write(async (tx): Promise<Outcome> => {
@@ -27,6 +30,7 @@ export const alerting = ({ engine, tell, findings }: AlertParts): Reconciler => 
       const told = await deliveries.told(tx)
       const made = await deliveries.lastMade(tx)
       const standing = await findings.standing(tx, [...new Set(told.map((t) => t.finding_id))])
+      const explained = explainedBy(await operations.touched(tx, afterSteps(now)), standing)
       let again = Infinity
       for (const channel of channels) {
         const mine = told.filter((t) => t.channel_id === channel.id)
@@ -38,7 +42,7 @@ export const alerting = ({ engine, tell, findings }: AlertParts): Reconciler => 
             last: made.get(channel.id) ?? null,
             told: new Map(mine.map((t) => [t.finding_id, t])),
           },
-          { rules, silences, explained: () => false, now },
+          { rules, silences, explained, now },
         )
         if (decision.again) again = Math.min(again, decision.again.getTime())
         if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)

@@ -21,6 +21,7 @@ import { endpointPolicy } from '../../endpoints/policy.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Findings } from '../findings/api.ts'
+import type { Operations } from '../operations/api.ts'
 import { alerting } from './alerting.ts'
 import { channels as makeChannels } from './channels.ts'
 import { delivering } from './delivering.ts'
@@ -46,7 +47,11 @@ const presentDelivery = (row: deliveries.DeliveryRow): Delivery => ({
 })
 
 export function alerts(
-  parts: Platform & RuleParts & { readonly findings: Pick<Findings, 'standing'> },
+  parts: Platform &
+    RuleParts & {
+      readonly findings: Pick<Findings, 'standing'>
+      readonly operations: Pick<Operations, 'touched'>
+    },
 ): Domain {
   const { db, clock, config, engine } = parts
   const policy = endpointPolicy(config.alertNetworks, {

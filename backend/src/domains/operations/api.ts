@@ -187,6 +187,14 @@ export interface Operations {
   ) => Promise<Operation[]>
   /** The upgrades of clusters that stopped, and after which none of their kind was begun. */
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
+  /**
+   * The servers on which running operations carry out a step, or have ended one since this time,
+   * with the time at which the first of these steps began.
+   */
+  readonly touched: (
+    on: On,
+    endedSince: Date,
+  ) => Promise<readonly { readonly server_id: string; readonly since: Date }[]>
   /** Operations on hold after a restore. */
   readonly held: (on: On) => Promise<Operation[]>
   /**

@@ -71,6 +71,11 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   },
 
   stoppedUpgrades: async (on: Db | Tx) => (await store.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
+  touched: async (on: Db | Tx, endedSince: Date) =>
+    (await store.touched(on, endedSince)).map(({ server_id, since }) => ({
+      server_id: server_id!,
+      since,
+    })),
   /** For the overview: the newest running operations, or the latest failures. */
   recent: async (
     which: 'running' | 'failed',

@@ -304,6 +304,22 @@ export async function recent(
   return withSteps(db, rows)
 }
 
+/** The servers of steps that running operations carry out, or have ended since this time. */
+export const touched = (on: Db | Tx, endedSince: Date) =>
+  on
+    .selectFrom('operation_step as s')
+    .innerJoin('operation as o', 'o.id', 's.operation_id')
+    .select(['s.node_id as server_id', (e) => e.fn.min<Date>('s.started_at').as('since')])
+    .where('o.ended_at', 'is', null)
+    .where('o.status', 'in', ['running', 'cancelling'])
+    .where('s.node_id', 'is not', null)
+    .where('s.started_at', 'is not', null)
+    .where((e) =>
+      e.or([e('s.status', 'in', ['running', 'waiting']), e('s.ended_at', '>', endedSince)]),
+    )
+    .groupBy('s.node_id')
+    .execute()
+
 /** The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. */
 export async function stoppedUpgrades(on: Db | Tx): Promise<Found[]> {
   const newest = on
