@@ -118,6 +118,7 @@ const sentences = {
   'alert_rule.created': 'Added',
   'alert_rule.updated': 'Changed',
   'alert_rule.removed': 'Removed',
+  'delivery.retried': 'Sending a message again was requested',
   'silence.created': 'Added[: {note}]',
   'silence.removed': 'Ended',
   'finding.acknowledged': 'Acknowledged[: {note}]',

@@ -10,7 +10,7 @@ import {
   channelUpdate,
   type NewChannel,
 } from '#contract/alerts/channels.ts'
-import { deliveryGet, deliveryList } from '#contract/alerts/deliveries.ts'
+import { deliveryGet, deliveryList, deliveryRetry } from '#contract/alerts/deliveries.ts'
 import {
   alertRuleCreate,
   alertRuleList,
@@ -164,6 +164,18 @@ test('a receiver that is down is tried again with the same id, each attempt is l
   expect(tries[0]!.answer).toHaveLength(1000)
   await backend.engine.run(24 * 3_600_000)
   expect((await deliveriesTo(name)).at(-1)).toMatchObject({ id: waiting!.id, state: 'failed' })
+  // An admin sends it again when the receiver is back.
+  answer = fine
+  const params = { id: waiting!.id }
+  expect(await operator.call(deliveryRetry, { params })).toMatchObject({ status: 403 })
+  expect((await admin.call(deliveryRetry, { params })).answer).toMatchObject({ state: 'waiting' })
+  expect(await admin.call(deliveryRetry, { params })).toMatchObject({
+    status: 409,
+    problem: { code: 'transition_refused' },
+  })
+  await backend.engine.settle()
+  expect((await viewer.call(deliveryGet, { params })).answer).toMatchObject({ state: 'sent' })
+  expect(received.at(-1)!.headers['webhook-id']).toBe(waiting!.id)
   await mend([id])
 })
 

@@ -7,7 +7,7 @@ import {
   channelTest,
   channelUpdate,
 } from '#contract/alerts/channels.ts'
-import { type Delivery, deliveryGet, deliveryList } from '#contract/alerts/deliveries.ts'
+import { deliveryGet, deliveryList, deliveryRetry } from '#contract/alerts/deliveries.ts'
 import {
   alertRuleCreate,
   alertRuleGet,
@@ -16,7 +16,6 @@ import {
   alertRuleUpdate,
 } from '#contract/alerts/rules.ts'
 import { silenceCreate, silenceGet, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
-import { Problem } from '#contract/errors.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
@@ -25,26 +24,13 @@ import type { Operations } from '../operations/api.ts'
 import { alerting } from './alerting.ts'
 import { channels as makeChannels } from './channels.ts'
 import { delivering } from './delivering.ts'
-import { type Content, textOf } from './message.ts'
+import { deliveries as makeMessages } from './deliveries.ts'
 import { type RuleParts, rules as makeRules } from './rules.ts'
 import * as deliveries from './store-deliveries.ts'
 import * as store from './store.ts'
 
 /** How long messages and silences that have ended are kept. */
 const keptMs = 30 * 24 * 3_600_000
-
-const presentDelivery = (row: deliveries.DeliveryRow): Delivery => ({
-  id: row.id,
-  channel: { id: row.channel_id, name: row.channel_name },
-  test: row.test,
-  subject: row.subject,
-  state: row.ended_at === null ? 'waiting' : row.arrived === true ? 'sent' : 'failed',
-  attempts: row.attempts,
-  next_at: row.next_at?.toISOString() ?? null,
-  problem: row.problem,
-  created_at: row.created_at.toISOString(),
-  ended_at: row.ended_at?.toISOString() ?? null,
-})
 
 export function alerts(
   parts: Platform &
@@ -60,6 +46,7 @@ export function alerts(
   })
   const channels = makeChannels({ ...parts, policy })
   const rules = makeRules(parts)
+  const messages = makeMessages(parts)
   engine.register(alerting(parts))
   engine.register(delivering({ ...parts, channels, policy }))
 
@@ -92,24 +79,9 @@ export function alerts(
       on(silenceRemove, ({ caller, params, ifMatch }) =>
         rules.endSilence(caller, params.id, ifMatch).then(() => undefined),
       )
-      on(deliveryList, async ({ query }) => {
-        const { rows, total } = await deliveries.page(db, query)
-        const items = rows.map(presentDelivery)
-        return { items, page: query.page, per_page: query.per_page, total }
-      })
-      on(deliveryGet, async ({ params }) => {
-        const row = await deliveries.find(db, params.id)
-        if (!row) throw new Problem('not_found', 'There is no such message')
-        const tries = await deliveries.attemptsOf(db, row.id)
-        return {
-          ...presentDelivery(row),
-          text: textOf(row.content as Content, config.publicUrl),
-          tries: tries.map(({ delivery_id: _id, at, ...rest }) => ({
-            ...rest,
-            at: at.toISOString(),
-          })),
-        }
-      })
+      on(deliveryList, ({ query }) => messages.list(query))
+      on(deliveryGet, ({ params }) => messages.get(params.id))
+      on(deliveryRetry, ({ caller, params }) => messages.again(caller, params.id))
     },
     async removeOld() {
       const before = new Date(clock.now() - keptMs)

@@ -83,6 +83,21 @@ export async function attempted(
     .execute()
 }
 
+export const lock = (tx: Tx, id: string): Promise<DeliveryRow | undefined> =>
+  tx.selectFrom('delivery').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+/** A message that has ended waits again. */
+export const begin = (
+  tx: Tx,
+  id: string,
+  { at, expires_at }: { at: Date; expires_at: Date },
+): Promise<DeliveryRow> =>
+  tx
+    .updateTable('delivery')
+    .set({ next_at: at, expires_at, arrived: null, ended_at: null })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
 /** After a message has arrived: what waits for the next attempt is sent now. */
 export const hurry = (tx: Tx, channelId: string, at: Date) =>
   tx

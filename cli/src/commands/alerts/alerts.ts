@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { deliveryGet, deliveryList } from '#contract/alerts/deliveries.ts'
+import { deliveryGet, deliveryList, deliveryRetry } from '#contract/alerts/deliveries.ts'
 import {
   type AlertRule,
   alertRuleCreate,
@@ -367,5 +367,11 @@ export const alertCommands: Command[] = [
           'Not sent yet',
         ),
       ].join('\n'),
+  }),
+  objectCommand({
+    name: 'delivery retry',
+    of: noun.delivery,
+    operation: deliveryRetry,
+    say: () => 'The message is sent again\n',
   }),
 ]

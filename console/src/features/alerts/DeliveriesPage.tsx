@@ -1,14 +1,24 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ComponentProps } from 'react'
 import { channelList } from '#contract/alerts/channels.ts'
-import { type Delivery, deliveryList, deliveryStates } from '#contract/alerts/deliveries.ts'
-import { query } from '../../api/query.ts'
+import {
+  canSendAgain,
+  type Delivery,
+  deliveryList,
+  deliveryRetry,
+  deliveryStates,
+} from '#contract/alerts/deliveries.ts'
+import { call } from '../../api/client.ts'
+import { invalidate, query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
-import type { Action } from '../../ui/actions.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { type Action, both } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
@@ -90,6 +100,21 @@ export function DeliveriesPage({ search, setSearch }: PageProps) {
   )
 }
 
-const deliveryActions = ({ id }: Delivery): Action[] => [
-  { label: 'Show', icon: 'eye', run: () => showDelivery({ id }) },
+const sendAgain = async (id: string): Promise<void> => {
+  try {
+    await call(deliveryRetry, { params: { id } })
+    await invalidate(deliveryList)
+  } catch (error) {
+    toast.error(reasonOf(error))
+  }
+}
+
+const deliveryActions = (delivery: Delivery): Action[] => [
+  { label: 'Show', icon: 'eye', run: () => showDelivery({ id: delivery.id }) },
+  {
+    label: 'Send again',
+    icon: 'refresh',
+    can: both(allowed(deliveryRetry), canSendAgain(delivery)),
+    run: () => sendAgain(delivery.id),
+  },
 ]

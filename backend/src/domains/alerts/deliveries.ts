@@ -1,0 +1,76 @@
+/** Use cases of messages: the list, one with its attempts, and sending it again. */
+import {
+  canSendAgain,
+  type Delivery,
+  type deliveryGet,
+  type deliveryList,
+} from '#contract/alerts/deliveries.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { inTransaction } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
+import type { Platform } from '../../platform.ts'
+import { keepTryingMs, wakeDeliveries } from './delivering.ts'
+import { type Content, textOf } from './message.ts'
+import * as store from './store-deliveries.ts'
+
+const present = (row: store.DeliveryRow): Delivery => ({
+  id: row.id,
+  channel: { id: row.channel_id, name: row.channel_name },
+  test: row.test,
+  subject: row.subject,
+  state: row.ended_at === null ? 'waiting' : row.arrived === true ? 'sent' : 'failed',
+  attempts: row.attempts,
+  next_at: row.next_at?.toISOString() ?? null,
+  problem: row.problem,
+  created_at: row.created_at.toISOString(),
+  ended_at: row.ended_at?.toISOString() ?? null,
+})
+
+const existing = (row: store.DeliveryRow | undefined): store.DeliveryRow => {
+  if (!row) throw new Problem('not_found', 'There is no such message')
+  return row
+}
+
+export const deliveries = ({
+  db,
+  clock,
+  config,
+  engine,
+  record,
+}: Pick<Platform, 'db' | 'clock' | 'config' | 'engine' | 'record'>) => ({
+  async list(query: Input<typeof deliveryList>['query']): Promise<Page<Delivery>> {
+    const { rows, total } = await store.page(db, query)
+    return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+  },
+
+  async get(id: string): Promise<Answer<typeof deliveryGet>> {
+    const row = existing(await store.find(db, id))
+    const tries = await store.attemptsOf(db, id)
+    return {
+      ...present(row),
+      text: textOf(row.content as Content, config.publicUrl),
+      tries: tries.map(({ delivery_id: _id, at, ...rest }) => ({ ...rest, at: at.toISOString() })),
+    }
+  },
+
+  /** @throws Problem transition_refused */
+  again: (caller: Caller, id: string): Promise<Delivery> =>
+    inTransaction(db, async (tx) => {
+      const row = existing(await store.lock(tx, id))
+      demand(canSendAgain(present(row)), 'transition_refused')
+      const at = new Date(clock.now())
+      const expires_at = new Date(at.getTime() + keepTryingMs)
+      const next = present(await store.begin(tx, id, { at, expires_at }))
+      await record(tx, caller, {
+        action: 'delivery.retried',
+        target: { kind: 'delivery', id, name: next.subject },
+        after: { channel: next.channel.name },
+        event: { name: 'delivery.updated' },
+      })
+      await wakeDeliveries(engine, tx, row.channel_id!)
+      return next
+    }),
+})
