@@ -39,7 +39,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/admin/waitlist': () => import('./routes/people/admin.waitlist.tsx'),
   '/admin/sessions': () => import('./routes/people/admin.sessions.tsx'),
   '/admin/backups': () => import('./routes/storage/admin.backups.tsx'),
-  '/alerts': () => import('./routes/alerts/alerts.tsx'),
+  '/alerts/channels': () => import('./routes/alerts/alerts.channels.tsx'),
   '/alerts/rules': () => import('./routes/alerts/alerts.rules.tsx'),
   '/alerts/silences': () => import('./routes/alerts/alerts.silences.tsx'),
   '/alerts/deliveries': () => import('./routes/alerts/alerts.deliveries.tsx'),

@@ -5,12 +5,12 @@ import type { Screen } from './screen.ts'
 export const alertScreens: readonly Screen[] = [
   {
     name: 'alerts',
-    path: '/alerts',
+    path: '/alerts/channels',
     ready: (page) => page.getByRole('heading', { name: 'Nobody is told yet' }).waitFor(),
   },
   {
     name: 'channel-add',
-    path: '/alerts',
+    path: '/alerts/channels',
     async ready(page) {
       await press(page, 'Add channel')
       await page

@@ -58,7 +58,7 @@ export const paths = {
   findings: page('/findings'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),
-  channels: page('/alerts'),
+  channels: page('/alerts/channels'),
   alertRules: page('/alerts/rules'),
   silences: page('/alerts/silences'),
   /** `channel`: name of the channel whose messages are shown. */
