@@ -148,11 +148,12 @@ if (rooms.length > 0)
   )
 
 // Talos's and etcd's own code must still give the committed answers, and a published S3 service
-// must accept our requests.
+// and a published Alertmanager must accept our requests.
 if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('conformance with Go', node, ['conformance/run.ts', '--check'])
   suite('S3 service', node, ['tools/s3.ts'])
-} else if (inFull) skip('conformance with Go, S3 service', 'apt-get install golang')
+  suite('Alertmanager', node, ['tools/alertmanager.ts'])
+} else if (inFull) skip('conformance with Go, S3 service, Alertmanager', 'apt-get install golang')
 
 // `promtool.long.test.ts` asks Prometheus's own program.
 if (inFull && spawnSync('promtool', ['--version']).status !== 0)
