@@ -152,7 +152,7 @@ if (rooms.length > 0)
 if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('conformance with Go', node, ['conformance/run.ts', '--check'])
   suite('S3 service', node, ['tools/s3.ts'])
-  suite('Alertmanager', node, ['tools/alertmanager.ts'])
+  suite('Alertmanager', node, ['tools/published/alertmanager.ts'])
 } else if (inFull) skip('conformance with Go, S3 service, Alertmanager', 'apt-get install golang')
 
 // `promtool.long.test.ts` asks Prometheus's own program.

@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseCidr } from '#contract/network/addresses.ts'
-import { type Item, testContent } from '../backend/src/domains/alerts/message.ts'
-import { send } from '../backend/src/domains/alerts/sending.ts'
-import { endpointPolicy } from '../backend/src/endpoints/policy.ts'
+import { type Item, testContent } from '../../backend/src/domains/alerts/message.ts'
+import { send } from '../../backend/src/domains/alerts/sending.ts'
+import { endpointPolicy } from '../../backend/src/endpoints/policy.ts'
 
 const version = 'v0.28.1'
 const say = (text: string) => process.stdout.write(`${text}\n`)
