@@ -306,6 +306,7 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
       certificates_ending: null,
       finding: null,
       observed: null,
+      upgrade: null,
       maintenance_window: null,
       kept: '[]',
       replaces: '{}',

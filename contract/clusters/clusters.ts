@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { unreachableReason } from '../network/special-ranges.ts'
 import { noDualStack } from './network-rules.ts'
-import { WorstFinding } from '../findings/findings.ts'
+import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
@@ -67,6 +67,8 @@ export const Cluster = z.object({
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   /** The worst of the cluster's open findings; null if there is none. */
   finding: z.optional(z.nullable(WorstFinding)),
+  /** The upgrade that stopped half way or waits: the versions below are those that it has. */
+  upgrade: z.optional(z.nullable(StoppedUpgrade)),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
   kubernetes_version: z.string(),
@@ -266,6 +268,11 @@ const clusters = list<Cluster>()({
       value: (c: Cluster) => c.kubernetes_version,
     },
     talos_version: { label: 'Talos', sort: true, value: (c: Cluster) => c.talos_version },
+    wanted: {
+      label: 'Wanted',
+      help: 'What an upgrade that stopped half way is to reach',
+      value: (c: Cluster) => c.upgrade?.sentence ?? null,
+    },
     subnets: {
       label: 'IP subnets',
       kind: 'mono',

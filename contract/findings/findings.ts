@@ -56,6 +56,18 @@ export const WorstFinding = z.object({
 })
 export type WorstFinding = z.infer<typeof WorstFinding>
 
+/** What a cluster shows of an upgrade that stopped half way. */
+export const StoppedUpgrade = z.object({
+  of: z.enum(['talos', 'kubernetes']),
+  /** The version that all servers should get. */
+  version: z.nullable(z.string()),
+  /** "2 of 3 on v1.13.9, stopped 18:01 UTC" */
+  sentence: z.string(),
+  /** It goes on when this operation is tried again. */
+  operation_id: z.uuid(),
+})
+export type StoppedUpgrade = z.infer<typeof StoppedUpgrade>
+
 const titles = Object.fromEntries(
   kindsOfFindings.map((kind) => [kind, findingKinds[kind].title]),
 ) as Record<FindingKind, string>
@@ -170,6 +182,7 @@ export const words: Words = {
       Finding,
       'What is wrong with a server, a cluster or a datacenter: since when, why, and what mends it.',
     ],
+    StoppedUpgrade: [StoppedUpgrade, 'An upgrade of a cluster that stopped half way.'],
     WorstFinding: [WorstFinding, 'The worst open finding of an object.'],
   },
   fields: {

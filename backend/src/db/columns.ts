@@ -7,7 +7,7 @@ import type { EtcdAlarm } from '#contract/clusters/health.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
-import type { WorstFinding } from '#contract/findings/findings.ts'
+import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
@@ -104,6 +104,7 @@ export interface Columns {
   'cluster.maintenance_window': MaintenanceWindow
   'cluster.observed': Observed
   'cluster.replaces': Readonly<Partial<Record<ReplaceableObject, string>>>
+  'cluster.upgrade': StoppedUpgrade
   'cluster_recovery.wiped_boots': Readonly<Record<string, string>>
   'cluster_server.agreed_disks': AgreedDisks
   'cluster_server.at': Place

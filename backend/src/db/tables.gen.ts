@@ -170,6 +170,7 @@ export interface Tables {
     finding: OptionalJson<Columns['cluster.finding']>
     former_endpoints: Generated<string[]>
     observed: OptionalJson<Columns['cluster.observed']>
+    upgrade: OptionalJson<Columns['cluster.upgrade']>
   }
   cluster_bootstrap: {
     cluster_id: string

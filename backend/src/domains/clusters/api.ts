@@ -2,7 +2,7 @@
 import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { WorstFinding } from '#contract/findings/findings.ts'
+import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
 import type { Overview } from '#contract/overview.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -39,6 +39,13 @@ export interface ClusterFacts {
   }[]
 }
 
+/** What findings make a cluster show. */
+export interface ShownFindings {
+  /** The worst one. */
+  readonly finding: WorstFinding | null
+  readonly upgrade: StoppedUpgrade | null
+}
+
 /** What findings about a cluster are judged from. All values are stored ones. */
 export interface ClusterCondition {
   readonly id: string
@@ -52,8 +59,7 @@ export interface ClusterCondition {
   readonly kubernetes_version: string
   /** What its etcd, API servers and disks showed last; null: they were not asked yet. */
   readonly observed: Observed | null
-  /** The finding that it shows. */
-  readonly finding: WorstFinding | null
+  readonly shown: ShownFindings
   /** What the watch over a ready cluster has found. */
   readonly problem: {
     readonly kind: 'api' | 'api_server' | 'nodes' | 'components' | 'former_member'
@@ -86,7 +92,7 @@ export interface Clusters {
    */
   readonly touch: (tx: Tx, caller: Caller, id: string) => Promise<number>
   /** Stores the worst finding of the cluster, after which it is ready or degraded. */
-  readonly showFinding: (tx: Tx, id: string, finding: WorstFinding | null) => Promise<void>
+  readonly showFinding: (tx: Tx, id: string, shown: ShownFindings) => Promise<void>
   readonly countByDatacenter: (on: On) => Promise<ReadonlyMap<string, number>>
   /** Number of clusters by status. */
   readonly summary: () => Promise<ClustersSummary>

@@ -52,8 +52,11 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
     lock: async (tx, id) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
     idOf: store.idOf,
     touch: (tx, caller, id) => updateCluster(parts, tx, caller, id),
-    async showFinding(tx, id, finding) {
-      await updateCluster(parts, tx, system, id, { finding: finding && JSON.stringify(finding) })
+    async showFinding(tx, id, { finding, upgrade }) {
+      await updateCluster(parts, tx, system, id, {
+        finding: finding && JSON.stringify(finding),
+        upgrade: upgrade && JSON.stringify(upgrade),
+      })
     },
     countByDatacenter: async (on) =>
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),

@@ -140,11 +140,18 @@ const stopped = ({
 }: StoppedUpgrade): Said => {
   const what = kind === 'clusterUpgradeTalos' ? 'Talos' : 'Kubernetes'
   const why = status !== 'cancelled' && reason !== null ? `. ${reason}` : ''
+  const when = `${status === 'waiting' ? 'waits since' : 'stopped'} ${clockTime(ended_at)}`
   return {
     kind: 'cluster_upgrade_stopped',
     since: ended_at,
-    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, ${status === 'waiting' ? 'waits since' : 'stopped'} ${clockTime(ended_at)}${why}`,
+    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, ${when}${why}`,
     operationId: operation_id,
+    upgrade: {
+      of: kind === 'clusterUpgradeTalos' ? 'talos' : 'kubernetes',
+      version,
+      sentence: `${servers.done} of ${servers.of} on ${version ?? 'the new version'}, ${when}`,
+      operation_id,
+    },
   }
 }
 

@@ -135,7 +135,7 @@ const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
   status: 'ready',
   reason: null,
   ready_at: new Date(now - 3_600_000),
-  finding: null,
+  shown: { finding: null, upgrade: null },
   observed: null,
   talos_version: 'v1.13.9',
   kubernetes_version: '1.36.3',
@@ -235,6 +235,12 @@ test('an upgrade that stopped half way says how many servers have the new versio
       since: at('18:01:00'),
       reason: '2 of 3 servers on Talos v1.13.9, stopped 18:01 UTC. web-3 does not answer.',
       operationId: 'o',
+      upgrade: {
+        of: 'talos',
+        version: 'v1.13.9',
+        sentence: '2 of 3 on v1.13.9, stopped 18:01 UTC',
+        operation_id: 'o',
+      },
     },
   ])
 })

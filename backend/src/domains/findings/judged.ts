@@ -1,4 +1,5 @@
 /** What a judgement says of an object, before it is stored. */
+import type { StoppedUpgrade } from '#contract/findings/findings.ts'
 import type { FindingKind, FindingObject } from '#contract/findings/kinds.ts'
 
 export interface Judged {
@@ -11,13 +12,14 @@ export interface Judged {
   readonly reason: string
   /** The operation that stopped. */
   readonly operationId?: string
+  readonly upgrade?: StoppedUpgrade
   readonly causedBy?: Pick<Judged, 'kind'> & { readonly objectId: string }
   readonly affected?: readonly Affected[]
 }
 
 /** What is said of an object that is known. */
 export type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
-  Partial<Pick<Judged, 'operationId' | 'causedBy'>>
+  Partial<Pick<Judged, 'operationId' | 'causedBy' | 'upgrade'>>
 
 /** A server that a finding about several concerns. */
 export interface Affected {

@@ -5,13 +5,12 @@
  * so a lost wake-up or a crash only delays it.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { WorstFinding } from '#contract/findings/findings.ts'
 import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { wakeAlerts } from '../alerts/api.ts'
-import type { Clusters } from '../clusters/api.ts'
+import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
@@ -61,7 +60,7 @@ export function judging(parts: FindingParts) {
     together: ReadonlySet<string>,
   ): Promise<{
     readonly judged: Judged[]
-    readonly standing: ReadonlyMap<string, WorstFinding | null>
+    readonly standing: ReadonlyMap<string, ShownFindings>
   }> => {
     const now = clock.now()
     const found = judgeServers(conditions, together, now)
@@ -72,7 +71,7 @@ export function judging(parts: FindingParts) {
       for (const { id, since } of one.affected ?? []) silent.set(id, { ...one, since })
     }
     const clusters = await parts.clusters.conditions(tx)
-    const standing = new Map(clusters.map((c) => [c.id, c.finding]))
+    const standing = new Map(clusters.map((c) => [c.id, c.shown]))
     if (clusters.length === 0) return { judged: found, standing }
     const snapshots = await snapshotConditions(tx)
     const full = await parts.subnets.exhausted(tx)
@@ -261,7 +260,10 @@ export function judging(parts: FindingParts) {
     }
     const shown = shownOf(kept)
     for (const [id, before] of [...standing].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      const now = shown.cluster.get(id) ?? null
+      const now = {
+        finding: shown.cluster.get(id) ?? null,
+        upgrade: shown.upgrade.get(id) ?? null,
+      }
       if (changed.clusters.has(id) || !isDeepStrictEqual(before, now))
         await parts.clusters.showFinding(tx, id, now)
     }

@@ -60,6 +60,22 @@ export function nodeSaid(server: Pick<ListedServer, 'kubernetes' | 'failure' | '
   }
 }
 
+/** Whether a server has the configuration that it should have. */
+export function configurationSaid({
+  drift,
+  pending,
+  trial,
+}: Pick<ListedServer, 'drift' | 'pending' | 'trial'>): Said {
+  if (trial)
+    return trial.state === 'undone'
+      ? { tone: 'warn', word: 'Undone', why: trial.reason }
+      : { tone: 'busy', word: 'On trial', why: trial.reason }
+  if (pending) return { tone: 'warn', word: 'Waits', why: pending.reason }
+  return drift
+    ? { tone: 'warn', word: 'Changed outside', why: null }
+    : { tone: 'ok', word: 'As sent', why: null }
+}
+
 /** Whether a server of the cluster responds; if not, since when and why. */
 export function contactSaid(
   server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,

@@ -27,7 +27,7 @@ export async function clusterConditions(
       row.status === 'ready' && row.problem !== null && row.problem_since !== null
         ? { kind: row.problem, since: row.problem_since }
         : null,
-    finding: row.finding,
+    shown: { finding: row.finding, upgrade: row.upgrade },
     observed: row.observed,
     locked_out:
       row.locked_out === null

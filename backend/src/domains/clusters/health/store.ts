@@ -21,6 +21,7 @@ export const standing = (on: On) =>
       'cluster.kubernetes_version',
       'cluster.finding',
       'cluster.observed',
+      'cluster.upgrade',
       'cluster.problem',
       'cluster.problem_since',
       'cluster.locked_out',

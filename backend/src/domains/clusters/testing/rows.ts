@@ -79,6 +79,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   certificates_ending: null,
   finding: null,
   observed: null,
+  upgrade: null,
   certificates_read_at: null,
   ready_at: null,
   misses: 0,

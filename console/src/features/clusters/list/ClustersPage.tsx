@@ -24,6 +24,7 @@ import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { showKeys, clusterActions } from '../cluster-actions.ts'
 import { clustersQuery } from '../cluster-queries.ts'
+import { WantedUpgrade } from '../WantedUpgrade.tsx'
 import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
 
 const clusterColumns = listColumns(clusterList.list, {
@@ -49,6 +50,12 @@ const clusterColumns = listColumns(clusterList.list, {
   },
   kubernetes_version: { width: 108, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
   talos_version: { width: 84, from: 'md', cell: (c) => versionShown(c.talos_version) },
+  wanted: {
+    from: 'xl',
+    width: 190,
+    cell: (c) =>
+      c.upgrade ? <WantedUpgrade upgrade={c.upgrade} /> : <span className="t3">–</span>,
+  },
   subnets: {
     from: 'xl',
     width: 170,

@@ -5,13 +5,18 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { everyServerOf } from '../../../api/every.ts'
 import { paths } from '../../../lib/paths.ts'
+import { versionShown } from '../../../lib/text.ts'
 import { memory } from '../../../lib/units.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
-import { contactSaid, nodeSaid } from '../cluster-state.ts'
+import { configurationSaid, contactSaid, nodeSaid } from '../cluster-state.ts'
 
-type Row = Cluster['servers'][number] & { server: ListedServer | undefined }
+type Row = Cluster['servers'][number] & {
+  server: ListedServer | undefined
+  /** The Talos version that it should have. */
+  wanted: string
+}
 
 const unknown = <span className="t3">Unknown</span>
 
@@ -62,6 +67,33 @@ const rowColumns = columns<Row>([
     },
   },
   {
+    id: 'talos',
+    head: 'Talos',
+    width: 84,
+    from: 'md',
+    cell: (r) => (r.server?.talos.version ? versionShown(r.server.talos.version) : unknown),
+  },
+  {
+    id: 'wanted',
+    head: 'Wanted',
+    width: 84,
+    from: 'lg',
+    // Only what differs is to be read.
+    cell: (r) =>
+      r.server?.talos.version === r.wanted ? (
+        <span className="t3">–</span>
+      ) : (
+        <b>{versionShown(r.wanted)}</b>
+      ),
+  },
+  {
+    id: 'configuration',
+    head: 'Configuration',
+    width: 130,
+    from: 'xl',
+    cell: (r) => r.server && <StatusReason {...configurationSaid(r.server)} />,
+  },
+  {
     id: 'kubernetes',
     head: 'Kubernetes',
     card: 'state',
@@ -80,8 +112,11 @@ export function ClusterServers({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery(everyServerOf(cluster.id))
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
-    return data && cluster.servers.map((s) => ({ ...s, server: known.get(s.node_id) }))
-  }, [cluster.servers, data])
+    const { upgrade } = cluster
+    const wanted =
+      upgrade?.of === 'talos' && upgrade.version !== null ? upgrade.version : cluster.talos_version
+    return data && cluster.servers.map((s) => ({ ...s, wanted, server: known.get(s.node_id) }))
+  }, [cluster, data])
   return (
     <DataTable
       label={`Servers of ${cluster.name}`}
