@@ -147,6 +147,37 @@ test('forty servers that fall silent at once are one message', async () => {
   await mend(ids)
 })
 
+test('forty servers of a datacenter that vanish are one finding in one message', async () => {
+  await channel()
+  const { id: datacenter_id } = await db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'FRA',
+      city_name: 'Frankfurt',
+      index: 7,
+      created_at: new Date(backend.clock.now()),
+      updated_at: new Date(backend.clock.now()),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      buildServer(backend, { name: `fra-${i}`, reachable: true, datacenter_id }),
+    ),
+  )
+  // Three are silent a few seconds before the others.
+  await silent(ids.slice(0, 3))
+  backend.clock.advance(5_000)
+  await silent(ids.slice(3))
+  await backend.engine.run(1_800_000)
+  expect(told()).toEqual([['began DE-FRA-7']])
+  expect(received[0]!.body).toContain('"count":40')
+  await mend(ids)
+  await backend.engine.run(600_000)
+  expect(told()).toEqual([['began DE-FRA-7'], ['ended DE-FRA-7']])
+})
+
 test('a receiver that is down is tried again with the same id, each attempt is listed, and after a day it is given up', async () => {
   const { name } = await channel()
   answer = (response) => response.writeHead(503).end('busy'.repeat(100_000))
