@@ -540,6 +540,13 @@ export interface Tables {
     updated_at: Date
     version: Generated<number>
   }
+  machine_event: {
+    server_id: string
+    id: string
+    at: Date | null
+    type: string
+    message: string
+  }
   measurement_day: {
     object_id: string
     day: Columns['measurement_day.day']

@@ -7,6 +7,7 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
+import type { TalosEvent } from '#talos/client/events.ts'
 import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
 import type { Usage } from '#talos/client/usage.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
@@ -85,6 +86,8 @@ export const unproven =
   'a machine in maintenance mode answers at its address: another machine, or it has lost its configuration'
 
 const liveDeadlineMs = 3_500
+/** How many past events are asked for when a connection to a watched server opens. */
+const pastEvents = 100
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
 /** Minimum time between two reads of the roster, so that every second look reads it. */
@@ -124,6 +127,8 @@ export interface ContactParts {
     observations: readonly Observation[],
     isLast: boolean,
   ) => Promise<readonly string[]>
+  /** Called with each event that a watched server tells of itself, also with repeated ones. */
+  readonly onEvent?: (serverId: string, event: TalosEvent) => void
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
@@ -161,6 +166,7 @@ export function contacts({
   onRefused,
   pack,
   sink,
+  onEvent,
   onError,
   pace = 1,
 }: ContactParts) {
@@ -296,6 +302,16 @@ export function contacts({
     throw new TalosError('permission_denied', unproven)
   }
 
+  /** Follows the events of a machine until the connection ends; the next one begins again. */
+  const follow = async (id: string, client: TalosClient): Promise<void> => {
+    if (!onEvent) return
+    try {
+      for await (const event of client.events({ tail: pastEvents })) onEvent(id, event)
+    } catch {
+      // The connection has ended, or the machine refuses its events. Contact doesn't depend on it.
+    }
+  }
+
   /**
    * Uses mutual TLS on a connection that stays open. The machine may still, or again, be in
    * maintenance mode.
@@ -311,6 +327,7 @@ export function contacts({
       // The signal isn't passed, because its abort would close the connection, which stays open
       // after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
+      void follow(asked.server.id, state.client)
     }
     return read(state, asked, state.client, null)
   }

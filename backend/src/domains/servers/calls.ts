@@ -29,6 +29,7 @@ import { leases } from '../../talos-fleet/leases.ts'
 import type { Clusters } from '../clusters/api.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
+import { eventKeeper } from './contact/machine-events.ts'
 import { pack } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
 import { figuresOf } from './list/figures.ts'
@@ -148,6 +149,7 @@ export function serverCalls(parts: CallParts): Domain {
     log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(clusters, clock)
+  const events = eventKeeper({ db })
   const contact = contacts({
     fleet,
     clock,
@@ -161,8 +163,10 @@ export function serverCalls(parts: CallParts): Domain {
         if (one.kind === 'seen' && one.usage) measurements.note(one.serverId, one.at, one.usage)
       // What isn't stored leaves a gap in a chart, and must not hold up what the contacts say.
       await measurements.flush(isLast).catch(onError)
+      await events.flush().catch(onError)
       return servers.contact.observe(observations, isLast)
     },
+    onEvent: events.take,
     onError,
   })
   return {

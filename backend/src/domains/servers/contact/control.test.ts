@@ -20,7 +20,7 @@ import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { system } from '../../../http/caller.ts'
 import { commandQueue } from './commanding.ts'
-import { loneServer } from './testing.ts'
+import { followEvents, loneServer } from './testing.ts'
 import { buildServer } from '../testing.ts'
 
 const { clusterId, secrets, simulator, backend, id } = await loneServer()
@@ -28,7 +28,6 @@ afterAll(() => simulator.stop())
 const operator = await backend.signIn({ role: 'operator' })
 const { servers } = backend.domains
 const params = { id }
-
 const operation = async (operationId: string) =>
   (await operator.call(operationGet, { params: { id: operationId } })).answer!
 const untilEnded = async (operationId: string) => {
@@ -425,6 +424,7 @@ test("a user whose query meets other hardware finds the alarm on the server's pa
 
 test('a shutdown ends when the server is off, and later calls report that the server is off', async () => {
   const machine = simulator.servers[0]!
+  const told = await followEvents(backend, operator, id)
   simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverCommands.serverShutdown, { params })
   await backend.engine.settle()
@@ -442,6 +442,7 @@ test('a shutdown ends when the server is off, and later calls report that the se
     status: 'done',
     steps: [{ status: 'done' }, { key: 'off', status: 'done' }],
   })
+  expect(await told()).toContain('The server is running')
   expect(await operator.call(serverServices, { params })).toMatchObject({
     status: 503,
     problem: { code: 'server_unreachable' },

@@ -1,33 +1,28 @@
 /** Live queries of a machine: services, logs and its own events. */
 import {
   onlyInCluster,
-  type ServerEvent,
   type serverEvents,
   type serverLogs,
   type serverServices,
-  type Stage,
-  stageSaid,
 } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
-import type { TalosEvent } from '#talos/client/events.ts'
 import { pastEvents } from '#talos/client/trouble.ts'
 import { has, since } from '#talos/versions.ts'
-import type * as z from 'zod/mini'
-import { streamWithoutTokens, withoutTokens } from '../../joining/api.ts'
+import { streamWithoutTokens } from '../../joining/api.ts'
 import { OtherHardware } from '../../../talos-fleet/fleet.ts'
 import type { CallParts } from '../parts.ts'
 import * as store from '../store.ts'
+import { type MachineEvent, presentEvent } from './machine-events.ts'
 import { alarming } from './observe.ts'
+import * as kept from './store-events.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
 /** How many past events are requested from a machine. */
 const eventsOfMachine = 100
-
-type Event = z.output<typeof ServerEvent>
 
 /** Features of an unknown version count as missing. */
 const hasFeature = (
@@ -81,7 +76,7 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
   /** The machine's own events, newest first, or why the machine doesn't answer. */
   const ownEvents = async (
     row: store.ServerRow,
-  ): Promise<{ items: Event[]; ok: boolean; reason: string | null }> => {
+  ): Promise<{ items: MachineEvent[]; ok: boolean; reason: string | null }> => {
     try {
       const client = await open(row, AbortSignal.timeout(answerWithinMs))
       try {
@@ -89,7 +84,7 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
           (event) => presentEvent(event) ?? [],
         )
         return {
-          items: shown.map((e) => ({ ...e, message: withoutTokens(e.message) })).toReversed(),
+          items: shown,
           ok: true,
           reason: null,
         }
@@ -153,16 +148,25 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
       }
     },
 
-    /** Steelyard's events about the server and the machine's own events, newest first. */
+    /**
+     * Steelyard's events about the server and the machine's own events, newest first: those that it
+     * tells now, and those that were kept.
+     */
     async events(id: string): Promise<Answer<typeof serverEvents>> {
       const row = await known(id)
-      const [ours, { items, ok, reason }] = await Promise.all([
+      const [ours, before, { items, ok, reason }] = await Promise.all([
         audit.events({ kind: 'server', id }, 100),
+        kept.ofServer(db, id, eventsOfMachine),
         row.status === 'deleted'
           ? { items: [], ok: false, reason: 'The server was removed' }
           : ownEvents(row),
       ])
-      const all = [...ours.map((e) => ({ ...e, source: 'steelyard' as const })), ...items]
+      // Ids grow with time, also within a second.
+      const told = new Map([...before, ...items].map((event) => [event.id, event]))
+      const all = [
+        ...ours.map((e) => ({ ...e, source: 'steelyard' as const })),
+        ...[...told.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)),
+      ]
       return {
         items: all.toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? '')),
         talos: { ok, reason },
@@ -193,66 +197,4 @@ function asProblem(row: store.ServerRow, error: unknown): unknown {
   if (error.kind === 'unimplemented' || error.kind === 'permission_denied')
     return new Problem('server_not_in_cluster', onlyInCluster)
   return new Problem('server_unreachable', `${row.name} does not answer: ${error.message}`)
-}
-
-const words = (text: string): string => text.replaceAll('_', ' ')
-
-function presentEvent(event: TalosEvent): Event | undefined {
-  const base = {
-    id: `talos-${event.id}`,
-    at: timeOf(event.id),
-    source: 'talos' as const,
-    by: null,
-    operation_id: null,
-  }
-  switch (event.kind) {
-    case 'machine_status':
-      return { ...base, type: 'stage', message: stageSentence(event.stage, event.unmet) }
-    case 'sequence':
-      return {
-        ...base,
-        type: 'sequence',
-        message: event.error
-          ? `${event.sequence}: ${event.error}`
-          : `${event.sequence}: ${event.action}`,
-      }
-    case 'phase':
-      return { ...base, type: 'phase', message: `${event.phase}: ${event.action}` }
-    case 'task':
-      return { ...base, type: 'task', message: `${event.task}: ${event.action}` }
-    case 'service':
-      return {
-        ...base,
-        type: 'service',
-        message: `${event.service} is ${words(event.action)}${event.message ? `: ${event.message}` : ''}`,
-      }
-    case 'config_error':
-      return { ...base, type: 'configuration', message: event.error }
-    case 'address':
-      return {
-        ...base,
-        type: 'address',
-        message: `${event.hostname || 'The server'} has ${event.addresses.join(', ') || 'no address'}`,
-      }
-    default:
-      return undefined
-  }
-}
-
-const stageSentence = (stage: Stage, unmet: readonly { name: string; reason: string }[]): string =>
-  `The server is ${stageSaid(stage)}${unmet.length > 0 ? `, not ready: ${unmet.map((u) => `${u.name} (${u.reason})`).join(', ')}` : ''}`
-
-const base32 = '0123456789abcdefghijklmnopqrstuv'
-
-/**
- * The time of an event by its id. Talos's event ids are xids: 20 characters of base32hex, whose
- * first 32 bits are a time in seconds. Null for other ids.
- */
-function timeOf(xid: string): string | null {
-  if (!/^[0-9a-v]{20}$/.test(xid)) return null
-  const bits = Array.from(xid.slice(0, 7)).reduce(
-    (value, c) => (value << 5n) | BigInt(base32.indexOf(c)),
-    0n,
-  )
-  return new Date(Number(bits >> 3n) * 1000).toISOString()
 }

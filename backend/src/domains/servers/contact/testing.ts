@@ -1,14 +1,21 @@
 /** A cluster of one server that is made by hand, for tests of a server's contact. */
 import { randomUUID } from 'node:crypto'
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
+import { serverEvents } from '#contract/servers/servers.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { generateSecrets } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { system } from '../../../http/caller.ts'
-import { startBackend } from '../../../testing/backend.ts'
+import { systemClock } from '../../../clock.ts'
+import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/folder.ts'
+import { contacts } from '../../../talos-fleet/contact.ts'
+import { shardCount } from '../../../talos-fleet/leases.ts'
+import { serverFleet } from '../fleet.ts'
 import { buildCluster, buildServer } from '../testing.ts'
+import { eventKeeper } from './machine-events.ts'
+import { pack } from './observe.ts'
 
 /**
  * Makes a cluster of one server by hand: sends the configuration; the server installs, reboots and
@@ -97,4 +104,56 @@ export async function loneServer() {
     if (machine.stage.stage !== 'running') throw new Error(`It is ${machine.stage.stage}`)
   }, patient)
   return { clusterId, secrets, simulator, backend, id }
+}
+
+/**
+ * Keeps contact until events of the server were kept. Returns the stages that its page shows while
+ * the server is off; null while it answers.
+ */
+export async function followEvents(
+  { platform, domains }: Backend,
+  { call }: Pick<SignedIn, 'call'>,
+  id: string,
+) {
+  const keeper = eventKeeper(platform)
+  const stop = new AbortController()
+  const shards = new Set(Array.from({ length: shardCount }, (_, shard) => shard))
+  const running = contacts({
+    fleet: serverFleet(platform),
+    clock: systemClock,
+    random: Math.random,
+    roster: () => domains.servers.contact.roster(shards),
+    credentials: (clusterId) =>
+      domains.clusters.talosCredentials(clusterId, { role: 'os:reader', lifetimeMs: 3_600_000 }),
+    pack,
+    sink: async () => [],
+    onEvent: keeper.take,
+    onError: () => undefined,
+    pace: 0.005,
+  }).run(stop.signal)
+  const told = async () => {
+    const { items, talos } = (await call(serverEvents, { params: { id } })).answer!
+    const stages = items.flatMap((e) =>
+      e.source === 'talos' && e.type === 'stage' ? e.message : [],
+    )
+    return talos.ok ? null : stages
+  }
+  await expect
+    .poll(
+      async () => {
+        await keeper.flush()
+        const { n } = await platform.db
+          .selectFrom('machine_event')
+          .select((e) => e.fn.countAll<number>().as('n'))
+          .where('server_id', '=', id)
+          .where('type', '=', 'stage')
+          .executeTakeFirstOrThrow()
+        return n
+      },
+      { timeout: 30_000 },
+    )
+    .toBeGreaterThan(0)
+  stop.abort(new Error('the events were kept'))
+  await running
+  return told
 }

@@ -281,7 +281,10 @@ function EligibilityPanel({ server }: { server: Server }) {
 /** Poll interval in ms. Talos's own events are not in the live stream. */
 const talosMs = 30_000
 
-/** Steelyard's events about the server and, while the server responds, Talos's own events. */
+/**
+ * Steelyard's events about the server and Talos's own events: those that it tells now, and those
+ * that were kept.
+ */
 function ServerEvents({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({
     ...query(serverEvents, { params: { id } }),
@@ -291,7 +294,8 @@ function ServerEvents({ id }: { id: string }) {
     <div className="stack stack3">
       {data !== undefined && !data.talos.ok && (
         <Alert tone="info">
-          Talos's own events are missing: {data.talos.reason ?? 'the server did not answer'}.
+          The server does not tell its events now: {data.talos.reason ?? 'it did not answer'}. Those
+          of Talos below were kept before.
         </Alert>
       )}
       <EventTable
