@@ -51,7 +51,7 @@ export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
             label="Kubernetes version"
             hint={hint}
             autoCapitalize="none"
-            placeholder="1.36.3"
+            placeholder={known?.current ?? ''}
           />
           <Check
             name="drain"

@@ -53,7 +53,7 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
             label="Talos version"
             hint={hint}
             autoCapitalize="none"
-            placeholder="v1.13.9"
+            placeholder={known?.current ?? ''}
           />
           <Choose
             name="canary"
