@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import { mintKubernetesClient, createAuthority } from '#talos/pki/certificates.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { cluster, dataFolder, fleet, openSecure, rack, secrets, until } from '../testing/fleet.ts'
+import {
+  cluster,
+  dataFolder,
+  edit,
+  fleet,
+  openSecure,
+  rack,
+  secrets,
+  until,
+} from '../testing/fleet.ts'
 import { APPLY, as, asker } from '../testing/kubernetes.ts'
 
 const SECRET = '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key'
@@ -47,6 +56,25 @@ test("a control plane's API returns version, readiness and nodes", async () => {
     address: controlPlanes[0]!.plan.address,
   })
   expect(control.status.nodeInfo.systemUUID).toBe(controlPlanes[0]!.disk.identity.uuid)
+})
+
+test('a node keeps its addresses when the labels of its machine change, and loses a label that is removed', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [worker] = workers
+  const ask = await as(bundle, controlPlanes[0]!.plan.address)
+  const node = async () =>
+    (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body as {
+      metadata: { labels: Record<string, string> }
+      status: { addresses: object[] }
+    }
+  const before = await node()
+  const label = '    nodeLabels:\n        example.com/a: "1"\n'
+  await edit(worker!, bundle, 'machine:\n', `machine:\n${label}`)
+  expect((await node()).metadata.labels).toMatchObject({ 'example.com/a': '1' })
+  expect((await node()).status.addresses).toEqual(before.status.addresses)
+  await edit(worker!, bundle, label, '')
+  expect((await node()).metadata.labels).toEqual(before.metadata.labels)
 })
 
 test('calls without a cluster certificate return 401, calls without a role binding 403', async () => {

@@ -211,13 +211,19 @@ export class Objects {
     return body
   }
 
-  /** Sets only the status, which doesn't increase the generation. */
+  /**
+   * Sets only the status, which doesn't increase the generation. What the manager applies besides is
+   * owned apart from it.
+   */
   setStatus(target: Target, status: Body, manager: string): void {
     const stored = this.#objects[keyOf(target)]
     if (!stored) return
     this.#put(
       target,
-      { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } },
+      {
+        body: { ...stored.body, status },
+        managers: { ...stored.managers, [`${manager} status`]: ['status'] },
+      },
       false,
     )
   }
