@@ -6,8 +6,8 @@ import { BUILT_IN } from '../kubernetes/kinds.ts'
 
 const HASH_BYTES = 32
 const SECTOR_BYTES = 512
-/** Minor of etcd 3 that the simulated control planes run. */
-const STORAGE_MINOR = 6
+/** Minor of the etcd 3 of Talos 1.13. */
+const USUAL_MINOR = 6
 const FILE = '/var/lib/etcd.snapshot'
 /** `main_sub`, followed by a `t` for the deletion of a key. */
 const REVISION_BYTES = 17
@@ -22,8 +22,13 @@ export class RecoveryError extends Error {
  * etcdutl/snapshot/v3_snapshot.go). A snapshot that etcd wrote ends with the SHA-256 of the
  * database; a copied database file has none and needs `skipHashCheck`. Objects that aren't stored
  * as JSON are left out. Throws `RecoveryError`.
+ * @param etcdMinor of the etcd 3 that is to read it
  */
-export const recoveredState = (file: Buffer | null, skipHashCheck: boolean): KubernetesState => {
+export const recoveredState = (
+  file: Buffer | null,
+  skipHashCheck: boolean,
+  etcdMinor = USUAL_MINOR,
+): KubernetesState => {
   if (file === null)
     throw new RecoveryError(`error verifying snapshot: stat ${FILE}: no such file or directory`)
   const hasHash = file.length % SECTOR_BYTES === HASH_BYTES
@@ -45,7 +50,7 @@ export const recoveredState = (file: Buffer | null, skipHashCheck: boolean): Kub
       ?.find(([key]) => key.toString() === 'storageVersion')?.[1]
       .toString() ?? ''
   // etcd refuses a data folder of a newer minor when it starts.
-  if (Number(version.split('.')[1] ?? 0) > STORAGE_MINOR)
+  if (Number(version.split('.')[1] ?? 0) > etcdMinor)
     throw new RecoveryError(
       'Error running Containerd(etcd), going to restart forever: task "etcd" failed: exit code 1',
     )

@@ -5,7 +5,8 @@ import type { EtcdCluster } from './etcd.ts'
 /** The oldest etcd that is simulated: 3.6. */
 const OLDEST = 6
 
-const minorOfEtcd = ({ talosMinor }: Machine): number =>
+/** Minor of the etcd 3 that a machine runs. */
+export const minorOfEtcd = ({ talosMinor }: Machine): number =>
   Number(releaseOf(talosMinor).etcd.split('.')[1])
 
 /** The version of the cluster and its data, without a patch release. */

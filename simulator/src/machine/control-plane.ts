@@ -2,7 +2,7 @@ import { Interrupted } from '../clock.ts'
 import { reachesEtcd } from '../cluster/endpoints.ts'
 import { openEtcdHttp } from '../cluster/etcd-http.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { downgradeProblem, raiseVersion } from '../cluster/storage-version.ts'
+import { downgradeProblem, minorOfEtcd, raiseVersion } from '../cluster/storage-version.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
@@ -76,7 +76,9 @@ const prepareEtcd = async (
 /** Makes a new cluster. Returns why etcd refuses the uploaded snapshot, or null. */
 const create = (machine: Machine, { recovers, skipsHashCheck }: EtcdOrder): string | null => {
   try {
-    const recovered = recovers ? recoveredState(machine.disk.snapshot, skipsHashCheck) : undefined
+    const recovered = recovers
+      ? recoveredState(machine.disk.snapshot, skipsHashCheck, minorOfEtcd(machine))
+      : undefined
     const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!, recovered)
     machine.disk.change((state) => {
       state.etcd = { cluster: cluster.state.id, member: member.id }
