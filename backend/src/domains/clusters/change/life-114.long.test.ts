@@ -9,7 +9,7 @@ import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: 6, seed: 'life-114', talos: 'v1.14.1' })
+const world = await clusterWorld({ servers: 7, seed: 'life-114', talos: 'v1.14.1' })
 const { admin, backend } = world
 const nodes = world.take(5)
 const { cluster, operation: creation } = await world.create(nodes, {
@@ -97,10 +97,17 @@ test('its data is saved and restored, and the workload is as it was', async () =
   ).toEqual([['shop', identity]])
 })
 
-test('a control plane is replaced, and the server that it was joins again as a worker, both with documents', async () => {
-  const [spare] = world.take(1) as [Server]
-  const old = nodes[2]!
-  await run({ kind: 'replace', node_id: old.id, by: { node_id: spare.id } }, [...others, spare])
-  await run({ kind: 'grow', servers: [{ node_id: old.id, role: 'worker' }] }, [...nodes, spare])
+test('a control plane is replaced and a worker is added, both with documents', async () => {
+  const [spare, more] = world.take(2) as [Server, Server]
+  const replaced = nodes[2]!
+  await run({ kind: 'replace', node_id: replaced.id, by: { node_id: spare.id } }, [
+    ...others,
+    spare,
+  ])
+  await run({ kind: 'grow', servers: [{ node_id: more.id, role: 'worker' }] }, [
+    ...others,
+    spare,
+    more,
+  ])
   expect(await world.cluster(id)).toMatchObject({ control_planes: 3, workers: 3 })
 })
