@@ -7,6 +7,7 @@ import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { unreachableReason } from '../network/special-ranges.ts'
 import { noDualStack } from './network-rules.ts'
 import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
+import { newCluster } from './example.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
@@ -448,26 +449,6 @@ export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
 
 export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'deleting' ? no('The cluster is being deleted already') : yes
-
-/** An example of a cluster to create. */
-const newCluster = {
-  name: 'poz-edge-01',
-  datacenter_id: '00000000-0000-4000-8000-000000000001',
-  servers: [
-    { node_id: '00000000-0000-4000-8000-000000000002', role: 'control_plane' },
-    {
-      node_id: '00000000-0000-4000-8000-000000000003',
-      role: 'worker',
-      workload_disks: ['/dev/nvme1n1'],
-      patch: {
-        name: 'more-connections',
-        weight: 500,
-        labels: { team: 'edge' },
-        body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
-      },
-    },
-  ],
-}
 
 /** Words for the API documentation. */
 export const words: Words = {
