@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { freshDatabase, startBackend } from '../testing/backend.ts'
+import { startBackend } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlState } from './db.ts'
 
 const backend = await startBackend()

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { freshDatabase } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { connect } from './db.ts'
 
 const root = path.resolve(import.meta.dirname, '..')

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { freshDatabase } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { connect, isDatabaseGone, sqlState } from './db.ts'
 import { oneValue, valueStatement } from './one-value.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { freshDatabase } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { tableTypes } from '../testing/table-types.ts'
 import { connect } from './db.ts'
 

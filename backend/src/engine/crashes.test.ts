@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Job } from './engine.ts'
-import { freshDatabase } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
 const owner = 'the same installation'

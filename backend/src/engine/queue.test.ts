@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
-import { freshDatabase } from '../testing/backend.ts'
+import { freshDatabase } from '../testing/databases.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
 const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 30_000) =>

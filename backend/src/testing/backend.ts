@@ -8,8 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import { Client, type ClientConfig } from 'pg'
-import { inject, TestRunner } from 'vitest'
+import type { ClientConfig } from 'pg'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Role } from '#contract/permissions.ts'
@@ -27,6 +26,7 @@ import { buildPlatform, type Platform } from '../platform.ts'
 import type { Reader } from '../reading/reader.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
+import { freshDatabase } from './databases.ts'
 import { whenOver } from './ending.ts'
 import { temporaryFolder } from './folder.ts'
 import { sharedReader } from './reader.ts'
@@ -127,39 +127,6 @@ const generous: Limits = {
   delayMs: 60_000,
   writesPerSecond: 1e6,
   writeBurst: 1e6,
-}
-
-/**
- * A new database, cloned from the migrated template or empty. It is dropped when the test file
- * ends. The database of a single test stays until the server of the test run is deleted, because
- * hundreds of drops cost processor time.
- */
-export async function freshDatabase({ empty = false } = {}): Promise<ClientConfig> {
-  const { connection, template } = inject('postgres')
-  const name = `steelyard_test_${randomBytes(6).toString('hex')}`
-  const admin = async (text: string) => {
-    const client = new Client(connection)
-    await client.connect()
-    try {
-      await client.query(text)
-    } finally {
-      await client.end()
-    }
-  }
-  // Copies files instead of writing them to the log (CREATE DATABASE, STRATEGY), which takes half
-  // the time.
-  await admin(
-    `create database ${name} template ${empty ? 'template0' : template} strategy file_copy`,
-  )
-  // First without force: PostgreSQL then waits five seconds for connections to close. With force,
-  // clients that are closing would get an error event.
-  if (!TestRunner.getCurrentTest())
-    whenOver(() =>
-      admin(`drop database if exists ${name}`).catch(() =>
-        admin(`drop database if exists ${name} with (force)`),
-      ),
-    )
-  return { ...connection, database: name }
 }
 
 /** Starts a backend, which is stopped when the running test ends, or else the file. */

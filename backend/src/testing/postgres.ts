@@ -15,11 +15,12 @@ import { embeddedPostgres } from '../db/embedded/supervisor.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { silent } from '../log.ts'
 import type { Machine } from '../machine.ts'
+import { type Pristine, pristineOf } from './pristine.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server and the migrated template of the test databases. */
-    postgres: { connection: ClientConfig; template: string }
+    /** The server, and the migrated template of the test databases with its content. */
+    postgres: { connection: ClientConfig; template: string; pristine: Pristine }
   }
 }
 
@@ -48,7 +49,9 @@ export function makeFolder(name: string): string {
  * Creates the migrated template if it doesn't exist. Its name contains the checksums of the
  * migrations.
  */
-async function makeTemplate(connection: ClientConfig): Promise<string> {
+async function makeTemplate(
+  connection: ClientConfig,
+): Promise<{ template: string; pristine: Pristine }> {
   const migrations = await readMigrations()
   const template = `steelyard_template_${createHash('sha256')
     .update(migrations.map((m) => m.checksum).join())
@@ -62,17 +65,24 @@ async function makeTemplate(connection: ClientConfig): Promise<string> {
       'select 1 from pg_database where datname = $1 and datistemplate',
       [template],
     )
-    if (rowCount) return template
-    await admin.query(`drop database if exists ${template}`)
-    await admin.query(`create database ${template}`)
-    const pool = new Pool({ ...connection, database: template, max: 1 })
-    try {
-      await migrate(pool, migrations)
-    } finally {
-      await pool.end()
+    if (!rowCount) {
+      await admin.query(`drop database if exists ${template}`)
+      await admin.query(`create database ${template}`)
+      const pool = new Pool({ ...connection, database: template, max: 1 })
+      try {
+        await migrate(pool, migrations)
+      } finally {
+        await pool.end()
+      }
+      await admin.query(`alter database ${template} is_template true`)
     }
-    await admin.query(`alter database ${template} is_template true`)
-    return template
+    const reading = new Client({ ...connection, database: template })
+    await reading.connect()
+    try {
+      return { template, pristine: await pristineOf(reading) }
+    } finally {
+      await reading.end()
+    }
   } finally {
     await admin.end()
   }
@@ -115,7 +125,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const url = env['TEST_DATABASE_URL']
   if (url) {
     const connection = parseUrl(url)
-    project.provide('postgres', { connection, template: await makeTemplate(connection) })
+    project.provide('postgres', { connection, ...(await makeTemplate(connection)) })
     return () => Promise.resolve()
   }
   const folder = makeFolder('postgres')
@@ -131,7 +141,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   await server.start()
   project.provide('postgres', {
     connection: { ...server.connection },
-    template: await makeTemplate(server.connection),
+    ...(await makeTemplate(server.connection)),
   })
   return async () => {
     await server.stop()
