@@ -72,6 +72,22 @@ const functionsOfConsole = globSync('console/src/**/*.test.ts', {
     !names(file, /\bvi\b|@vitest-environment|localStorage|window|document\.|globalThis|fetch/),
 )
 
+/**
+ * Files of the console that test components with a simulated document, and replace neither a module
+ * nor a part of the browser, nor use what the console keeps for the whole page. They share a
+ * process, because loading React and the document takes longer than their tests.
+ */
+const componentsOfConsole = globSync('console/src/**/*.test.{ts,tsx}', {
+  cwd: import.meta.dirname,
+}).filter(
+  (file) =>
+    names(file, /@vitest-environment happy-dom/) &&
+    !names(
+      file,
+      /vi\.(?:mock|hoisted|stub|reset)|form-world|defineProperty|globalThis|fetch|Storage|location|history|queryClient|authStatus/,
+    ),
+)
+
 /** Files that take longest, in this order. */
 const long = [
   'screens.e2e',
@@ -186,9 +202,14 @@ export default defineConfig({
         test: {
           ...room('console').test,
           include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'],
-          exclude: [...never, ...functionsOfConsole],
+          exclude: [...never, ...functionsOfConsole, ...componentsOfConsole],
         },
       },
+      room('console-components', {
+        ...shared,
+        include: componentsOfConsole,
+        setupFiles: ['console/src/testing/end.ts'],
+      }),
       room('console-functions', { ...shared, include: functionsOfConsole }),
     ],
   },

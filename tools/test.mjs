@@ -138,6 +138,7 @@ const rooms = [
   'simulator',
   'console',
   'console-functions',
+  'console-components',
   'cli',
 ].filter((room) => isAsked(room))
 if (rooms.length > 0)
