@@ -5,6 +5,7 @@
  * restore, after the migrations.
  */
 import type { PoolClient } from 'pg'
+import { historyKinds } from '#contract/history/kinds.ts'
 
 /** "2026-11-20 14:02 UTC" */
 export const minuteOf = (time: Date): string =>
@@ -15,6 +16,9 @@ export const minuteOf = (time: Date): string =>
  * that resumes an older stream then has to reload everything.
  */
 const skippedEvents = 1_000_000
+
+/** What the history keeps of a server that was not contacted since the restore. */
+const unknownState = JSON.stringify({ reachable: null, stage: 'unknown', node_ready: null })
 
 export async function settle(client: PoolClient, madeAt: Date, now: Date) {
   const run = async (text: string, values: unknown[] = []): Promise<number> =>
@@ -62,6 +66,13 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
   )
   await run(`update server set version = version where status = 'deleted'`)
+  for (const kind of ['server', 'cluster'] as const)
+    await run(
+      `insert into history (at, kind, object_kind, object_id, object_name, cluster_id, cluster_name, actor_kind, actor_name, message, before, after)
+      select $1, 'restored', '${kind}', id, name, ${kind === 'server' ? 'cluster_id, cluster_name' : 'id, name'}, 'steelyard', 'Steelyard', $2, '{}', $3
+      from ${kind} where ${kind === 'server' ? "status <> 'deleted'" : 'deleted_at is null'}`,
+      [now, historyKinds.restored.says(), kind === 'server' ? unknownState : '{}'],
+    )
   await run('update subnet_assignment set used = null')
   await run('delete from subnet_use')
 
