@@ -51,10 +51,13 @@ const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   renderChunk: (code) =>
     code.replaceAll(
-      /^import (?:(\w[\w$]*)|\* as (\w[\w$]*)|(\{[^}]*\})) from "(node:[\w/]+)";$/gm,
+      /^import (?:(?:(\w[\w$]*)|\* as (\w[\w$]*))(?:, )?)?(\{[^}]*\})? ?from "(node:[\w/]+)";$/gm,
       (_, one?: string, all?: string, some?: string, name?: string) => {
-        const names = one ?? all ?? some!.replaceAll(' as ', ': ')
-        return `const ${names} = process.getBuiltinModule("${name}");`
+        const whole = `process.getBuiltinModule("${name}")`
+        return [one ?? all, some?.replaceAll(' as ', ': ')]
+          .filter((names) => names !== undefined)
+          .map((names) => `const ${names} = ${whole};`)
+          .join(' ')
       },
     ),
 }

@@ -144,9 +144,10 @@ interface Declared<P extends Schema, Q extends Schema, B extends Schema, A exten
 export const answersWith = (field: string, answer: Schema): boolean =>
   field in ((answer as { shape?: object }).shape ?? {})
 
-function statusOf(answer: Schema | undefined): Operation['status'] {
+/** What is read may name an operation, and starts none. */
+function statusOf(method: string, answer: Schema | undefined): Operation['status'] {
   if (!answer) return 204
-  return answersWith('operation', answer) ? 202 : 200
+  return method !== 'GET' && answersWith('operation', answer) ? 202 : 200
 }
 
 /** Declares a call. `route`: method and path, such as `GET /v1/clusters/{id}`. */
@@ -171,7 +172,7 @@ export function operation<
     media: 'application/json',
     errors: [],
   } as const
-  const { status = statusOf(declared.answer) } = declared
+  const { status = statusOf(method, declared.answer) } = declared
   const kept = scope !== null && (status === 201 || status === 202 || method === 'DELETE')
   return { ...defaults, name, scope, status, kept, ...declared, method, path } as Operation<
     P,

@@ -6,6 +6,8 @@ import { navigate, type PageView, type Place, startRouter, whenPageShown } from 
 import { isGuarded, type Match, type RouteId, routeAt, routes } from './lib/routes.ts'
 import { parseSearch } from './lib/search.ts'
 
+const alerts = () => import('./routes/alerts/alerts.ts')
+
 /** The file of each page, fetched when it is needed. */
 const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/': () => import('./routes/index.tsx'),
@@ -39,10 +41,10 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/admin/waitlist': () => import('./routes/people/admin.waitlist.tsx'),
   '/admin/sessions': () => import('./routes/people/admin.sessions.tsx'),
   '/admin/backups': () => import('./routes/storage/admin.backups.tsx'),
-  '/alerts/channels': () => import('./routes/alerts/alerts.channels.tsx'),
-  '/alerts/rules': () => import('./routes/alerts/alerts.rules.tsx'),
-  '/alerts/silences': () => import('./routes/alerts/alerts.silences.tsx'),
-  '/alerts/deliveries': () => import('./routes/alerts/alerts.deliveries.tsx'),
+  '/alerts/channels': async () => (await alerts()).channels,
+  '/alerts/rules': async () => (await alerts()).rules,
+  '/alerts/silences': async () => (await alerts()).silences,
+  '/alerts/deliveries': async () => (await alerts()).deliveries,
   '/admin/stores': () => import('./routes/storage/admin.stores.tsx'),
   '/admin/tokens': () => import('./routes/people/admin.tokens.tsx'),
   '/history': () => import('./routes/history.tsx'),

@@ -17,8 +17,9 @@ export function launch(): Promise<Browser> {
 
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
-  signIn: { bytes: 96_000, requests: 12 },
-  servers: { bytes: 145_000, requests: 20 },
+  // The first script lists all pages; each costs about 30 bytes.
+  signIn: { bytes: 96_300, requests: 12 },
+  servers: { bytes: 145_400, requests: 20 },
   createCluster: { bytes: 180_000, requests: 35 },
 } as const
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>

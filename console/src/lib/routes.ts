@@ -24,6 +24,8 @@ interface Route {
 }
 
 const none = texts()
+/** A page that reads whatever its list or tabs put into the search. */
+const page = (crumb: string) => ({ crumb, search: everyText })
 
 /**
  * The routes by path. `$id` stands for a path param. A fixed path is listed before a path with a
@@ -35,20 +37,20 @@ export const routes = {
   '/auth/reset': { search: none },
   '/auth/invite': { search: none },
   '/auth/callback': { search: texts('state', 'code', 'iss', 'error', 'error_description') },
-  '/infra/datacenters': { crumb: 'Datacenters', search: everyText },
-  '/infra/servers': { crumb: 'Servers', search: everyText },
+  '/infra/datacenters': page('Datacenters'),
+  '/infra/servers': page('Servers'),
   '/infra/servers/prepare-image': {
     crumb: 'Talos OS Image Configuration',
     search: texts('token', 'image', 'page'),
   },
-  '/infra/servers/join-tokens': { crumb: 'Join Tokens', search: everyText },
+  '/infra/servers/join-tokens': page('Join Tokens'),
   '/infra/servers/$id': {
     crumb: { query: 'serverGet', list: 'servers' },
     search: everyText,
   },
   '/infra/servers/$id/create-patch': { crumb: 'Create Patch', search: none },
   '/infra/servers/$id/patches/$patchId': { crumb: 'Edit Patch $patchId', search: none },
-  '/infra/clusters': { crumb: 'Clusters', search: everyText },
+  '/infra/clusters': page('Clusters'),
   '/infra/clusters/create': {
     crumb: 'Create Cluster',
     search: texts('step', 'datacenter', 'servers', 'q', 'sort'),
@@ -62,36 +64,36 @@ export const routes = {
     crumb: 'Change',
     search: texts('server', 'snapshot', 'force', 'takeBack'),
   },
-  '/infra/network': { crumb: 'Network', search: everyText },
+  '/infra/network': page('Network'),
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': {
     crumb: 'Assign Subnets',
     search: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
   },
-  '/history': { crumb: 'History', search: everyText },
-  '/findings': { crumb: 'Findings', search: everyText },
-  '/operations': { crumb: 'Operations', search: everyText },
+  '/history': page('History'),
+  '/findings': page('Findings'),
+  '/operations': page('Operations'),
   '/operations/$id': { crumb: 'Operation', search: none },
-  '/alerts/channels': { crumb: 'Alert Channels', search: everyText },
-  '/alerts/rules': { crumb: 'Alert Rules', search: everyText },
-  '/alerts/silences': { crumb: 'Silences', search: everyText },
-  '/alerts/deliveries': { crumb: 'Deliveries', search: everyText },
-  '/profile': { crumb: 'Profile', search: everyText },
-  '/admin/users': { crumb: 'Users', search: everyText },
-  '/admin/invitations': { crumb: 'Invitations', search: everyText },
-  '/admin/waitlist': { crumb: 'Waitlist', search: everyText },
-  '/admin/sessions': { crumb: 'Sessions', search: everyText },
-  '/admin/backups': { crumb: 'Backups', search: everyText },
-  '/admin/stores': { crumb: 'Stores', search: everyText },
-  '/admin/tokens': { crumb: 'API Tokens', search: everyText },
-  '/audit': { crumb: 'Audit Log', search: everyText },
+  '/alerts/channels': page('Alert Channels'),
+  '/alerts/rules': page('Alert Rules'),
+  '/alerts/silences': page('Silences'),
+  '/alerts/deliveries': page('Deliveries'),
+  '/profile': page('Profile'),
+  '/admin/users': page('Users'),
+  '/admin/invitations': page('Invitations'),
+  '/admin/waitlist': page('Waitlist'),
+  '/admin/sessions': page('Sessions'),
+  '/admin/backups': page('Backups'),
+  '/admin/stores': page('Stores'),
+  '/admin/tokens': page('API Tokens'),
+  '/audit': page('Audit Log'),
   '/infra/network/$id/edit': {
     crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` },
     search: none,
   },
   // Leads to its one page; see `router.tsx`.
-  '/marketplace': { crumb: 'Marketplace', search: everyText },
-  '/marketplace/ccs': { crumb: 'Compute Capacity', search: everyText },
+  '/marketplace': page('Marketplace'),
+  '/marketplace/ccs': page('Compute Capacity'),
   '/marketplace/ccs/$id': { crumb: { query: 'ccGet', list: 'ccList' }, search: none },
 } as const satisfies Readonly<Record<`/${string}`, Route>>
 

@@ -40,12 +40,18 @@ interface Around {
 
 /**
  * A ready cluster is degraded while a finding says that it serves less than it should. What the
- * watch over it has noted says it in the words of the last look.
+ * watch over it has noted says it in the words of the last look, and is left out when the finding
+ * has ended. Any other reason, such as that of a cluster held after a restore, is not the watch's.
  */
-function statusOf({ status, reason, finding }: ListedCluster): Pick<Cluster, 'status' | 'reason'> {
+function statusOf({
+  status,
+  reason,
+  problem,
+  finding,
+}: ListedCluster): Pick<Cluster, 'status' | 'reason'> {
   if (status !== 'ready') return { status, reason }
   return finding === null || finding.severity === 'attention'
-    ? { status, reason: null }
+    ? { status, reason: problem === null ? reason : null }
     : { status: 'degraded', reason: reason ?? finding.reason }
 }
 

@@ -215,13 +215,14 @@ test('the calls that need a proof are those that return credentials, delete a cl
 
 test('every call that gives a credential away or manages users needs a proof, except to take access away', () => {
   const takesAway = ['invitationRemove', 'waitlistRemove']
-  // Only admins manage stores and backups, and their content is encrypted.
-  const isStorage = ({ path }: Operation) =>
-    /^\/v1\/(?:stores|backups|backup-schedule)\b/.test(path)
+  // Only admins manage stores and backups, whose content is encrypted, and where findings are sent,
+  // which contain no secret.
+  const sendsNoCredential = ({ path }: Operation) =>
+    /^\/v1\/(?:stores|backups|backup-schedule|channels|alert-rules|deliveries)\b/.test(path)
   const needs = allOperations.filter(
     (o) =>
       o.scope === 'secrets:read' ||
-      (o.scope === 'users:manage' && o.method !== 'GET' && !isStorage(o)),
+      (o.scope === 'users:manage' && o.method !== 'GET' && !sendsNoCredential(o)),
   )
   expect(needs.length).toBeGreaterThan(10)
   expect(needs.filter((o) => !o.proof).map((o) => o.name)).toEqual(takesAway)

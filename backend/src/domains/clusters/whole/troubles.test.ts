@@ -113,15 +113,16 @@ test('a server that failed to join is in the overview until it is tried again, a
   // In the lists of servers the reason stands beside the server's name.
   const after = await server()
   expect(after).toMatchObject({
-    version: before.version + 1,
     failure: { since: at.toISOString(), reason: 'came back in maintenance: input/output error' },
   })
+  // The failure and the finding, which is judged from it, are changes of the server.
+  expect(after.version).toBe(before.version + 2)
   await db.updateTable('cluster').set({ status: 'failed' }).where('id', '=', id).execute()
   expect((await told()).map(({ kind }) => kind)).toEqual(['cluster_failed', 'server_failed'])
   await db.updateTable('cluster').set({ status: 'ready' }).where('id', '=', id).execute()
   await set({ failed_at: null, failure: null })
   expect(await told()).toEqual([])
-  expect(await server()).toMatchObject({ version: after.version + 1, failure: null })
+  expect(await server()).toMatchObject({ version: after.version + 2, failure: null })
   // A server that leaves its cluster leaves its failure there.
   await set(failed)
   await db

@@ -490,7 +490,7 @@ test('a server that falls silent after a change names it in every sentence', asy
     return (await admin.call(overviewGet, {})).answer!.attention
   })
   await says(async () => (await admin.call(clusterHealth, { params })).answer!.lines)
-  await says(async () => (await world.cluster(cluster.id)).reason)
+  await says(async () => (await world.judged(cluster.id)).reason)
   await says(async () => (await planOf(change)).checks)
   // The others can be taken back meanwhile.
   const back = await planOf({ kind: 'configure', take_back: id })
