@@ -425,8 +425,12 @@ describe.concurrent('removing a server from a cluster', () => {
         (c) => c.status === 'ready',
       )
       // A forced deletion waits for no reset.
-      await addFault(world.machine(third), { kind: 'refuse', port: 'apid' })
-      const { operation: doomed } = (await reset(third)).answer!
+      // The server stops to answer before the reset is sent, and after the request was accepted.
+      const doomed = await world.alone(async () => {
+        const { operation } = (await reset(third)).answer!
+        await addFault(world.machine(third), { kind: 'refuse', port: 'apid' })
+        return operation
+      })
       const deletion = await admin.call(clusterDelete, {
         params: { id: cluster.id },
         query: { force: 'true' },
@@ -453,9 +457,14 @@ test(
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const worker = nodes[2]!
-    const asked = world.backend.clock.now()
+    const askedAt = world.backend.clock.now()
     await joinedYesterday(world, worker)
-    const { operation } = (await reset(worker)).answer!
+    // Refused as long as a control plane of the new cluster is not well.
+    const { answer } = await world.until(
+      () => reset(worker),
+      (asked) => asked.answer !== undefined,
+    )
+    const { operation } = answer!
     await world.until(
       async () => world.machine(worker).disk.state.counters.resets,
       (resets) => resets === 1,
@@ -466,7 +475,7 @@ test(
       (o) => o.steps.some((s) => s.key.startsWith('release/') && s.status === 'waiting'),
     )
     // "Last seen" is the time at which the reset was sent, not the time of joining.
-    expect(await seenAt(world, worker)).toBeGreaterThanOrEqual(asked)
+    expect(await seenAt(world, worker)).toBeGreaterThanOrEqual(askedAt)
     await admin.call(operationCancel, { params: { id: operation.id } })
     await world.until(
       () => world.operation(operation.id),
