@@ -200,7 +200,8 @@ export const Operation = z.object({
 export type Operation = z.infer<typeof Operation>
 
 /** Title of a kind of operation: "Create cluster", "Replace a server". */
-const kindTitle = (kind: OperationKind): string => operationTable[kind].title.replace(/ of$/, '')
+const kindTitle = (kind: OperationKind): string =>
+  operationTable[kind].title.replace(/ (?:of|to|from)$/, '')
 /** Titles of all kinds. */
 export const kindTitles = Object.fromEntries(
   operationKinds.map((kind) => [kind, kindTitle(kind)]),
