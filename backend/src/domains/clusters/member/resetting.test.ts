@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { ccGet } from '#contract/marketplace/ccs.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
@@ -14,20 +13,16 @@ import {
   serverReset,
 } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { joinedYesterday, powerOff, promiseCapacity, seenAt } from '../testing/servers.ts'
+import { joinedYesterday, powerOff, promiseCapacity, readied, seenAt } from '../testing/servers.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 32, seed: 'resetting' })
 const { admin } = world
 
-/** The endpoint is a DNS name, so that any control plane can be removed. */
-const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
-  const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com' })
-  expect((await world.ended(operation.id)).status).toBe('done')
-  return world.cluster(cluster.id)
-}
+const ready = (nodes: readonly Server[]) => readied(world, nodes)
 const reset = (node: Server, body: { keep_workload_disks?: boolean } = {}) =>
   admin.call(serverReset, { params: { id: node.id }, body })
+const isAccepted = ({ answer }: Awaited<ReturnType<typeof reset>>) => answer !== undefined
 const dark = (node: Server) => powerOff(world, node)
 const promise = (node: Server) => promiseCapacity(world, node)
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members.map((m) => m.name)
@@ -460,11 +455,7 @@ test(
     const askedAt = world.backend.clock.now()
     await joinedYesterday(world, worker)
     // Refused as long as a control plane of the new cluster is not well.
-    const { answer } = await world.until(
-      () => reset(worker),
-      (asked) => asked.answer !== undefined,
-    )
-    const { operation } = answer!
+    const { operation } = (await world.until(() => reset(worker), isAccepted)).answer!
     await world.until(
       async () => world.machine(worker).disk.state.counters.resets,
       (resets) => resets === 1,

@@ -1,5 +1,6 @@
 /** Acts on servers of a world, and their rows, for tests. */
 import { expect } from 'vitest'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { ccCreate, ccGet, ccUpdate } from '#contract/marketplace/ccs.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import type { ClusterWorld } from './world.ts'
@@ -54,4 +55,11 @@ export const seenAt = async ({ backend }: ClusterWorld, { id }: Server): Promise
     .where('node_id', '=', id)
     .executeTakeFirstOrThrow()
   return seen_at!.getTime()
+}
+
+/** A ready cluster whose endpoint is a DNS name, so that any control plane can be removed. */
+export async function readied(world: ClusterWorld, nodes: readonly Server[]): Promise<Cluster> {
+  const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com' })
+  expect((await world.ended(operation.id)).status).toBe('done')
+  return world.cluster(cluster.id)
 }
