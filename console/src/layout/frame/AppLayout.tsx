@@ -1,5 +1,5 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { type ReactNode, Suspense, useEffect } from 'react'
+import { type ReactNode, Suspense, useEffect, useLayoutEffect } from 'react'
 import { restorationGet } from '#contract/restoration.ts'
 import { followEvents } from '../../api/live.ts'
 import { usePreferences } from '../../api/preferences.ts'
@@ -30,7 +30,8 @@ export default function AppLayout({ children }: { children: ReactNode }) {
   // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's
   // Back.
   useEffect(() => whenPageShown(closeDialogs), [])
-  useEffect(() => {
+  // Before the page is painted, so that no key of a user who sees it is lost.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (
         event.key.toLowerCase() !== 'k' ||
