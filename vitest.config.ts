@@ -188,7 +188,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           ...shared,
-          include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'],
+          include: ['e2e/*.e2e.ts', 'e2e/*.test.ts', 'e2e/long/*'],
           exclude: never,
           globalSetup: ['tools/built.ts', 'e2e/template.ts'],
           maxConcurrency: 2,

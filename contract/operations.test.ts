@@ -2,11 +2,18 @@ import { expect, test } from 'vitest'
 import { allOperations } from './all.ts'
 import { changeOperations, ClusterChange, isChange } from './clusters/changes/changes.ts'
 import { errorsOf } from './operation.ts'
-import { operationKinds, operationTable } from './operations.ts'
+import { kindTitles, operationKinds, operationTable } from './operations.ts'
 import { machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { serverCommands } from './servers/servers.ts'
 
 const changes = operationKinds.filter(isChange)
+
+test('the title of a kind stands alone, without a preposition at its end', () => {
+  const dangling = Object.values(kindTitles).filter((title) =>
+    / (?:at|by|for|from|in|into|of|on|to|with)$/.test(title),
+  )
+  expect(dangling).toEqual([])
+})
 
 test.each(operationKinds.filter((kind) => !isChange(kind)))(
   'the operation kind %s is the name of a call that needs the write scope of its target',

@@ -1,4 +1,7 @@
-/** Figures over time: how much of a server is in use, a day by the minute and a year by the quarter. */
+/**
+ * Figures over time: how much of a server is in use. A day is kept by the minute, a year by 15
+ * minutes. Longer periods are answered in longer steps.
+ */
 import * as z from 'zod/mini'
 import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
@@ -27,6 +30,12 @@ export const dayMs = 24 * 60 * minuteMs
 /** How long values of single minutes are kept at least, and the means of 15 minutes. */
 export const minutesKeptMs = dayMs
 export const quartersKeptMs = 365 * dayMs
+/** A chart has few more pixels, and the values of a year in steps of 15 minutes take 3 MB. */
+const mostSteps = 1_500
+const stepsMs = [quarterMs, 4 * quarterMs, dayMs / 4] as const
+/** The length of the steps in which a period is answered that isn't answered by the minute. */
+export const stepOf = (periodMs: number): number =>
+  stepsMs.find((step) => periodMs / step <= mostSteps) ?? dayMs
 
 const values = z.array(z.nullable(z.number()))
 export const Measurements = z.object({
@@ -53,7 +62,7 @@ export const serverMeasurements = operation(
   'servers:read',
   {
     summary:
-      'How much of a server is in use over time: processors, memory, disks and links. By the minute if `from` is at most a day ago, else means and maxima of 15 minutes. Measured only while the server runs in a cluster.',
+      'How much of a server is in use over time: processors, memory, disks and links. By the minute if `from` is at most a day ago, else means and maxima of 15 minutes, an hour or six hours, so that there are at most 1,500. Measured only while the server runs in a cluster.',
     params: byId,
     query: z.strictObject({ from: z.optional(time), to: z.optional(time) }),
     errors: ['invalid'],

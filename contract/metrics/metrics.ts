@@ -19,7 +19,7 @@ const gauge = <const Labels extends readonly string[] = readonly []>(
 export const requestDuration = {
   name: 'steelyard_http_request_duration_seconds',
   type: 'histogram',
-  help: 'Time until the response was sent, by route. Without event streams.',
+  help: 'Time until the response was sent, by route. Without streams of events and logs.',
   labels: ['method', 'route', 'status'],
   buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
 } as const

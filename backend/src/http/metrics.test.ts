@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { auditNdjson } from '#contract/audit.ts'
 import { gauges, requestDuration } from '#contract/metrics/metrics.ts'
-import { serverGet, serverList } from '#contract/servers/servers.ts'
+import { serverGet, serverList, serverLogs } from '#contract/servers/servers.ts'
 import { buildCluster, buildServer } from '../domains/servers/testing.ts'
 import { startBackend } from '../testing/backend.ts'
 
@@ -108,6 +109,16 @@ test('requests are counted by the pattern of their route, without what users sen
   expect(text).not.toContain(id)
   expect(text).not.toContain('needle')
   expect(text).not.toContain('/some/page')
+})
+
+test('streams of events and logs are not counted, because their readers decide how long they last', async () => {
+  const admin = await backend.signIn({ role: 'admin' })
+  await admin.call(auditNdjson, { query: {} })
+  await viewer.call(serverLogs, { params: { id: randomUUID() } })
+  const text = await read()
+  expect(text).toContain('route="/v1/nodes"')
+  for (const { path } of [auditNdjson, serverLogs])
+    expect(text).not.toContain(`route="${path.replace('{id}', ':id')}"`)
 })
 
 test('the dashboard and the rules name only metrics that exist', () => {

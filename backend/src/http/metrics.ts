@@ -13,6 +13,13 @@ const misnamed = [
   'nodejs_active_resources_total',
 ]
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The response lasts as long as its reader wants, so its time says nothing of the server. */
+    isStream?: boolean
+  }
+}
+
 let ofProcess: Registry | undefined
 /** CPU, memory, event loop and garbage collection: of the whole process, so collected once. */
 function processRegistry(): Registry {
@@ -36,8 +43,7 @@ export function measureRequests(app: FastifyInstance): Registry {
     registers: [register],
   })
   app.addHook('onResponse', (request, reply, done) => {
-    // A stream lasts as long as its reader wants.
-    if (!String(reply.getHeader('content-type')).startsWith('text/event-stream'))
+    if (request.routeOptions.config.isStream !== true)
       durations.observe(
         {
           method: request.method,

@@ -331,7 +331,7 @@ export const serveStream =
   <O extends Operation>(operation: O, handler: StreamHandler<O>): void => {
     app.route({
       ...routeOf(operation),
-      config: { operation },
+      config: { operation, isStream: true },
       // A HEAD request would keep the stream open without sending anything.
       exposeHeadRoute: false,
       handler: async (request, reply) => {

@@ -170,7 +170,7 @@ test('the log of a failing boot is kept with the failure', async () => {
         sends: 1,
         stage: null,
       },
-    ] as unknown as Parameters<typeof clusters.insertMembers>[1]),
+    ]),
   )
   clock.advance(1_000)
   await inTransaction(db, (tx) =>

@@ -158,6 +158,15 @@ test('a day that is over for a day is folded to quarters once, and the chart sta
   const rounded = ({ series }: typeof before) =>
     series.map(({ mean }) => mean.map((value) => value?.toFixed(3)))
   expect(rounded(after)).toEqual(rounded(before))
+  // A year is answered in few steps: each has the mean of its quarters and the highest minute.
+  const yearAgo = new Date(day - 360 * dayMs).toISOString()
+  const year = (await read(id, { from: yearAgo, to: query.to })).answer!
+  expect(year.step_seconds).toBe(6 * 3600)
+  expect(year.series[4]!.mean).toHaveLength(4 * 360 + 1)
+  expect(year.series[4]).toMatchObject({
+    mean: expect.arrayContaining([expect.closeTo((300 + 800 / 15) / 3, 3)]),
+    max: expect.arrayContaining([900]),
+  })
   backend.clock.advance(367 * dayMs)
   await domain.removeOld!()
   expect(await db.selectFrom('measurement_day').select('day').execute()).toEqual([])

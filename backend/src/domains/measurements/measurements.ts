@@ -10,6 +10,7 @@ import {
   minutesKeptMs,
   quarterMs,
   quartersKeptMs,
+  stepOf,
   serverMeasurements,
   serverSeries,
   serverSeriesNames,
@@ -65,6 +66,25 @@ function answerOf(
   }
 }
 
+/** Several steps as one: the mean of their means, and the highest of their maxima. */
+function joined(steps: readonly Step[]): Step {
+  const each = (of: (step: Step) => Figures, how: (values: readonly number[]) => number): Figures =>
+    serverSeriesNames.map((_, s) => {
+      const known = steps.map((step) => of(step)[s] ?? null).filter((value) => value !== null)
+      return known.length === 0 ? null : how(known)
+    })
+  return {
+    mean: each(
+      ({ mean }) => mean,
+      (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
+    ),
+    max: each(
+      ({ max }) => max,
+      (values) => Math.max(...values),
+    ),
+  }
+}
+
 export function measurements({ db, clock }: Pick<Platform, 'db' | 'clock'>): Measurements {
   const last = new Map<string, { at: number; usage: Usage }>()
   let noted: store.Minute[] = []
@@ -104,11 +124,14 @@ export function measurementCalls({
   }
 
   const byQuarter = async (id: string, from: number, to: number): Promise<Answer> => {
-    const start = floor(from, quarterMs)
-    const steps = new Map<number, Step>()
+    const stepMs = stepOf(to - from)
+    const start = floor(from, stepMs)
+    const within = new Map<number, Step[]>()
     const add = (day: string, quarters: readonly Quarter[]) => {
-      for (const one of quarters)
-        steps.set(Date.parse(`${day}T00:00:00Z`) + one.quarter * quarterMs, one)
+      for (const one of quarters) {
+        const at = floor(Date.parse(`${day}T00:00:00Z`) + one.quarter * quarterMs, stepMs)
+        within.set(at, [...(within.get(at) ?? []), one])
+      }
     }
     for (const { day, packed } of await store.daysOf(db, id, dayOf(start), dayOf(to)))
       add(day, unpackDay(packed, series))
@@ -118,7 +141,8 @@ export function measurementCalls({
       if (name < dayOf(start) || name > dayOf(to)) continue
       add(name, (await store.quartersOf(db, [id], name, series)).get(id) ?? [])
     }
-    return answerOf(start, to, quarterMs, steps)
+    const steps = new Map([...within].map(([at, some]) => [at, joined(some)]))
+    return answerOf(start, to, stepMs, steps)
   }
 
   /** @throws Problem not_found, invalid */

@@ -28,7 +28,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
-import { namesPx, strongPx } from '../../ui/table/text-width.ts'
+import { ownNames } from '../../ui/table/text-width.ts'
 import { AlertsFrame } from './AlertsFrame.tsx'
 import type EditChannel from './EditChannel.tsx'
 
@@ -46,12 +46,7 @@ const channelColumns = listColumns(channelList.list, {
   name: {
     fixed: true,
     card: 'name',
-    width: (_, rows) =>
-      strongPx +
-      namesPx(
-        rows.map((c) => c.name),
-        100,
-      ),
+    width: ownNames,
   },
   kind: { card: 'fact', width: 120 },
   place: { from: 'md', cell: (c) => <span className="mono clip">{channelPlace(c)}</span> },

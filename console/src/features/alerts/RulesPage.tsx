@@ -25,7 +25,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
-import { namesPx, strongPx } from '../../ui/table/text-width.ts'
+import { ownNames } from '../../ui/table/text-width.ts'
 import { AlertsFrame } from './AlertsFrame.tsx'
 import type EditRule from './EditRule.tsx'
 
@@ -35,12 +35,7 @@ const ruleColumns = listColumns(alertRuleList.list, {
   name: {
     fixed: true,
     card: 'name',
-    width: (_, rows) =>
-      strongPx +
-      namesPx(
-        rows.map((r) => r.name),
-        100,
-      ),
+    width: ownNames,
   },
   what: { card: 'fact', cell: (r) => <span className="clip">{matchersText(r)}</span> },
   channels: { from: 'md' },

@@ -9,7 +9,7 @@ import { both } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { CopyButton } from '../../ui/text/Copyable.tsx'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
-import { namesPx, strongPx } from '../../ui/table/text-width.ts'
+import { ownNames } from '../../ui/table/text-width.ts'
 import { YamlText } from '../../ui/text/YamlText.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -22,12 +22,7 @@ const rows = columns<Subnet>([
     id: 'name',
     head: 'Subnet',
     card: 'name',
-    width: (_, rows) =>
-      strongPx +
-      namesPx(
-        rows.map((s) => s.name),
-        100,
-      ),
+    width: ownNames,
     cell: (s) => s.name,
   },
   {

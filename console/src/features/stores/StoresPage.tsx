@@ -27,7 +27,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
-import { namesPx, strongPx } from '../../ui/table/text-width.ts'
+import { ownNames } from '../../ui/table/text-width.ts'
 import type EditStore from './EditStore.tsx'
 
 const addStore = dialog(() => import('./AddStore.tsx'))
@@ -37,12 +37,7 @@ const storeColumns = listColumns(storeList.list, {
   name: {
     fixed: true,
     card: 'name',
-    width: (_, rows) =>
-      strongPx +
-      namesPx(
-        rows.map((s) => s.name),
-        100,
-      ),
+    width: ownNames,
   },
   kind: { card: 'fact', width: 90 },
   place: { from: 'md', cell: (s) => <span className="mono clip">{storePlace(s)}</span> },

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { TextInput } from './Field.tsx'
 import css from './Search.module.css'
 
@@ -35,7 +35,8 @@ export function Search({
     const timer = setTimeout(() => onValue(typed), waitMs)
     return () => clearTimeout(timer)
   }, [typed, from, onValue, waitMs])
-  useEffect(() => {
+  // Before the page is painted, so that no key of a user who sees it is lost.
+  useLayoutEffect(() => {
     if (!hotkey) return undefined
     const onKey = (event: KeyboardEvent) => {
       if (

@@ -28,6 +28,14 @@ export const strongPx = 9
 export const namesPx = (names: Iterable<string>, least: number): number =>
   widest(names, { least, most: 250, more: 20 })
 
+/** Width of the column with the rows' own names, which is the first one. */
+export const ownNames = (_: unknown, rows: readonly { readonly name: string }[]): number =>
+  strongPx +
+  namesPx(
+    rows.map((row) => row.name),
+    100,
+  )
+
 /** Width in px of the widest of the texts, between two limits. `more`: padding, and a shape. */
 export function widest(
   texts: Iterable<string>,

@@ -12,7 +12,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import type { ChartUnit } from '../../../ui/charts/chart-text.ts'
 import type { ChartLine } from '../../../ui/charts/Chart.tsx'
-import { Empty, ErrorState, Skeleton } from '../../../ui/feedback/States.tsx'
+import { Empty, ErrorState, Skeleton, Stale } from '../../../ui/feedback/States.tsx'
 import { Select } from '../../../ui/inputs/Choices.tsx'
 import { part } from '../../../ui/part.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
@@ -64,7 +64,7 @@ export default function ServerUsage({ server }: { server: Pick<Server, 'id' | 'c
     const start = Math.floor(Date.now() / quarterMs) * quarterMs - days * dayMs
     setPeriod(days === 1 ? { range: value } : { range: value, from: new Date(start).toISOString() })
   }
-  const { data, error, refetch } = useQuery({
+  const { data, dataUpdatedAt, error, isRefetchError, refetch } = useQuery({
     ...query(serverMeasurements, { params: { id: server.id }, query: { from } }),
     refetchInterval: refetchMs,
   })
@@ -79,14 +79,23 @@ export default function ServerUsage({ server }: { server: Pick<Server, 'id' | 'c
         />
       </div>
       <Panel label="Usage">
-        {error ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : data === undefined ? (
-          <Outlines />
-        ) : data.series.every(({ mean }) => mean.every((value) => value === null)) ? (
-          <Nothing isMember={server.cluster !== null} />
+        {data === undefined ? (
+          error ? (
+            <ErrorState error={error} onRetry={() => void refetch()} />
+          ) : (
+            <Outlines />
+          )
         ) : (
-          <Charts data={data} />
+          <>
+            {isRefetchError && (
+              <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />
+            )}
+            {data.series.every(({ mean }) => mean.every((value) => value === null)) ? (
+              <Nothing isMember={server.cluster !== null} />
+            ) : (
+              <Charts data={data} />
+            )}
+          </>
         )}
       </Panel>
     </>

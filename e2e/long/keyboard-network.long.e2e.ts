@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverList } from '#contract/servers/servers.ts'
-import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation, untilReady } from './installation.ts'
-import { type Keys, keysOf } from './keys.ts'
+import { closePages, inOneStory, launch, open, signIn } from '../browser.ts'
+import { type Installation, startInstallation, untilReady } from '../installation.ts'
+import { type Keys, keysOf } from '../keys.ts'
 
 const cluster = { id: '', name: 'poz-keys-02' }
 const own = 'poz-keys-a'

@@ -9,9 +9,9 @@ import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
-import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation, untilReady } from './installation.ts'
-import { makeCluster } from './small-cluster.ts'
+import { closePages, inOneStory, launch, open, signIn } from '../browser.ts'
+import { type Installation, startInstallation, untilReady } from '../installation.ts'
+import { makeCluster } from '../small-cluster.ts'
 
 let installation: Installation
 let browser: Browser

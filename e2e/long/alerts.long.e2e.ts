@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { closePages, launch, open, signIn, tell } from './browser.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { closePages, launch, open, signIn, tell } from '../browser.ts'
+import { admin, type Installation, startInstallation } from '../installation.ts'
 
 let installation: Installation
 let browser: Browser

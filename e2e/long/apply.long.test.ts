@@ -21,7 +21,7 @@ import {
   twoAlike,
   until,
   untilReady,
-} from './installation.ts'
+} from '../installation.ts'
 
 let furnished: Installation
 let empty: Installation

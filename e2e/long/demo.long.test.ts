@@ -9,8 +9,8 @@ import { subnetList } from '#contract/network/subnets.ts'
 import { operationList, operationRetry } from '#contract/operations.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
-import { apiClient, type Caller } from '../tools/api-client.ts'
-import { admin, demoProcess, isUp } from './demo-process.ts'
+import { apiClient, type Caller } from '../../tools/api-client.ts'
+import { admin, demoProcess, isUp } from '../demo-process.ts'
 
 const { data, start, kill } = await demoProcess()
 
