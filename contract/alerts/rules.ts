@@ -176,7 +176,7 @@ export const alertRuleUpdate = calls.update({
   errors: ['stale', 'name_taken'],
 })
 export const alertRuleRemove = calls.remove(
-  'Remove a rule. The end of what it has sent is still told.',
+  'Remove a rule. Channels are still notified when the findings that it sent end.',
   ['stale'],
 )
 
@@ -191,7 +191,7 @@ export const words: Words = {
     kinds: 'Only findings of these kinds; empty for all.',
     datacenter_ids: 'Only findings in these datacenters; empty for all.',
     cluster_ids: 'Only findings of these clusters and their servers; empty for all.',
-    channel_ids: 'Channels that are told; null for every channel, also those added later.',
+    channel_ids: 'Channels that are notified; null for every channel, including those added later.',
     wait_minutes: 'A finding is sent when it has lasted this long.',
     digest_at:
       'Time of the day, UTC, at which one message lists what is open; null: findings are sent at once.',

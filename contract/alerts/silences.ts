@@ -84,7 +84,7 @@ export interface SilenceTerms {
   readonly repeats: MaintenanceWindow | null
 }
 
-/** Whether the silence silences at this time what it is about. */
+/** Whether the silence is in force at this time. */
 export const isSilent = ({ starts_at, ends_at, repeats }: SilenceTerms, at: Date): boolean =>
   Date.parse(starts_at) <= at.getTime() &&
   at.getTime() < Date.parse(ends_at) &&
@@ -157,7 +157,7 @@ export const silenceList = calls.list(
 export const silenceGet = calls.get('One silence.')
 export const silenceCreate = calls.create({
   summary:
-    'Silence findings for a time. The end of a finding that was sent before is told nevertheless.',
+    'Silence findings for a time. Channels are still notified when a finding ends that was sent before.',
   body: NewSilence,
 })
 export const silenceRemove = calls.remove('End a silence now.', ['stale'])

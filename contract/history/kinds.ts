@@ -144,9 +144,11 @@ export const historyKinds = {
       const role = after['role'] === undefined ? '' : ` as ${words(after['role'])}`
       if (to !== null) return `Assigned to the cluster ${to}${role}`
       if (from !== null) return `Left the cluster ${from}`
-      return after['role'] === undefined
-        ? `Is ${words(after['status'])}`
-        : moved('Its role', words(before['role']), words(after['role']))
+      if (after['role'] !== undefined)
+        return moved('Its role', words(before['role']), words(after['role']))
+      return after['status'] === 'ready'
+        ? "Runs its cluster's configuration"
+        : `Is ${words(after['status'])}`
     },
   },
   server_joined: {

@@ -46,7 +46,7 @@ afterEach(async ({ task }) => {
 
 test('an admin adds a webhook with the keyboard alone, sends a test, and reads the answer of the receiver', async () => {
   await page.goto('/alerts/channels')
-  await page.getByRole('heading', { name: 'Nobody is told yet' }).waitFor()
+  await page.getByRole('heading', { name: 'Nobody is notified yet' }).waitFor()
   const add = page.getByRole('button', { name: 'Add channel' })
   await add.focus()
   await page.keyboard.press('Enter')

@@ -6,7 +6,7 @@ export const alertScreens: readonly Screen[] = [
   {
     name: 'alerts',
     path: '/alerts/channels',
-    ready: (page) => page.getByRole('heading', { name: 'Nobody is told yet' }).waitFor(),
+    ready: (page) => page.getByRole('heading', { name: 'Nobody is notified yet' }).waitFor(),
   },
   {
     name: 'channel-add',

@@ -180,7 +180,7 @@ test('a flapping server is one message when it begins and one when it has been c
   ])
 })
 
-test('an end is told after five minutes, and what is gone before it was told is never told', () => {
+test('the end of a finding is sent after five minutes, and a finding that ended before it was sent never is', () => {
   const channel = channelOf()
   const finding = findingOf()
   const end = 2 * minute
@@ -266,7 +266,7 @@ test('a rule waits as long as it says, and goes to its channels only', () => {
   expect(paused.messages).toEqual([])
 })
 
-test('of two rules the one that is first counts, and a finding is told once', () => {
+test('of two rules that match, the first one counts, and a finding is sent once', () => {
   const channel = channelOf()
   const rules = [ruleOf({ wait_minutes: 30 }), ruleOf({ wait_minutes: 5 })]
   run(channel, [0, hour], () => [findingOf({ id: 'a0000000-0000-4000-8000-000000000000' })], {
@@ -294,7 +294,7 @@ test('a rule is about the severities, kinds, datacenters and clusters that it li
   ).toBe(true)
 })
 
-test('a silence hides its part until it ends, and no end of what was told before', () => {
+test('a silence holds back its findings until it ends, but not the end of a finding that was sent before', () => {
   const channel = channelOf()
   const silenced = findingOf()
   const other = findingOf()

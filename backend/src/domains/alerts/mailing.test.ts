@@ -160,7 +160,7 @@ test('a server that accepts the connection and says nothing is left after the li
   expect(problem).toContain('did not answer within')
 })
 
-test('a server that talks without end is left', async () => {
+test('a mail server that never stops talking is disconnected', async () => {
   const port = await listener((socket) => {
     const line = `220-${'x'.repeat(60_000)}`
     const more = () => {

@@ -88,7 +88,7 @@ const whenOptions = {
     kind: 'text',
     many: true,
     value: 'CHANNEL',
-    help: 'Channel that is told (default: every channel)',
+    help: 'Channel that is notified (default: every channel)',
   },
   'wait-minutes': {
     kind: 'number',

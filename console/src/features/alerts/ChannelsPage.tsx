@@ -100,8 +100,8 @@ export function ChannelsPage({ search, setSearch }: PageProps) {
         actions={channelActions}
         empty={
           <Empty
-            title="Nobody is told yet"
-            text="Findings are sent to channels: mail, a webhook, or an Alertmanager. The first channel is told at once of what is down or degraded, and once a day of what needs attention; the rules say so and can be changed."
+            title="Nobody is notified yet"
+            text="Findings are sent to channels: mail, a webhook, or an Alertmanager. A new channel is notified at once of what is down or degraded, and once a day of what needs attention. The rules can be changed."
             actions={<ActionButton {...add} kind="primary" />}
           />
         }

@@ -49,7 +49,7 @@ export default function EditRule({ rule }: { rule?: AlertRule }) {
     >
       <Text name="name" label="Name" autoCapitalize="none" />
       <MatcherFields values={values} set={form.set} />
-      <Check name="every" label="Tell every channel, also those that are added later" />
+      <Check name="every" label="Notify every channel, including those added later" />
       {!values.every && (
         <Custom name="channel_ids" label="Channels">
           <Many

@@ -89,7 +89,7 @@ export function RulesPage({ search, setSearch }: PageProps) {
         empty={
           <Empty
             title="No rules"
-            text="Without a rule no channel is told of anything."
+            text="Without a rule, no channel is notified."
             actions={<ActionButton {...add} kind="primary" />}
           />
         }
@@ -123,7 +123,7 @@ const ruleActions = (rule: AlertRule): Action[] => [
       confirm({
         title: `Remove ${rule.name}?`,
         label: 'Remove rule',
-        text: 'The end of what it has sent is still told.',
+        text: 'Channels are still notified when the findings that it sent end.',
         danger: true,
         act: async () => {
           await call(alertRuleRemove, { params: { id: rule.id } }, { version: rule.version })

@@ -109,7 +109,7 @@ const silenceActions = (silence: Silence): Action[] => [
       confirm({
         title: silence.state === 'ended' ? 'Remove this silence?' : 'End this silence now?',
         label: silence.state === 'ended' ? 'Remove silence' : 'End silence',
-        text: 'What it silences and is still open is sent afterwards.',
+        text: 'Findings that are still open are sent then.',
         act: async () => {
           await call(silenceRemove, { params: { id: silence.id } }, { version: silence.version })
           await invalidate(silenceList)

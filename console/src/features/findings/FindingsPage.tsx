@@ -141,7 +141,7 @@ export function FindingsPage({
         actions={(f) => [...remedyActions(f), ...findingActions(f)]}
         empty={
           <Empty
-            title="Nothing is wrong"
+            title="No findings"
             text="What is wrong with servers, clusters and datacenters is listed here, with what mends it."
           />
         }

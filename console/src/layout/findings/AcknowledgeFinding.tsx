@@ -32,8 +32,8 @@ export default function AcknowledgeFinding({ finding }: { finding: Finding }) {
       busyText="Saving"
     >
       <p className="fs13 t2">
-        {finding.object.name}: {finding.reason} Everybody sees that you take care of it. No channel
-        is reminded of it; its end is told.
+        {finding.object.name}: {finding.reason} Everybody sees that you take care of it. Channels
+        get no reminders of it, and are notified when it ends.
       </p>
       <Text name="note" label="What is being done" optional />
     </FormDialog>

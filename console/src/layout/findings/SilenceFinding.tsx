@@ -44,7 +44,7 @@ export default function SilenceFinding({ finding }: { finding: Finding }) {
       busyText="Saving"
     >
       <p className="fs13 t2">
-        {finding.object.name}: {finding.reason} It is still shown, and no channel is told of it
+        {finding.object.name}: {finding.reason} It is still shown, and no channel is notified of it
         until the silence ends.
       </p>
       <Text name="note" label="Why" />
