@@ -133,10 +133,9 @@ test(
         reason: null,
       })
     for (const id of chosen)
-      expect(await patiently(() => call(clusterGet, { params: { id } }))).toMatchObject({
-        status: 'ready',
-        talos_version: 'v1.13.9',
-      })
+      await expect
+        .poll(() => patiently(() => call(clusterGet, { params: { id } })))
+        .toMatchObject({ status: 'ready', talos_version: 'v1.13.9' })
 
     const { clusters: counted } = await site.simulator.counters()
     const harm = counted.map(({ name, etcdMade, quorumLosses, budgetBreaches, mostUnready }) => ({

@@ -161,6 +161,18 @@ export async function create(
 }
 
 /**
+ * The cluster as soon as it shows ready, else as it is after 30 s. Its findings are judged up to a
+ * second after what they are judged from, so a server that has just come back may still be one.
+ */
+async function settled(call: Caller, id: string): Promise<Cluster> {
+  for (const end = performance.now() + 30_000; ;) {
+    const cluster = await patiently(() => call(clusterGet, { params: { id } }))
+    if (cluster.status === 'ready' || performance.now() > end) return cluster
+    await pause(200)
+  }
+}
+
+/**
  * Problems at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and
  * no server was installed twice or lost.
  */
@@ -172,7 +184,7 @@ export async function findings(
   end: Operation,
 ): Promise<string[]> {
   const wrong: string[] = []
-  const cluster = await patiently(() => call(clusterGet, { params: { id: clusterId } }))
+  const cluster = await settled(call, clusterId)
   if (end.status !== 'done') wrong.push(`the operation is ${end.status}: ${end.reason}`)
   if (cluster.status !== 'ready') wrong.push(`the cluster is ${cluster.status}: ${cluster.reason}`)
   const counters = await site.simulator.counters()
