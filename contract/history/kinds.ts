@@ -211,7 +211,9 @@ export const historyKinds = {
   server_boot: {
     of: 'server',
     title: 'Failing boot',
-    says: (after) => `The last lines of a failing boot were kept${because(after)}`,
+    // A boot is one of the attempts to install Talos; an upgrade may fail without any.
+    says: (after) =>
+      `The last lines of ${after['attempt'] === undefined ? 'its log' : 'a failing boot'} were kept${because(after)}`,
   },
   cluster_added: {
     of: 'cluster',

@@ -11,7 +11,7 @@ import { messageText, text } from './text.ts'
  * kinds of lines.
  */
 const tailLines = 500
-const keptLines = 40
+const keptLines = 200
 const tailEvents = 200
 /** Maximum characters of a shown line: the installer's log repeats whole requests. */
 const lineLength = 300

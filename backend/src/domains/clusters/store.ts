@@ -335,6 +335,7 @@ export async function updateMember(
   clusterId: string,
   nodeId: string,
   change: Updateable<Tables['cluster_server']>,
+  operation?: string,
 ): Promise<void> {
   const changing = tx
     .updateTable('cluster_server')
@@ -350,7 +351,7 @@ export async function updateMember(
       ),
     )
     .executeTakeFirst()
-  if (row) happened(tx, ...memberChanges(row.row_before, row))
+  if (row) happened(tx, ...memberChanges(row.row_before, row, operation))
 }
 
 /** Deletes a member with its configurations. */

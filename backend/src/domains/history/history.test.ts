@@ -192,6 +192,23 @@ test('the log of a failing boot is kept with the failure', async () => {
   const { answer } = await viewer.call(historyGet, { params: { id: entry!.id } })
   expect(answer!.log).toEqual(['line 1', 'line 2'])
   expect((await viewer.call(historyGet, { params: { id: 999_999 } })).status).toBe(404)
+  // The server joins, and an upgrade of its cluster fails on it later.
+  await inTransaction(db, (tx) =>
+    told(tx, id, clusters.updateMember(tx, cluster, id, { node_ready_at: now(), trouble: null })),
+  )
+  clock.advance(1_000)
+  const operation = randomUUID()
+  const failed = { failure_log: 'line 3', failure_log_at: now(), trouble: 'it kept its version' }
+  await inTransaction(db, (tx) =>
+    told(tx, id, clusters.updateMember(tx, cluster, id, failed, operation)),
+  )
+  const boots = await list({ object: id, kind: 'server_boot' })
+  expect(boots.items).toHaveLength(2)
+  expect(boots.items[0]).toMatchObject({
+    has_log: true,
+    message: 'The last lines of its log were kept: it kept its version',
+    operation: { id: operation },
+  })
 })
 
 test('old entries are removed, and the state after them is still known', async () => {

@@ -3,9 +3,11 @@ import { type HistoryEntry, historyGet } from '#contract/history/history.ts'
 import { historyKinds } from '#contract/history/kinds.ts'
 import { kindTitles } from '#contract/operations.ts'
 import { query } from '../../api/query.ts'
+import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
 import { exact } from '../../lib/time/time.ts'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { CopyButton } from '../../ui/text/Copyable.tsx'
 import { KeyValue } from '../../ui/text/Panel.tsx'
 import { pageOf, whoSaid } from './history-entry.ts'
 import css from './History.module.css'
@@ -58,7 +60,12 @@ function Fields({ title, of }: { title: string; of: Readonly<Record<string, unkn
   )
 }
 
-/** The last lines of a failing boot. */
+/** The failure is at the end of the log. */
+const atItsEnd = (log: HTMLElement | null): void => {
+  if (log) log.scrollTop = log.scrollHeight
+}
+
+/** The last lines of the log of a server that failed. */
 function Log({ id }: { id: number }) {
   const { data, error, refetch } = useQuery(query(historyGet, { params: { id } }))
   if (data === undefined)
@@ -67,11 +74,16 @@ function Log({ id }: { id: number }) {
     ) : (
       <SkeletonRows rows={4} />
     )
+  const lines = data.log ?? []
+  const title = `Last ${counted(lines.length, 'line')} of its log`
   return (
-    <section className="stack stack2" aria-label="Last lines">
-      <h2 className="label">Last lines of the boot</h2>
-      <pre className={css['text']} tabIndex={0} aria-label="Last lines of the boot">
-        {data.log?.join('\n') ?? 'No lines were kept'}
+    <section className="stack stack2" aria-label={title}>
+      <div className="row">
+        <h2 className="label">{title}</h2>
+        <CopyButton text={lines.join('\n')} />
+      </div>
+      <pre className={css['text']} tabIndex={0} aria-label={title} ref={atItsEnd}>
+        {lines.join('\n')}
       </pre>
     </section>
   )

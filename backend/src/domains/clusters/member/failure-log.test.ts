@@ -84,14 +84,17 @@ test('a failure that is over is forgotten', () => {
   )
 })
 
-test('the stored log is short and contains no join token', () => {
-  const long = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(290)}`)
+test('the stored log has whole lines, is short and contains no join token', () => {
+  const long = Array.from({ length: 200 }, (_, i) => `${i} ${'x'.repeat(290)}`)
   const { failure_log } = troubleOf(
     { trouble: null, failure_log_at: null, sends: 2 },
     { ...nothing, trouble: null, log: [...long, 'url=/join/sy-join-abcdefghijklmnopqrstuv'] },
     now,
   )
-  expect(failure_log!.length).toBeLessThanOrEqual(8_000)
+  expect(failure_log!.length).toBeLessThanOrEqual(32_000)
+  const [first, ...rest] = failure_log!.split('\n')
+  expect(long).toContain(first)
+  expect(rest.length).toBeGreaterThan(100)
   expect(failure_log).toMatch(/join\/…$/)
   expect(
     failureAnswer({

@@ -14,10 +14,10 @@ import { mostSends } from './acts.ts'
 import type { MemberRow } from '../store.ts'
 
 /**
- * Maximum total size of the stored lines, which are up to 40 lines of at most 300 characters; the
+ * Maximum total size of the stored lines, which are up to 200 lines of at most 300 characters; the
  * newest are kept.
  */
-const mostCharacters = 8_000
+const mostCharacters = 32_000
 /** Minimum interval, in ms, between writes of lines about the same failure. */
 const writeEveryMs = 2_000
 const readWithinMs = 5_000
@@ -32,8 +32,13 @@ interface Told {
   readonly installation: Installation | null
 }
 
-const kept = (lines: readonly string[]): string =>
-  withoutTokens(lines.join('\n')).slice(-mostCharacters)
+/** The newest whole lines that fit, without tokens. */
+function kept(lines: readonly string[]): string {
+  const all = withoutTokens(lines.join('\n'))
+  if (all.length <= mostCharacters) return all
+  const newest = all.slice(-mostCharacters)
+  return newest.slice(newest.indexOf('\n') + 1)
+}
 
 /**
  * The columns to write with the failure and the log of a boot; empty if nothing is new. During a

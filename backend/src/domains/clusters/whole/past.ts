@@ -37,22 +37,32 @@ export function stateOf(row: Partial<Pick<ClusterRow, Remembered>>): Partial<Clu
 }
 
 /** Columns whose changes say something of a member's past. */
-const columnsOfMember = ['node_ready_at', 'failed_at', 'sends'] as const
+const columnsOfMember = ['node_ready_at', 'failed_at', 'sends', 'trouble'] as const
 export const isRememberedOfMember = (change: object): boolean =>
   columnsOfMember.some((column) => column in change)
 
 const isLater = (at: Date | string | null, than: Date | string | null): boolean =>
   at !== null && (than === null || new Date(at) > new Date(than))
 
-/** What a change of a member's row says of its past. `before` was read as JSON. */
-export function memberChanges(before: MemberRow, after: MemberRow): Happened[] {
+/**
+ * What a change of a member's row says of its past. `before` was read as JSON. `operation`: what
+ * the change belongs to, if it isn't the server's own operation.
+ */
+export function memberChanges(
+  before: MemberRow,
+  after: MemberRow,
+  operation: string | null = after.operation_id,
+): Happened[] {
   const object = { kind: 'server', id: after.node_id, name: after.name } as const
-  const { operation_id: operation } = after
   const hasJoined = before.node_ready_at === null && after.node_ready_at !== null
   // The log of a boot is written every few seconds. It is kept when the boot is over: with the
   // failure of the server, or when it is tried again.
   const isOver = after.sends !== before.sends || isLater(after.failed_at, before.failed_at)
   const isOfThisBoot = isLater(after.failure_log_at, before.sent_at)
+  // The log of a server that has joined is stored only when a change of its cluster fails on it.
+  const isOfAChange =
+    !isOver && before.node_ready_at !== null && isLater(after.failure_log_at, before.failure_log_at)
+  const log = after.failure_log
   return [
     ...(hasJoined
       ? [
@@ -64,14 +74,16 @@ export function memberChanges(before: MemberRow, after: MemberRow): Happened[] {
           },
         ]
       : []),
-    ...(isOver && isOfThisBoot && after.failure_log !== null
+    ...(((isOver && isOfThisBoot) || isOfAChange) && log !== null
       ? [
           {
             kind: 'server_boot' as const,
             object,
             operation,
-            after: { reason: after.failure ?? after.trouble, attempt: before.sends },
-            log: after.failure_log,
+            after: isOfAChange
+              ? { reason: after.trouble }
+              : { reason: after.failure ?? after.trouble, attempt: before.sends },
+            log,
           },
         ]
       : []),

@@ -53,7 +53,7 @@ async function failed(
   row: Row,
   reason: string,
 ): Promise<{ readonly failed: string }> {
-  const { parts, job, state } = turn
+  const { parts, job, state, operation } = turn
   const log = await lastLines(
     await parts.servers.connection(row.node_id),
     (await parts.secrets.talosAdmin(state.row.id))!,
@@ -62,7 +62,13 @@ async function failed(
   )
   await write(turn, async (tx) => {
     await store.update(tx, row, { intent_at: null, sent_at: null, written_at: null, boot_id: null })
-    await clusters.updateMember(tx, state.row.id, row.node_id, { ...log, trouble: reason })
+    await clusters.updateMember(
+      tx,
+      state.row.id,
+      row.node_id,
+      { ...log, trouble: reason },
+      operation.id,
+    )
   })
   return { failed: reason }
 }

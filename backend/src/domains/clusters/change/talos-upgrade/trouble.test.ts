@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { clusterServerFailure } from '#contract/clusters/clusters.ts'
+import { historyList } from '#contract/history/history.ts'
 import { operationRetry } from '#contract/operations.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -35,6 +36,12 @@ test(
       await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: canary!.id } })
     ).answer!
     expect(kept.reason).toContain('came back with Talos v1.13.8')
+    const past = await admin.call(historyList, {
+      query: { object: canary!.id, kind: 'server_boot', per_page: 50 },
+    })
+    expect(past.answer!.items).toMatchObject([
+      { has_log: true, operation: { id }, message: expect.stringContaining(kept.reason!) },
+    ])
 
     expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeUndefined()
     const done = await world.ended(id)
