@@ -38,6 +38,8 @@ export const HistoryEntry = z.object({
   after: z.record(z.string(), z.unknown()),
   /** Whether the entry has lines of a log, which `historyGet` returns. */
   has_log: z.boolean(),
+  /** Whether the simulated datacenter of the demo made it up. */
+  simulated: z.boolean(),
 })
 export type HistoryEntry = z.infer<typeof HistoryEntry>
 

@@ -440,6 +440,7 @@ export interface Tables {
     before: Json<Columns['history.before']>
     after: Json<Columns['history.after']>
     log: string | null
+    simulated: Generated<boolean>
   }
   history_base: {
     object_kind: 'server' | 'cluster'

@@ -1,12 +1,18 @@
 /** What other code may call of the history. Entries are written by `happened` of `history.ts`. */
 import type { Tx } from '../../db/db.ts'
+import type { SimulatedEntry } from './store-simulated.ts'
 import type { States } from './states.ts'
 
-export type { States }
+export type { SimulatedEntry, States }
 
 export interface History {
   /** The states of everything at a time, from the history alone. */
   readonly at: (tx: Tx, at: Date) => Promise<States>
+  /**
+   * Adds entries that the simulation made up, marked as such, unless there are some already. Returns
+   * their number.
+   */
+  readonly writeSimulated: (tx: Tx, entries: readonly SimulatedEntry[]) => Promise<number>
   /**
    * Removes entries that are older than the history is kept, in small batches. Returns their
    * number. After `start`, it runs by itself once an hour; tests call it directly.

@@ -229,3 +229,26 @@ test('old entries are removed, and the state after them is still known', async (
     reachable: false,
   })
 })
+
+test('a simulated past is listed as such, is written once, and no state is computed from it', async () => {
+  const id = await buildServer(backend, { name: 'made-up-01', reachable: true })
+  const write = () =>
+    inTransaction(db, (tx) =>
+      backend.domains.history.writeSimulated(tx, [
+        {
+          at: new Date(clock.now() - 20 * 24 * 3_600_000),
+          kind: 'server_contact',
+          object: { kind: 'server', id, name: 'made-up-01' },
+          cluster: null,
+          by: null,
+          before: { reachable: true },
+          after: { reachable: false, reason: 'connection refused' },
+        },
+      ]),
+    )
+  expect([await write(), await write()]).toEqual([1, 0])
+  const { items } = await list({ object: id, kind: 'server_contact' })
+  expect(items).toMatchObject([{ message: 'No answer: connection refused', simulated: true }])
+  const states = await inTransaction(db, (tx) => backend.domains.history.at(tx, now()))
+  expect(states.servers.get(id)?.reachable).not.toBe(false)
+})

@@ -20,6 +20,7 @@ import type { Domain, Platform } from '../../platform.ts'
 import type { History } from './api.ts'
 import { fold, isRemoved, statesAfter } from './states.ts'
 import * as store from './store.ts'
+import * as storePast from './store-simulated.ts'
 
 type HistoryParts = Pick<Platform, 'db' | 'clock' | 'config'>
 
@@ -45,6 +46,7 @@ const present = (row: store.HistoryRow): HistoryEntry => ({
   before: row.before,
   after: row.after,
   has_log: row.has_log,
+  simulated: row.simulated,
 })
 
 /** The place after which a page begins, as `historyList` checks it. */
@@ -98,7 +100,8 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
       const last = steps.at(-1)
       if (last === undefined) return 0
       const ids = [...new Set(steps.map((s) => s.object_id))]
-      const states = [...fold(await store.basesOf(tx, ids), steps).values()]
+      const real = steps.filter((s) => !s.simulated)
+      const states = [...fold(await store.basesOf(tx, ids), real).values()]
       const [gone, there] = [states.filter(isRemoved), states.filter((s) => !isRemoved(s))]
       await store.putBases(tx, there, last.at)
       await store.dropBases(
@@ -121,6 +124,7 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
   return {
     name: 'history',
     prune,
+    writeSimulated: (tx, entries) => storePast.insertSimulated(tx, entries),
     at: async (tx, at) => statesAfter(await store.bases(tx), await store.upTo(tx, at)),
     routes(app) {
       const on = serve(app)

@@ -61,6 +61,7 @@ const entries = (on: On) =>
       'history.operation_id',
       'history.requested_by',
       'history.message',
+      'history.simulated',
       'history.before',
       'history.after',
       'operation.kind as operation_kind',
@@ -108,14 +109,18 @@ export interface Base {
 export const bases = (on: On): Promise<Base[]> =>
   on.selectFrom('history_base').select(['object_kind', 'object_id', 'state']).execute()
 
-export type Step = Pick<HistoryRow, 'id' | 'at' | 'kind' | 'object_kind' | 'object_id' | 'after'>
+export type Step = Pick<
+  HistoryRow,
+  'id' | 'at' | 'kind' | 'object_kind' | 'object_id' | 'after' | 'simulated'
+>
 
-/** All entries up to a time, in the order in which they were written. */
+/** All entries up to a time, in the order in which they were written, but no simulated ones. */
 export const upTo = (on: On, at: Date): Promise<Step[]> =>
   on
     .selectFrom('history')
-    .select(['id', 'at', 'kind', 'object_kind', 'object_id', 'after'])
+    .select(['id', 'at', 'kind', 'object_kind', 'object_id', 'after', 'simulated'])
     .where('at', '<=', at)
+    .where('simulated', '=', false)
     .orderBy('id')
     .execute()
 
@@ -123,7 +128,7 @@ export const upTo = (on: On, at: Date): Promise<Step[]> =>
 export const oldest = (on: On, limit: number): Promise<Step[]> =>
   on
     .selectFrom('history')
-    .select(['id', 'at', 'kind', 'object_kind', 'object_id', 'after'])
+    .select(['id', 'at', 'kind', 'object_kind', 'object_id', 'after', 'simulated'])
     .orderBy('id')
     .limit(limit)
     .execute()

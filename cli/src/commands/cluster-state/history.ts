@@ -55,7 +55,8 @@ const tableOf = (terminal: Terminal, items: readonly HistoryEntry[]): string =>
       { title: 'OF', text: (e) => e.object.name },
       {
         title: 'WHAT',
-        text: (e) => `${e.message}${e.has_log ? ` (log: history show ${e.id})` : ''}`,
+        text: (e) =>
+          `${e.simulated ? 'simulated: ' : ''}${e.message}${e.has_log ? ` (log: history show ${e.id})` : ''}`,
       },
       { title: 'WHO', text: who },
     ],
@@ -92,6 +93,7 @@ const entryText = (terminal: Terminal, e: HistoryEntry & { log: string[] | null 
     ['Of', `${e.object.kind} ${e.object.name}`],
     ['Cluster', e.cluster?.name ?? null],
     ['What', e.message],
+    ['Simulated', e.simulated ? 'yes, it did not happen' : null],
     ['Who', who(e)],
     [
       'Operation',

@@ -22,6 +22,7 @@ export function HistoryDetail({ entry: e }: { entry: HistoryEntry }) {
           ['Kind', historyKinds[e.kind].title],
           ['Time', exact(e.at)],
           ['Who', whoSaid(e)],
+          e.simulated && ['Simulated', 'It did not happen: the simulation of the demo made it up'],
           ['Of', <a href={pageOf(e)}>{e.object.name}</a>],
           e.cluster !== null &&
             e.cluster.id !== e.object.id && [

@@ -8,6 +8,7 @@ import { choosePeriod, sinceChoices, withTime } from '../../layout/lists/period.
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import type { ListSearch } from '../../lib/list-search.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
+import { Badge } from '../../ui/feedback/Status.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { CursorPager } from '../../ui/table/CursorPager.tsx'
 import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
@@ -42,8 +43,11 @@ const columns = listColumns(history, {
     card: 'name',
     cell: (e, from) => (
       <span className={css['what']}>
-        <span className="clip" title={e.message}>
-          {e.message}
+        <span className="row">
+          <span className="clip" title={e.message}>
+            {e.message}
+          </span>
+          {e.simulated && <Badge title="Made up by the simulation of the demo">simulated</Badge>}
         </span>
         {!from.md && <span className="fs12 t3 clip">{`${e.object.name}, ${whoSaid(e)}`}</span>}
       </span>
