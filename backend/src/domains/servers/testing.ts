@@ -43,31 +43,35 @@ export async function buildServer(
   return id
 }
 
-/** Inserts only the row of a cluster, for tests of servers in a cluster. */
+/** Inserts only the row of a cluster, by default in a datacenter of its own. */
 export async function buildCluster(
   { platform, clock }: Backend,
   id: string,
   name: string,
+  datacenterId?: string,
 ): Promise<void> {
   const at = new Date(clock.now())
-  const datacenter = await platform.db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'PL',
-      city_code: 'TST',
-      city_name: 'Test',
-      index: 1,
-      tier: null,
-      certifications: [],
-      latitude: null,
-      longitude: null,
-      created_at: at,
-      updated_at: at,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
+  const ownDatacenter = async () =>
+    (
+      await platform.db
+        .insertInto('datacenter')
+        .values({
+          country_code: 'PL',
+          city_code: 'TST',
+          city_name: 'Test',
+          index: 1,
+          tier: null,
+          certifications: [],
+          latitude: null,
+          longitude: null,
+          created_at: at,
+          updated_at: at,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+    ).id
   await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at)
-    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.13', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(
+    values (${id}, ${name}, ${datacenterId ?? (await ownDatacenter())}, 'v1.13.9', '1.13', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(
     platform.db,
   )
 }
