@@ -254,3 +254,58 @@ test('installations that failed stay with a server that its cluster let go, unti
   await findings.judge()
   expect(await of(id)).toEqual([])
 })
+
+test('a snapshot on request that failed is a finding until another is ready or it is removed, and a cancelled one changes nothing', async () => {
+  const cluster = randomUUID()
+  const place = await db.selectFrom('datacenter').select('id').executeTakeFirst()
+  await buildCluster(backend, cluster, 'unsaved', place?.id)
+  const at = () => new Date(backend.clock.now())
+  const { id: store_id } = await db
+    .insertInto('store')
+    .values({ name: 's', kind: 'folder', folder: '/x', created_at: at(), updated_at: at() })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await db.updateTable('cluster').set({ ready_at: at() }).where('id', '=', cluster).execute()
+  const add = async (status: 'failed' | 'ready' | 'removing') => {
+    backend.clock.advance(60_000)
+    const { id } = await db
+      .insertInto('snapshot')
+      .values({
+        cluster_id: cluster,
+        cluster_name: 'unsaved',
+        store_id,
+        object_key: randomUUID(),
+        made_by: 'request',
+        status,
+        created_at: at(),
+        updated_at: at(),
+        ...(status === 'failed' && { reason: 'The store is full' }),
+        ...(status === 'ready' && {
+          taken_at: at(),
+          verified_at: at(),
+          sha256: '0'.repeat(64),
+          size_bytes: 1,
+          stored_bytes: 1,
+        }),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    return id
+  }
+  const found = async () => {
+    await findings.judge()
+    return (await of(cluster)).map((f) => `${f.kind}: ${f.reason}`)
+  }
+  const failed =
+    'cluster_snapshot_failed: The last snapshot failed: The store is full. No snapshot can be restored.'
+  const id = await add('failed')
+  expect(await found()).toEqual([failed])
+  await add('removing')
+  expect(await found()).toEqual([failed])
+  await db.updateTable('snapshot').set({ status: 'removed' }).where('id', '=', id).execute()
+  expect(await found()).toEqual([])
+  await add('failed')
+  expect(await found()).toEqual([expect.stringContaining('cluster_snapshot_failed')])
+  await add('ready')
+  expect(await found()).toEqual([])
+})

@@ -68,7 +68,7 @@ function watched({ problem, reason }: ClusterCondition): Said | null {
 function snapshots({ ready_at }: ClusterCondition, { snapshot, now }: Around): Said | null {
   const { schedule = null, failure = null, newest_at: newest = null } = snapshot ?? {}
   const last = newest === null ? 'No snapshot can be restored' : `The newest is of ${day(newest)}`
-  if (schedule !== null && !schedule.paused && failure !== null)
+  if (failure !== null)
     return {
       kind: 'cluster_snapshot_failed',
       since: failure.at,

@@ -204,6 +204,15 @@ test('a snapshot that failed, and one that is overdue, are findings with the new
       'The last snapshot failed: The store is full. The newest is of 2026-11-27 03:12 UTC.',
     ],
   ])
+  // Also without a schedule, for a snapshot on request.
+  expect(
+    kinds({ newest_at: null, schedule: null, failure: { reason: null, at: at('21:00:00') } }),
+  ).toEqual([
+    [
+      'cluster_snapshot_failed',
+      'The last snapshot failed: the reason is unknown. No snapshot can be restored.',
+    ],
+  ])
   expect(kinds({ newest_at, schedule, failure: null })).toEqual([
     [
       'cluster_snapshot_overdue',

@@ -38,10 +38,15 @@ export interface StoredSnapshot {
 
 export interface Snapshots {
   readonly find: (on: On, id: string) => Promise<StoredSnapshot | undefined>
-  /** The newest snapshot that can be restored, and the schedule. */
-  readonly last: (
-    clusterId: string,
-  ) => Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }>
+  /**
+   * The newest snapshot that can be restored, the schedule, and why the last snapshot failed, by
+   * schedule or on request; null if it did not.
+   */
+  readonly last: (clusterId: string) => Promise<{
+    snapshot: Snapshot | null
+    schedule: SnapshotSchedule | null
+    failure: string | null
+  }>
   /**
    * Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem
    * transition_refused if it can't be used

@@ -341,7 +341,11 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     ...restoring(parts),
     async last(clusterId) {
       const row = await store.newestReady(db, clusterId)
-      return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
+      return {
+        snapshot: row ? present(row) : null,
+        schedule: await shownSchedule(db, clusterId),
+        failure: await store.failureOf(db, clusterId),
+      }
     },
     async clusterRemoved(tx, clusterId) {
       const row = await store.lockSchedule(tx, clusterId)

@@ -260,27 +260,41 @@ export const isRestored = async (on: On, id: string): Promise<boolean> =>
     .where('confirmed_at', 'is', null)
     .executeTakeFirst()) !== undefined
 
-/** The last snapshots of the clusters' schedules that have ended. */
+const unknownReason = 'The reason is unknown'
+/**
+ * The last ended snapshot of each cluster, by schedule or on request. One that was cancelled says
+ * nothing, and a failed one that a user removes is forgotten.
+ */
 const lastOfEach = (on: On) =>
   on
     .selectFrom('snapshot')
     .distinctOn('cluster_id')
     .select(['cluster_id', 'status', 'reason', 'updated_at'])
     .where('cluster_id', 'is not', null)
-    .where('made_by', '=', 'schedule')
-    .where('status', 'in', ['ready', 'failed', 'removing'])
+    .where('made_by', 'in', ['schedule', 'request'])
+    .where((e) =>
+      e.or([
+        e('status', 'in', ['ready', 'failed']),
+        e.and([e('status', 'in', ['removing', 'removed']), e('taken_at', 'is not', null)]),
+      ]),
+    )
     .orderBy('cluster_id')
     .orderBy('created_at', 'desc')
-    .execute()
+
+/** Why the last snapshot of the cluster failed; null if it did not. */
+export async function failureOf(on: On, clusterId: string): Promise<string | null> {
+  const last = await lastOfEach(on).where('cluster_id', '=', clusterId).executeTakeFirst()
+  return last?.status === 'failed' ? (last.reason ?? unknownReason) : null
+}
 
 /**
- * Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is
- * ready are left out.
+ * Why the last snapshot of each cluster failed, by cluster id. Clusters whose last one is ready are
+ * left out.
  */
 export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
   return new Map(
-    (await lastOfEach(on)).flatMap(({ cluster_id, status, reason }) =>
-      status === 'failed' ? [[cluster_id!, reason ?? 'The reason is unknown'] as const] : [],
+    (await lastOfEach(on).execute()).flatMap(({ cluster_id, status, reason }) =>
+      status === 'failed' ? [[cluster_id!, reason ?? unknownReason] as const] : [],
     ),
   )
 }
@@ -294,7 +308,7 @@ export interface SnapshotCondition {
     readonly paused: boolean
     readonly created_at: Date
   } | null
-  /** The last snapshot of the schedule, if it failed. */
+  /** The last snapshot, if it failed. */
   readonly failure: { readonly reason: string | null; readonly at: Date } | null
 }
 
@@ -315,7 +329,9 @@ export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, Sn
     (await allSchedules(on)).flatMap((s) => (s.cluster_id === null ? [] : [[s.cluster_id, s]])),
   )
   const failed = new Map(
-    (await lastOfEach(on)).flatMap((l) => (l.status === 'failed' ? [[l.cluster_id!, l]] : [])),
+    (await lastOfEach(on).execute()).flatMap((l) =>
+      l.status === 'failed' ? [[l.cluster_id!, l]] : [],
+    ),
   )
   const ids = new Set([...newestOf.keys(), ...scheduleOfEach.keys(), ...failed.keys()])
   return new Map(

@@ -242,17 +242,16 @@ test('the line about snapshots says that there are none, that the last one faile
   const schedule = {
     every_hours: 6,
     paused: false,
-    problem: null,
     created_at: '2026-11-01T00:00:00Z',
   }
   const at = (taken_at: string | null) => ({ taken_at })
+  type Saved = Parameters<typeof snapshotSaid>[0]
   const said = (
-    ...saved: [
-      Parameters<typeof snapshotSaid>[0]['snapshot'],
-      Parameters<typeof snapshotSaid>[0]['schedule'],
-    ]
+    snapshot: Saved['snapshot'],
+    times: Saved['schedule'],
+    failure: Saved['failure'] = null,
   ) => {
-    const { state, message } = snapshotSaid({ snapshot: saved[0], schedule: saved[1] }, now)
+    const { state, message } = snapshotSaid({ snapshot, schedule: times, failure }, now)
     return `${state}: ${message}`
   }
   expect(said(null, null)).toBe(
@@ -267,9 +266,10 @@ test('the line about snapshots says that there are none, that the last one faile
   expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe(
     'problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.',
   )
-  expect(said(null, { ...schedule, problem: 'the bucket is gone' })).toBe(
-    'problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
-  )
+  for (const times of [schedule, null])
+    expect(said(null, times, 'the bucket is gone')).toBe(
+      'problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
+    )
   expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe(
     'ok: The schedule has not taken the first snapshot yet.',
   )

@@ -231,15 +231,23 @@ export function snapshotSaid(
   {
     snapshot,
     schedule,
+    failure,
   }: {
     snapshot: Pick<Snapshot, 'taken_at'> | null
-    schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'problem' | 'created_at'> | null
+    schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'created_at'> | null
+    failure: string | null
   },
   now: number,
 ): Said {
   const taken = snapshot?.taken_at ?? null
   const newest = taken === null ? 'No snapshot can be restored.' : `The newest is of ${day(taken)}.`
   const remedies = [remedy('snapshot')]
+  if (failure !== null)
+    return {
+      state: 'problem',
+      message: `The last snapshot failed: ${failure.replace(/\.$/, '')}. ${newest}`,
+      remedies,
+    }
   if (schedule === null) {
     const lost = taken === null ? ' A cluster that loses all its control planes is lost.' : ''
     return {
@@ -250,12 +258,6 @@ export function snapshotSaid(
   }
   if (schedule.paused)
     return { state: 'attention', message: `${newest} The schedule is paused.`, remedies }
-  if (schedule.problem !== null)
-    return {
-      state: 'problem',
-      message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}`,
-      remedies,
-    }
   const since = Date.parse(taken ?? schedule.created_at)
   if (now - since > (2 * schedule.every_hours + 1) * hourMs)
     return {
