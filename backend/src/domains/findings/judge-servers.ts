@@ -1,7 +1,7 @@
 /** Judges servers. Pure functions: what is known of the servers gives the findings. */
 import { driftSentence } from '#contract/servers/drift.ts'
 import { counted } from '#contract/words.ts'
-import type { ServerCondition, ServerConditions } from '../servers/api.ts'
+import { failedInstallsSaid, type ServerCondition, type ServerConditions } from '../servers/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
 
@@ -61,12 +61,7 @@ function judgeAnswering(server: ServerCondition, now: number): Judged | null {
       doubt === '' ? 'Other hardware answers at its address' : doubt,
     )
   if (install !== null)
-    return finding(
-      server,
-      'server_install_failed',
-      install.since,
-      `${counted(install.count, 'installation')} failed here${install.reason === null ? '' : `: ${install.reason}`}`,
-    )
+    return finding(server, 'server_install_failed', install.since, failedInstallsSaid(install))
   if (undone !== null) return finding(server, 'server_change_undone', undone.since, undone.reason)
   if (server.cluster !== null && pending !== null)
     return finding(server, 'server_patches_wait', pending.since, pending.reason)

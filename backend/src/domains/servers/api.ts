@@ -15,10 +15,10 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
-import type { ServerFacts } from './facts.ts'
+import type { FailedInstalls, ServerFacts } from './facts.ts'
 import type { Registering } from './registering.ts'
 
-export type { PlannedDisk, ServerFacts } from './facts.ts'
+export { failedInstallsSaid, type PlannedDisk, type ServerFacts } from './facts.ts'
 export type { Candidate, Registering, Registration } from './registering.ts'
 
 type On = Db | Tx
@@ -95,11 +95,7 @@ export interface ServerCondition extends Pick<
   /** The cluster that has let it go without a reset. */
   readonly left_cluster: string | null
   /** Installations that failed, until one succeeds; null if none did, or while it is in a cluster. */
-  readonly install: {
-    readonly count: number
-    readonly since: string
-    readonly reason: string | null
-  } | null
+  readonly install: FailedInstalls | null
   /** The note about an identity that is in doubt, which may be empty. */
   readonly doubt: string | null
 }

@@ -52,6 +52,7 @@ const fit: ServerFacts = {
   reachable: true,
   last_contact_at: null,
   has_user_patch: false,
+  failed_installs: null,
   patch_links: [],
   hardware: {
     processors: [],

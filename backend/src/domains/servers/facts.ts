@@ -1,6 +1,7 @@
 /** What is known of a server, for plans and rendering. */
 import type { Server } from '#contract/servers/server.ts'
 import type { DiskFacts } from '#contract/servers/disks.ts'
+import { counted } from '#contract/words.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 
 export interface PlannedDisk extends DiskFacts {
@@ -15,6 +16,17 @@ export interface PlannedDisk extends DiskFacts {
   /** Talos is installed on the disk. */
   readonly system: boolean
 }
+
+export interface FailedInstalls {
+  readonly count: number
+  readonly since: string
+  /** Of the last one; null if unknown. */
+  readonly reason: string | null
+}
+
+/** "5 installations failed here: input/output error" */
+export const failedInstallsSaid = ({ count, reason }: FailedInstalls): string =>
+  `${counted(count, 'installation')} failed here${reason === null ? '' : `: ${reason}`}`
 
 export interface ServerFacts {
   readonly id: string
@@ -58,6 +70,8 @@ export interface ServerFacts {
   readonly silence: string | null
   /** Why its newest configuration is not sent yet; null if nothing prevents that. */
   readonly pending: string | null
+  /** Installations that failed since the last that succeeded; null if none did. */
+  readonly failed_installs: FailedInstalls | null
   /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
   readonly drift_since: Date | null
 }

@@ -10,7 +10,7 @@ import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
-import type { PlannedDisk, ServerFacts } from './facts.ts'
+import type { FailedInstalls, PlannedDisk, ServerFacts } from './facts.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
 const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
@@ -45,6 +45,16 @@ function resourcesOf(row: ServerRow): Resources {
 /** The link that has the address, if known. */
 const linkOf = (hardware: Hardware | null, address: string): HardwareLink | undefined =>
   hardware?.links.find((l) => l.addresses.some((a) => a.split('/', 1)[0] === address))
+
+export const failedInstallsOf = ({
+  failed_installs: count,
+  install_failed_at: at,
+  install_failure: reason,
+}: Pick<
+  ListedRow,
+  'failed_installs' | 'install_failed_at' | 'install_failure'
+>): FailedInstalls | null =>
+  count === 0 || at === null ? null : { count, since: at.toISOString(), reason }
 
 export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
   const { hardware, system_disk } = row
@@ -87,6 +97,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     reason: row.reachable === false ? reasonOf(row) : row.reason,
     silence: silentAfter(silenceOf(row), row.last_change) === null ? null : reasonOf(row),
     pending: row.pending?.reason ?? null,
+    failed_installs: failedInstallsOf(row),
     drift_since: row.drift_since,
   }
 }

@@ -44,6 +44,7 @@ const server = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
   reachable: true,
   last_contact_at: null,
   has_user_patch: false,
+  failed_installs: null,
   patch_links: [],
   hardware: null,
   stage: 'maintenance',

@@ -55,6 +55,7 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   schematic: null,
   secure_boot: false,
   has_user_patch: false,
+  failed_installs: null,
   patch_links: [],
   version: 1,
   operation_id: null,
@@ -122,6 +123,18 @@ test('the defaults are the newest versions, the first control plane as endpoint,
   })
   expect(resolved!.servers.map((s) => s.install_disk)).toEqual(['/dev/sda', '/dev/sda', '/dev/sda'])
   expect(warnings).toHaveLength(1)
+})
+
+test('the review warns of a server on which installations failed', () => {
+  const worn = candidate(2, {
+    failed_installs: { count: 5, since: '2026-11-20T12:00:00Z', reason: 'input/output error' },
+  })
+  const { warningsOf } = judge(asked(controlPlanes), around([three[0]!, worn, three[2]!]))
+  expect([1, 2, 3].map((n) => warningsOf.get(idOf(n)))).toEqual([
+    [],
+    ['5 installations failed here: input/output error'],
+    [],
+  ])
 })
 
 test('the review warns that the API endpoint depends on one server and its DHCP lease', () => {

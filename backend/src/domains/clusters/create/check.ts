@@ -19,7 +19,7 @@ import {
 } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { counted } from '#contract/words.ts'
-import type { ServerFacts } from '../../servers/api.ts'
+import { failedInstallsSaid, type ServerFacts } from '../../servers/api.ts'
 import { listed } from '../sentences.ts'
 import type { Surroundings, Finding, Find } from './judged.ts'
 import type { Resolved, ChosenServer } from '../blueprint.ts'
@@ -228,10 +228,12 @@ export function judgeServers(
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
-    warningsOf.set(
-      c.id,
-      c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`],
-    )
+    warningsOf.set(c.id, [
+      ...(c.system_disk === null
+        ? []
+        : [`Talos is installed on ${c.system_disk} already; it is kept`]),
+      ...(c.failed_installs === null ? [] : [failedInstallsSaid(c.failed_installs)]),
+    ])
     chosen.push({
       node_id: c.id,
       name: c.name,

@@ -1,14 +1,6 @@
 /** What findings are judged from: the servers that are not well, from memory. */
 import type { ServerCondition, ServerConditions } from '../api.ts'
-import { contactOf, type Entry, failureOf, nodeOf, trialOf } from '../present.ts'
-
-/** The installations that failed on the server; null if none has since the last that succeeded. */
-const installFailuresOf = ({
-  failed_installs: count,
-  install_failed_at: at,
-  install_failure: reason,
-}: Entry['row']): ServerCondition['install'] =>
-  count === 0 || at === null ? null : { count, since: at.toISOString(), reason }
+import { contactOf, type Entry, failedInstallsOf, failureOf, nodeOf, trialOf } from '../present.ts'
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
@@ -21,7 +13,7 @@ export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
     if (row.reachable === true && row.datacenter_id !== null)
       answering.set(row.datacenter_id, (answering.get(row.datacenter_id) ?? 0) + 1)
     const trial = trialOf(row)
-    const install = row.cluster_id === null ? installFailuresOf(row) : null
+    const install = row.cluster_id === null ? failedInstallsOf(row) : null
     const left = row.cluster_id === null ? row.left_cluster : null
     const isWell =
       row.reachable !== false &&

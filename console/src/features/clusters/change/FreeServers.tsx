@@ -1,8 +1,9 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { devicePath } from '#contract/servers/disks.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { FindingMark } from '../../../ui/feedback/FindingMark.tsx'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'
-import { canTake, firstChoice } from '../create/choice.ts'
+import { canTake, firstChoice, troubledLast } from '../create/choice.ts'
 import wizard from '../create/CreateCluster.module.css'
 import type { Chosen } from '../create/draft.ts'
 import { ChosenRow, hardwareLine } from '../create/ServerRow.tsx'
@@ -47,7 +48,7 @@ export function FreeServers({
       return to === undefined ? rest : { ...now, [id]: to }
     })
   const may = (s: Server) => canTake(s, cluster.talos_version)
-  const rows = free.toSorted((a, b) => Number(may(b).ok) - Number(may(a).ok))
+  const rows = troubledLast(free).toSorted((a, b) => Number(may(b).ok) - Number(may(a).ok))
   return (
     <section className={`${wizard['table']} ${wizard['captioned']}`} aria-label="Free servers">
       {rows.map((s) => {
@@ -71,7 +72,7 @@ export function FreeServers({
               onChange={() => set(s.id, { ...firstChoice(s), role: begins })}
               label={
                 <span className={css['who']}>
-                  <b>{s.name}</b>{' '}
+                  <b>{s.name}</b> {verdict.ok && s.finding && <FindingMark finding={s.finding} />}{' '}
                   <small className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</small>
                 </span>
               }

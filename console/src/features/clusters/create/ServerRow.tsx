@@ -16,7 +16,7 @@ import { Button, Segmented } from '../../../ui/inputs/Button.tsx'
 import { Checkbox, Select } from '../../../ui/inputs/Choices.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
-import { installDisks, workloadText } from './choice.ts'
+import { findingSaid, installDisks, workloadText } from './choice.ts'
 import type { Chosen } from './draft.ts'
 import css from './CreateCluster.module.css'
 import { onDisk } from './set-for-all.ts'
@@ -43,6 +43,10 @@ export function hardwareLine(s: Server): string {
     `${links} link${links === 1 ? '' : 's'} up`,
   ].join(', ')
 }
+
+/** What is wrong with a server, before its hardware, for choosing it from a select. */
+export const noteOf = (s: Server): string =>
+  [findingSaid(s), hardwareLine(s)].filter(Boolean).join(' ')
 
 /** "a USB disk, empty": kind and content of a disk. */
 const diskHolds = (d: DiskFacts): string =>

@@ -23,6 +23,7 @@ import {
   leaving,
   proposalText,
   taking,
+  troubledLast,
   warningsOf,
   withRoles,
   sumOf,
@@ -83,7 +84,7 @@ export function StepServers({
     const may = (s: Server) => canTake(s, talosVersion).ok
     return {
       chosen: (data ?? []).filter((s) => draft.servers[s.id]),
-      eligible: found.filter((s) => !draft.servers[s.id] && may(s)),
+      eligible: troubledLast(found.filter((s) => !draft.servers[s.id] && may(s))),
       others: found.filter((s) => !draft.servers[s.id] && !may(s)),
     }
   }, [data, draft.servers, q, talosVersion])
@@ -99,6 +100,7 @@ export function StepServers({
     list.current?.querySelector<HTMLElement>(`[data-server="${moved.current}"] input`)?.focus()
     moved.current = null
   })
+  const well = eligible.filter((s) => !s.finding)
   const patchOf = new Map(
     chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]),
   )
@@ -157,7 +159,10 @@ export function StepServers({
           </span>
           <span className="row right">
             {chosen.length === 0 && eligible.length >= 3 && (
-              <Button size="small" onClick={() => take(firstFive(eligible))}>
+              <Button
+                size="small"
+                onClick={() => take(firstFive(well.length < 5 ? eligible : well))}
+              >
                 Choose {Math.min(5, eligible.length)}
               </Button>
             )}

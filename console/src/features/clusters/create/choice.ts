@@ -15,6 +15,7 @@ import {
   disksToConfirm,
   installable,
 } from '#contract/servers/disks.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { all, type Verdict, yes } from '#contract/rule.ts'
 import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers/servers.ts'
 import { disk } from '../../../lib/units.ts'
@@ -50,6 +51,14 @@ export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdi
       ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk))
       : yes,
   )
+
+/** "Install failed: 5 installations failed here: input/output error."; null if nothing is wrong. */
+export const findingSaid = ({ finding }: Pick<Server, 'finding'>): string | null =>
+  finding ? `${findingKinds[finding.kind].word}: ${finding.reason}` : null
+
+/** Servers with a finding come last, so that they are not what is chosen first. */
+export const troubledLast = <T extends Pick<Server, 'finding'>>(servers: readonly T[]): T[] =>
+  servers.toSorted((a, b) => Number(!!a.finding) - Number(!!b.finding))
 
 /** "None", "4 × 7.68 TB", or number and total size if the disks differ. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {

@@ -18,7 +18,7 @@ import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
-import { confirmedOf, firstDisk } from '../create/choice.ts'
+import { confirmedOf, findingSaid, firstDisk, troubledLast } from '../create/choice.ts'
 import { DisksToWipe } from '../create/DisksToWipe.tsx'
 import { diskLine } from '../create/ServerRow.tsx'
 
@@ -81,11 +81,10 @@ export default function ReplaceServer({
           },
         ]
       : []
-  const options = (data?.items ?? []).map((s) => ({
-    value: s.id,
-    text: s.name,
-    ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }),
-  }))
+  const options = troubledLast(data?.items ?? []).map((s) => {
+    const more = [findingSaid(s), s.nodeAddresses[0]].filter(Boolean).join(' ')
+    return { value: s.id, text: s.name, ...(more !== '' && { more }) }
+  })
   return (
     <FormDialog
       form={form}

@@ -6,8 +6,8 @@ import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
 import { Alert } from '../../../../ui/feedback/Status.tsx'
-import { canTake } from '../../create/choice.ts'
-import { hardwareLine } from '../../create/ServerRow.tsx'
+import { canTake, troubledLast } from '../../create/choice.ts'
+import { noteOf } from '../../create/ServerRow.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
 import { useServerOptions } from '../ServerPick.tsx'
@@ -30,8 +30,8 @@ const read = ({ node_id, by, keep_workload_disks }: Typed) =>
 export default function Replace({ cluster, server }: ChangeFormProps) {
   const servers = useServerOptions(cluster)
   const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
-  const free = (data?.items ?? []).filter(
-    (s) => s.cluster === null && canTake(s, cluster.talos_version).ok,
+  const free = troubledLast(
+    (data?.items ?? []).filter((s) => s.cluster === null && canTake(s, cluster.talos_version).ok),
   )
   const nameOf = (id: string) =>
     [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
@@ -67,7 +67,7 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
               name="by"
               label="Takes its place"
               placeholder="Choose a server"
-              options={free.map((s) => ({ value: s.id, text: s.name, more: hardwareLine(s) }))}
+              options={free.map((s) => ({ value: s.id, text: s.name, more: noteOf(s) }))}
             />
           )}
           <Check

@@ -19,6 +19,17 @@ const diskless = {
   eligibility: [{ check: 'disk', ok: false, reason: 'The server has no disk' }],
 }
 
+const worn = {
+  ...aFreeServer,
+  id: '00000000-0000-4000-8000-000000000008',
+  name: 'free-0',
+  finding: {
+    kind: 'server_install_failed',
+    severity: 'attention',
+    reason: '5 installations failed here: input/output error.',
+  },
+}
+
 beforeEach(() => {
   answers['serverList'] = { items: [aFreeServer, diskless] }
 })
@@ -40,6 +51,20 @@ describe('Add servers', () => {
         { node_id: ids.free, role: 'control_plane', install_disk: '/dev/sda', workload_disks: [] },
       ],
     })
+  })
+
+  test('shows the last, and marked with the reason, servers on which installations failed', async () => {
+    answers['serverList'] = { items: [worn, aFreeServer, diskless] }
+    await show('grow')
+    await screen.findByRole('checkbox', {
+      name: /^free-0 Install failed\s*5 installations failed here: input\/output error\./,
+    })
+    const names = screen.getAllByRole('checkbox', { name: /^free-/ })
+    expect(names.map((box) => box.closest('label')?.textContent?.slice(0, 6))).toEqual([
+      'free-1',
+      'free-0',
+      'free-2',
+    ])
   })
 
   test('asks for a server, and says why one can not join', async () => {
@@ -113,6 +138,19 @@ describe('Replace a server', () => {
       keep_workload_disks: false,
       by: { node_id: ids.free, workload_disks: [] },
     })
+  })
+
+  test('offers a server on which installations failed last, with the reason', async () => {
+    answers['serverList'] = { items: [worn, aFreeServer] }
+    await show('replace')
+    const by = await screen.findByLabelText('Takes its place')
+    await screen.findByRole('option', { name: /^free-0/ })
+    expect(
+      [...by.querySelectorAll('option:not([hidden])')].map((o) => o.textContent?.slice(0, 55)),
+    ).toEqual([
+      expect.stringMatching(/^free-1/),
+      expect.stringMatching(/^free-0\s+Install failed: 5 installations failed here/),
+    ])
   })
 
   test('offers only servers that may join, and asks for both', async () => {
