@@ -185,6 +185,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     events,
     findings,
     history,
+    measurements,
     servers,
     configurations,
     patches,

@@ -1,13 +1,16 @@
 /**
- * Figures over time: how much of a server is in use. A day is kept by the minute, a year by 15
- * minutes. Longer periods are answered in longer steps.
+ * Figures over time: how much of a server is in use, and how many servers there are. A day is kept
+ * by the minute, a year by 15 minutes. Longer periods are answered in longer steps.
  */
 import * as z from 'zod/mini'
 import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 
-/** `share`: 0 to 1. `rate`: bytes per second. */
-export type Unit = 'share' | 'rate'
+/** `share`: 0 to 1. `rate`: bytes per second. `count`: a number of things. */
+const units = ['share', 'rate', 'count'] as const
+type Series = Readonly<
+  Record<string, { readonly title: string; readonly unit: (typeof units)[number] }>
+>
 
 /**
  * What is measured of a server. Values are stored in this order, so a new row goes to the end and
@@ -20,9 +23,27 @@ export const serverSeries = {
   disk_written: { title: 'Written to disks', unit: 'rate' },
   received: { title: 'Received', unit: 'rate' },
   sent: { title: 'Sent', unit: 'rate' },
-} as const satisfies Readonly<Record<string, { readonly title: string; readonly unit: Unit }>>
+} as const satisfies Series
 export type ServerSeries = keyof typeof serverSeries
-export const serverSeriesNames = Object.keys(serverSeries) as [ServerSeries, ...ServerSeries[]]
+
+/**
+ * What is counted of all servers. A server is in exactly one of the first three states. Compute
+ * units are those of servers with known hardware. Stored like `serverSeries`.
+ */
+export const capacitySeries = {
+  in_clusters: { title: 'In clusters', unit: 'count' },
+  free: { title: 'Free', unit: 'count' },
+  not_well: { title: 'Not well', unit: 'count' },
+  servers: { title: 'Servers', unit: 'count' },
+  units_in_clusters: { title: 'Compute units in clusters', unit: 'count' },
+  units_free: { title: 'Free compute units', unit: 'count' },
+  units_committed: { title: 'Compute units committed', unit: 'count' },
+  units_uncommitted: { title: 'Compute units without commitment', unit: 'count' },
+} as const satisfies Series
+export type CapacitySeries = keyof typeof capacitySeries
+
+export const namesOf = <S extends Series>(series: S) =>
+  Object.keys(series) as [keyof S & string, ...(keyof S & string)[]]
 
 export const minuteMs = 60_000
 export const quarterMs = 15 * minuteMs
@@ -38,23 +59,31 @@ export const stepOf = (periodMs: number): number =>
   stepsMs.find((step) => periodMs / step <= mostSteps) ?? dayMs
 
 const values = z.array(z.nullable(z.number()))
-export const Measurements = z.object({
-  /** Start of the first step. The values of a step follow at equal distances. */
-  starts_at: time,
-  step_seconds: z.int(),
-  series: z.array(
-    z.object({
-      name: z.enum(serverSeriesNames),
-      /** `share` is 0 to 1, `rate` is bytes per second. */
-      unit: z.enum(['share', 'rate']),
-      /** One value per step; null where nothing was measured. */
-      mean: values,
-      /** The highest minute of each step. */
-      max: values,
-    }),
-  ),
-})
+const measurementsOf = <S extends Series>(series: S) =>
+  z.object({
+    /** Start of the first step. The values of a step follow at equal distances. */
+    starts_at: time,
+    step_seconds: z.int(),
+    /** Values before this time were made up by the simulation; null if all were measured. */
+    simulated_before: z.nullable(time),
+    series: z.array(
+      z.object({
+        name: z.enum(namesOf(series)),
+        /** `share` is 0 to 1, `rate` is bytes per second. */
+        unit: z.enum(units),
+        /** One value per step; null where nothing was measured. */
+        mean: values,
+        /** The highest minute of each step. */
+        max: values,
+      }),
+    ),
+  })
+export const Measurements = measurementsOf(serverSeries)
 export type Measurements = z.infer<typeof Measurements>
+export const CapacityMeasurements = measurementsOf(capacitySeries)
+export type CapacityMeasurements = z.infer<typeof CapacityMeasurements>
+
+const period = { from: z.optional(time), to: z.optional(time) }
 
 export const serverMeasurements = operation(
   'serverMeasurements',
@@ -64,17 +93,39 @@ export const serverMeasurements = operation(
     summary:
       'How much of a server is in use over time: processors, memory, disks and links. By the minute if `from` is at most a day ago, else means and maxima of 15 minutes, an hour or six hours, so that there are at most 1,500. Measured only while the server runs in a cluster.',
     params: byId,
-    query: z.strictObject({ from: z.optional(time), to: z.optional(time) }),
+    query: z.strictObject(period),
     errors: ['invalid'],
     answer: Measurements,
   },
 )
 
+export const capacityMeasurements = operation(
+  'capacityMeasurements',
+  'GET /v1/measurements/capacity',
+  'servers:read',
+  {
+    summary:
+      'How many servers are in clusters, free and not well over time, and how many compute units are in clusters, free and committed. In steps as long as those of a server, or of a day (UTC). Values of commitments are null while there is none.',
+    query: z.strictObject({ ...period, step: z.optional(z.literal('day')) }),
+    errors: ['invalid'],
+    answer: CapacityMeasurements,
+  },
+)
+
 /** Words for the API documentation. */
 export const words: Words = {
-  objects: { Measurements: [Measurements, 'Values over time, in steps of equal length.'] },
+  objects: {
+    Measurements: [Measurements, 'Values of a server over time, in steps of equal length.'],
+    CapacityMeasurements: [
+      CapacityMeasurements,
+      'Numbers of servers and compute units over time, in steps of equal length.',
+    ],
+  },
   fields: {
     'serverMeasurements.from': 'Start, by default a day before `to`.',
     'serverMeasurements.to': 'End, by default now.',
+    'capacityMeasurements.from': 'Start, by default 30 days before `to`.',
+    'capacityMeasurements.to': 'End, by default now.',
+    'capacityMeasurements.step': '`day`: one step per day, from midnight UTC.',
   },
 }

@@ -558,6 +558,10 @@ export interface Tables {
     at: Date
     figures: Columns['measurement_minute.figures']
   }
+  measurement_simulated: {
+    id: Generated<number>
+    before: Date
+  }
   offer: {
     id: string
     cluster_id: string | null

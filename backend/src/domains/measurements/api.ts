@@ -1,9 +1,29 @@
 /** What other code may call of measurements. */
 import type { Usage } from '#talos/client/usage.ts'
+import type { Names } from './series.ts'
+
+/** The values of an object at a time in ms since 1970. Those that are left out are unknown. */
+type At<K extends 'server' | 'capacity'> = (
+  ms: number,
+) => Readonly<Partial<Record<Names<K>, number | null>>>
+/** `capacity`: all servers together. */
+export type SimulatedObject =
+  | { readonly kind: 'server'; readonly id: string; readonly at: At<'server'> }
+  | { readonly kind: 'capacity'; readonly at: At<'capacity'> }
 
 export interface Measurements {
   /** Notes what a server has just said. Stored with the next `flush`. @param at in ms since 1970 */
   readonly note: (serverId: string, at: number, usage: Usage) => void
   /** Stores what was noted, at most every 10 s unless `isLast`. */
   readonly flush: (isLast: boolean) => Promise<void>
+  /**
+   * Makes up the values from `from` to now, once in the life of an installation: a later call
+   * changes nothing and returns false. Answers then name the time before which values are
+   * simulated (`simulated_before`). Throws unless the installation's servers are simulated
+   * (`STEELYARD_SIMULATE`).
+   */
+  readonly writePast: (past: {
+    readonly from: Date
+    readonly objects: readonly SimulatedObject[]
+  }) => Promise<boolean>
 }

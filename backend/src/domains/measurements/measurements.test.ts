@@ -2,16 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import {
+  capacityMeasurements,
   dayMs,
   minuteMs,
   quarterMs,
   serverMeasurements,
 } from '#contract/measurements/measurements.ts'
 import { startBackend } from '../../testing/backend.ts'
-import { buildServer } from '../servers/testing.ts'
+import { buildCluster, buildServer } from '../servers/testing.ts'
 import { measurements } from './measurements.ts'
 import { packDay, unpackDay } from './packing.ts'
 import { figuresBetween } from './rates.ts'
+import { allServers } from './series.ts'
 import * as store from './store.ts'
 
 const backend = await startBackend()
@@ -170,6 +172,139 @@ test('a day that is over for a day is folded to quarters once, and the chart sta
   backend.clock.advance(367 * dayMs)
   await domain.removeOld!()
   expect(await db.selectFrom('measurement_day').select('day').execute()).toEqual([])
+})
+
+test('capacity is counted once a minute, however many processes count', async () => {
+  const other = await startBackend({ beside: backend, clock: backend.clock })
+  const size = {
+    processors: [{ id: 'a', cpu_cores: 8 }],
+    memory: [{ id: 'b', size: 64 * 1024 ** 3 }],
+  }
+  const hardware = JSON.stringify({
+    ...size,
+    disks: [],
+    interfaces: [],
+    addresses: [],
+    links: [],
+    routes: [],
+  })
+  await db
+    .updateTable('server')
+    .set({ status: 'deleted', removed_at: new Date(0) })
+    .execute()
+  const cluster_id = randomUUID()
+  await buildCluster(backend, cluster_id, 'used')
+  const member = { cluster_id, cluster_name: 'used', status: 'ready' as const, hardware }
+  const finding = (severity: 'down' | 'attention') =>
+    JSON.stringify({
+      id: randomUUID(),
+      kind: 'server_unreachable',
+      severity,
+      since: new Date().toISOString(),
+      reason: 'Off',
+    })
+  await buildServer(backend, { ...member, address: '10.9.0.1' })
+  await buildServer(backend, { ...member, address: '10.9.0.2', finding: finding('attention') })
+  await buildServer(backend, { ...member, address: '10.9.0.3', finding: finding('down') })
+  await buildServer(backend, { hardware, address: '10.9.0.4' })
+  await buildServer(backend, { address: '10.9.0.5', finding: finding('down') })
+  // A minute is shown once it has begun.
+  backend.clock.advance(1_000)
+  const domains = [domain, other.domains.all.find(({ name }) => name === 'measurements')!]
+  await Promise.all(domains.map((one) => one.start!()))
+  const counted = async () => {
+    const from = new Date(backend.clock.now() - 3_600_000).toISOString()
+    const { series } = (await viewer.call(capacityMeasurements, { query: { from } })).answer!
+    return series.map(({ name, mean }) => [name, mean.filter((value) => value !== null)] as const)
+  }
+  const values = (n: number) =>
+    Object.entries({
+      in_clusters: 2,
+      free: 1,
+      not_well: 2,
+      servers: 5,
+      units_in_clusters: 24,
+      units_free: 8,
+    })
+      .map(([name, value]) => [name, Array.from({ length: n }, () => value)])
+      .concat([
+        ['units_committed', []],
+        ['units_uncommitted', []],
+      ])
+  await expect.poll(counted).toEqual(values(1))
+  backend.clock.advance(minuteMs)
+  await expect.poll(counted).toEqual(values(2))
+  // A clock that is set back counts a minute again: the first numbers stay.
+  backend.clock.jump(-minuteMs)
+  await buildServer(backend, { address: '10.9.0.6' })
+  backend.clock.advance(minuteMs)
+  await Promise.all(domains.map((one) => one.stop!()))
+  backend.clock.jump(minuteMs)
+  expect(await counted()).toEqual(values(2))
+})
+
+test('the capacity of 30 days is answered by the hour, or by the day', async () => {
+  const hourMs = 4 * quarterMs
+  backend.clock.advance(hourMs - (backend.clock.now() % hourMs) + 1_000)
+  const start = Math.floor(backend.clock.now() / dayMs) * dayMs - 40 * dayMs
+  for (let day = 0; day < 38; day++) {
+    const one = { mean: [4, day, 0, 4 + day], max: [4, day + 1, 0, 5 + day] }
+    const quarters = Array.from({ length: 96 }, (_, quarter) => ({ quarter, ...one }))
+    const name = new Date(start + day * dayMs).toISOString().slice(0, 10)
+    await db.transaction().execute((tx) => store.putDay(tx, allServers, name, packDay(quarters, 4)))
+  }
+  const hours = (await viewer.call(capacityMeasurements, { query: {} })).answer!
+  expect(hours).toMatchObject({ step_seconds: 3600, simulated_before: null })
+  expect(hours.series[0]!.mean).toHaveLength(30 * 24 + 1)
+  const days = (await viewer.call(capacityMeasurements, { query: { step: 'day' } })).answer!
+  expect(days.step_seconds).toBe(24 * 3600)
+  const free = days.series.find(({ name }) => name === 'free')!
+  expect(free.mean.slice(0, 3)).toEqual([10, 11, 12])
+  expect(free.max.slice(0, 3)).toEqual([11, 12, 13])
+  expect(days.series.find(({ name }) => name === 'units_free')!.mean[0]).toBeNull()
+})
+
+test('only an installation with simulated servers makes up a past, and only once', async () => {
+  const past = {
+    from: new Date(backend.clock.now() - 30 * dayMs),
+    objects: [{ kind: 'capacity' as const, at: () => ({ free: 7 }) }],
+  }
+  await expect(backend.domains.measurements.writePast(past)).rejects.toThrow('simulated servers')
+  expect(await store.simulatedBefore(db)).toBeUndefined()
+
+  const demo = await startBackend({ environment: { STEELYARD_SIMULATE: '3' } })
+  const reader = await demo.signIn({ role: 'viewer', lasts: true })
+  const id = await buildServer(demo, { name: 'simulated' })
+  const began = demo.clock.now()
+  const { writePast } = demo.domains.measurements
+  const objects = [
+    ...past.objects,
+    { kind: 'server' as const, id, at: (ms: number) => ({ cpu: (ms / minuteMs) % 2 }) },
+  ]
+  const from = new Date(began - 30 * dayMs)
+  expect(await writePast({ from, objects })).toBe(true)
+  expect(await writePast({ from, objects: [{ kind: 'capacity', at: () => ({ free: 9 }) }] })).toBe(
+    false,
+  )
+  const capacity = (await reader.call(capacityMeasurements, { query: {} })).answer!
+  expect(capacity.simulated_before).toBe(new Date(began).toISOString())
+  const free = capacity.series.find(({ name }) => name === 'free')!.mean
+  expect(new Set(free)).toEqual(new Set([7]))
+  expect(free).toHaveLength(720)
+  const day = (await reader.call(serverMeasurements, { params: { id } })).answer!
+  expect(day.step_seconds).toBe(60)
+  expect(day.series[0]!.mean.filter((value) => value !== null)).toHaveLength(1440)
+  const month = { from: from.toISOString() }
+  const { series } = (await reader.call(serverMeasurements, { params: { id }, query: month }))
+    .answer!
+  expect(series[0]!.max.slice(0, 600)).toEqual(Array.from({ length: 600 }, () => 1))
+  expect(series[0]!.mean.every((value) => value !== null)).toBe(true)
+  expect(series[1]!.mean.every((value) => value === null)).toBe(true)
+  // What is measured later is not simulated.
+  demo.clock.advance(2 * dayMs)
+  expect(
+    (await reader.call(serverMeasurements, { params: { id } })).answer!.simulated_before,
+  ).toBeNull()
 })
 
 test('a year of 1,000 servers takes less than 10 GB', async () => {

@@ -26,9 +26,12 @@ export function packDay(quarters: readonly Quarter[], series: number): Buffer {
   return packed
 }
 
+/** Number of series of a packed day. */
+export const seriesIn = (packed: Buffer): number => packed.length / (quartersOfDay * 8)
+
 /** @param series number of series now; a day that was packed with fewer has null for the others */
 export function unpackDay(packed: Buffer, series: number): Quarter[] {
-  const stored = packed.length / (quartersOfDay * 8)
+  const stored = seriesIn(packed)
   const valueAt = (at: number): number | null => {
     const value = packed.readFloatLE(at)
     return Number.isNaN(value) ? null : value

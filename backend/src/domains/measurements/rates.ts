@@ -1,8 +1,9 @@
 /** Turns counters into values per minute. */
 import {
   minuteMs,
+  namesOf,
   type ServerSeries,
-  serverSeriesNames,
+  serverSeries,
 } from '#contract/measurements/measurements.ts'
 import type { Usage } from '#talos/client/usage.ts'
 
@@ -47,5 +48,5 @@ export function figuresBetween(before: Noted | undefined, { at, usage }: Noted):
     received: perSecond((u) => u.receivedBytes),
     sent: perSecond((u) => u.sentBytes),
   }
-  return serverSeriesNames.map((name) => of[name])
+  return namesOf(serverSeries).map((name) => of[name])
 }

@@ -13,7 +13,7 @@ export interface Minute {
 }
 
 /** Of two values of one minute the first stays. */
-export const insertMinutes = (db: Db, minutes: readonly Minute[]) =>
+export const insertMinutes = (db: On, minutes: readonly Minute[]) =>
   sql`insert into measurement_minute (object_id, at, figures)
     select (m->>'id')::uuid, (m->>'at')::timestamptz, array(select v::real from jsonb_array_elements_text(m->'figures') v)
     from jsonb_array_elements(${JSON.stringify(minutes.map(({ objectId: id, at, figures }) => ({ id, at, figures })))}::jsonb) m
@@ -29,13 +29,16 @@ export const minutesOf = (on: On, objectId: string, from: Date, to: Date) =>
     .orderBy('at')
     .execute()
 
-/** Means and maxima of a part of a day that is kept by the minute. @param ids of objects */
+/**
+ * Means and maxima of a part of a day that is kept by the minute.
+ * @param ids of objects; `series`: how many at most. Those that an object doesn't have are null.
+ */
 export async function quartersOf(
   on: On,
   ids: readonly string[],
   day: string,
   series: number,
-): Promise<ReadonlyMap<string, Quarter[]>> {
+): Promise<ReadonlyMap<string, (Quarter & { series: number })[]>> {
   const each = (what: 'avg' | 'max') =>
     sql.join(
       Array.from({ length: series }, (_, s) => sql`${sql.raw(what)}(figures[${sql.lit(s + 1)}])`),
@@ -45,8 +48,9 @@ export async function quartersOf(
     quarter: number
     mean: (number | null)[]
     max: (number | null)[]
+    series: number
   }>`select object_id, floor(extract(epoch from at - (${day}::date at time zone 'UTC')) / 900)::int as quarter,
-      array[${each('avg')}] as mean, array[${each('max')}]::float8[] as max
+      array[${each('avg')}] as mean, array[${each('max')}]::float8[] as max, max(cardinality(figures)) as series
     from measurement_minute
     where object_id = any(${ids}::uuid[]) and at >= ${day}::date at time zone 'UTC' and at < (${day}::date + 1) at time zone 'UTC'
     group by object_id, quarter order by quarter`.execute(on)
@@ -75,9 +79,26 @@ export const someDayBefore = async (on: On, day: string): Promise<string | undef
     )
   ).rows[0]?.day
 
-export const insertDay = (tx: Tx, object_id: string, day: string, packed: Buffer) =>
-  sql`insert into measurement_day (object_id, day, packed) values (${object_id}, ${day}::date, ${packed}) on conflict do nothing`.execute(
-    tx,
+/** A packed day, in place of one that is there. */
+export const putDay = (tx: Tx, object_id: string, day: string, packed: Buffer) =>
+  sql`insert into measurement_day (object_id, day, packed) values (${object_id}, ${day}::date, ${packed})
+    on conflict (object_id, day) do update set packed = excluded.packed`.execute(tx)
+
+/** This day of these objects, of those that have it. */
+export const packedOf = async (
+  tx: Tx,
+  ids: readonly string[],
+  day: string,
+): Promise<ReadonlyMap<string, Buffer>> =>
+  new Map(
+    (
+      await sql<{
+        object_id: string
+        packed: Buffer
+      }>`select object_id, packed from measurement_day where object_id = any(${ids}::uuid[]) and day = ${day}::date`.execute(
+        tx,
+      )
+    ).rows.map(({ object_id, packed }) => [object_id, packed]),
   )
 
 export const removeMinutes = (tx: Tx, ids: readonly string[], day: string) =>
@@ -104,3 +125,16 @@ export const daysOf = async (
 
 export const forgetDays = (db: Db, before: string) =>
   sql`delete from measurement_day where day < ${before}::date`.execute(db)
+
+/** Before which time values were made up by the simulation; undefined if none were. */
+export const simulatedBefore = async (on: On): Promise<Date | undefined> =>
+  (await on.selectFrom('measurement_simulated').select('before').executeTakeFirst())?.before
+
+/** Returns whether nothing was made up before. */
+export const noteSimulated = async (tx: Tx, before: Date): Promise<boolean> =>
+  (await tx
+    .insertInto('measurement_simulated')
+    .values({ before })
+    .onConflict((on) => on.doNothing())
+    .returning('before')
+    .executeTakeFirst()) !== undefined

@@ -6,6 +6,7 @@
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import type { WorstFinding } from '#contract/findings/findings.ts'
+import type { CapacitySeries } from '#contract/measurements/measurements.ts'
 import type { Overview } from '#contract/overview.ts'
 import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
@@ -270,6 +271,8 @@ export interface Servers extends Membership, Notes, Registering {
   /** All known addresses of servers. */
   readonly addresses: () => Promise<ServerAddress[]>
   readonly summary: () => Promise<ServersSummary>
+  /** Numbers of servers and compute units by what they are used for, from memory. */
+  readonly inUse: () => Promise<Record<CapacitySeries, number | null>>
   /** From memory, without a query per server. */
   readonly conditions: () => Promise<ServerConditions>
   /**

@@ -41,6 +41,7 @@ type Membership = Omit<
   | 'locked'
   | 'addresses'
   | 'summary'
+  | 'inUse'
   | 'conditions'
   | 'showFindings'
   | 'patched'

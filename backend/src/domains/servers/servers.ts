@@ -6,6 +6,7 @@ import { observer, rosters } from './contact/observe.ts'
 import { addressesOf } from './list/addresses.ts'
 import { conditionsOf } from './list/conditions.ts'
 import { type Catalogue, catalogue } from './list/catalogue.ts'
+import { inUseOf } from './list/in-use.ts'
 import { summarize } from './list/summary.ts'
 import { type FaceParts, membership } from './membership.ts'
 import { registering } from './register/register.ts'
@@ -45,6 +46,7 @@ export function servers(parts: FaceParts): ServersDomain {
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),
+    inUse: async () => inUseOf(await listed.entries()),
     conditions: async () => conditionsOf(await listed.entries()),
     showFindings: (tx, shown) => showFindings(parts, tx, shown),
     async patched(tx, caller, id, { count, links }) {

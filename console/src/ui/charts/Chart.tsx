@@ -25,6 +25,8 @@ interface ChartProps {
 
 const height = 160
 const colours = ['--accent', '--ok-fill']
+/** The least that the scale shows, so that noise isn't drawn as mountains. */
+const leastTop: Readonly<Record<ChartUnit, number>> = { share: 1, rate: 1_000, count: 4 }
 /** Charts with this key show the same moment. */
 const sync = 'moment'
 
@@ -47,7 +49,9 @@ function optionsOf(
     cursor: { sync: { key: sync }, y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: {
       // A share is drawn on the whole scale, so that 5 % looks like little.
-      y: { range: (_u, _min, max) => [0, unit === 'share' ? 1 : Math.max(1_000, max * 1.1)] },
+      y: {
+        range: (_u, _min, max) => [0, unit === 'share' ? 1 : Math.max(leastTop[unit], max * 1.1)],
+      },
     },
     axes: [
       {

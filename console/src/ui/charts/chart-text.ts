@@ -1,17 +1,19 @@
 /** What a chart says in words: values with units, times of its axis, and its summary. */
 import { disk } from '../../lib/units.ts'
 
-export type ChartUnit = 'share' | 'rate'
+export type ChartUnit = 'share' | 'rate' | 'count'
 
 const nbsp = '\u00a0'
 
+const texts: Readonly<Record<ChartUnit, (value: number) => string>> = {
+  share: (value) => `${Number((value * 100).toFixed(value < 0.1 ? 1 : 0))}${nbsp}%`,
+  rate: (value) => `${disk(Math.round(value))}/s`,
+  count: (value) => String(Number(value.toFixed(1))),
+}
+
 /** 0.034 → "3.4 %", 1920383 → "1.92 MB/s". */
 export const valueText = (value: number | null | undefined, unit: ChartUnit): string =>
-  value === null || value === undefined
-    ? 'not measured'
-    : unit === 'rate'
-      ? `${disk(Math.round(value))}/s`
-      : `${Number((value * 100).toFixed(value < 0.1 ? 1 : 0))}${nbsp}%`
+  value === null || value === undefined ? 'not measured' : texts[unit](value)
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const dayAndTime = new Intl.DateTimeFormat('en-GB', {

@@ -39,7 +39,10 @@ const charts = [
 const fewestSteps = 60
 
 /** Without the steps before the first value. */
-function sinceFirst({ starts_at, step_seconds, series }: Measurements): Measurements {
+function sinceFirst(
+  measured: Pick<Measurements, 'starts_at' | 'step_seconds' | 'series'>,
+): typeof measured {
+  const { starts_at, step_seconds, series } = measured
   const steps = series[0]!.mean.length
   const first = Math.min(
     ...series.map(({ mean }) => mean.findIndex((value) => value !== null)).filter((i) => i >= 0),

@@ -1,0 +1,46 @@
+/** Counts servers and compute units by what they are used for, once a minute. */
+import { minuteMs } from '#contract/measurements/measurements.ts'
+import { isDatabaseGone } from '../../db/db.ts'
+import type { Platform } from '../../platform.ts'
+import type { Servers } from '../servers/api.ts'
+import { allServers, figuresOf } from './series.ts'
+import * as store from './store.ts'
+import { floor } from './times.ts'
+
+type Parts = Pick<Platform, 'db' | 'clock' | 'log'> & {
+  readonly servers: Pick<Servers, 'inUse'>
+}
+
+/** Of several processes that count in a minute, the first one's numbers stay. */
+export function counting({ db, clock, log, servers }: Parts) {
+  let shutdown = new AbortController()
+  let running: Promise<void> | undefined
+
+  const count = async (): Promise<void> => {
+    const at = new Date(floor(clock.now(), minuteMs))
+    const figures = figuresOf('capacity', await servers.inUse())
+    await store.insertMinutes(db, [{ objectId: allServers, at, figures }])
+  }
+  const countAgain = async (): Promise<void> => {
+    while (!shutdown.signal.aborted) {
+      // A lost minute is a gap in a chart.
+      await count().catch((error: unknown) =>
+        log[isDatabaseGone(error) ? 'debug' : 'error']('measurements.counting_failed', { error }),
+      )
+      const untilNext = minuteMs - (clock.now() % minuteMs)
+      await clock.sleep(untilNext, shutdown.signal).catch(() => undefined)
+    }
+  }
+  return {
+    start: async (): Promise<void> => {
+      if (running !== undefined) return
+      shutdown = new AbortController()
+      running = countAgain()
+    },
+    stop: async (): Promise<void> => {
+      shutdown.abort()
+      await running
+      running = undefined
+    },
+  }
+}
