@@ -16,6 +16,7 @@ import {
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import type { Api } from './api/client.ts'
+import { formatNames } from './output/format.ts'
 import { type Column, shownOf, table } from './table.ts'
 import type { Colour, Terminal } from './terminal.ts'
 import { disk, localTime, memory, words } from './text.ts'
@@ -27,6 +28,8 @@ export interface TextOption {
   readonly help: string
   readonly value: string
   readonly choices?: readonly string[]
+  /** Values that the completion offers beside others. */
+  readonly suggested?: readonly string[]
   /**
    * The option may be given several times. Each value may be a comma-separated list, unless the
    * option is `whole`.
@@ -87,8 +90,11 @@ export type AnyGiven = Given<Operands, Options>
 export interface Context {
   readonly terminal: Terminal
   readonly api: Api
+  /** Whether the result is for a program: JSON or another form of `-o`. */
   readonly json: boolean
-  /** Prints the value as JSON with --json, otherwise the text that the function returns. */
+  /** The value on a line of its own, in the form that `json` stands for. */
+  readonly line: (value: unknown) => string
+  /** Prints the value in the form of `-o`, or else the text that the function returns. */
   readonly show: <T>(value: T, people: (value: T) => string) => void
   /**
    * Runs a command of the server program, which must be installed on this machine. Resolves to its
@@ -126,6 +132,21 @@ export const command = <
 export const shownChoices = (choices: readonly string[] = []): readonly string[] =>
   choices.filter((c) => !c.startsWith('-'))
 
+/** Options of commands with a result. */
+const resultOptions: ReadonlySet<string> = new Set(['output', 'no-headers', 'json'])
+/** The options of every command that the command has. */
+export const generalOptions = ({ options, json }: Pick<Command, 'options' | 'json'>): Options =>
+  Object.fromEntries(
+    Object.entries<Option>(globalOptions).filter(
+      ([name]) => !(name in options) && (json || !resultOptions.has(name)),
+    ),
+  )
+/** The options of a command, and those of every command that it has. */
+export const allOptions = (of: Pick<Command, 'options' | 'json'>): Options => ({
+  ...of.options,
+  ...generalOptions(of),
+})
+
 /** Options of every command. */
 export const globalOptions = {
   url: {
@@ -134,7 +155,15 @@ export const globalOptions = {
     help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)',
   },
   context: { kind: 'text', value: 'NAME', help: 'Name of a Steelyard; see steelyard context list' },
-  json: { kind: 'flag', help: 'Print JSON for scripts' },
+  output: {
+    kind: 'text',
+    value: 'FORMAT',
+    short: 'o',
+    suggested: formatNames,
+    help: `Print the result as ${formatNames.join(', ')}`,
+  },
+  'no-headers': { kind: 'flag', help: 'Print tables without their first line' },
+  json: { kind: 'flag', help: 'Print JSON for scripts, as -o json' },
   help: { kind: 'flag', help: 'Show this help' },
 } as const satisfies Options
 
@@ -152,6 +181,8 @@ interface Cell<Item> {
   readonly right?: true
   /** The column is left out if it is empty in every row. */
   readonly optional?: true
+  /** The column is left out before others if the terminal is too narrow. */
+  readonly minor?: true
 }
 type Cells<L extends AnyList> = {
   readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Cell<ItemOf<L>>, 'text'>>
@@ -223,12 +254,14 @@ function columnOf<Item>(
     colour,
     right = rightKinds.has(kind),
     optional = false as never,
+    minor = false as never,
   } = cell
   return {
     title,
     text: (item) => text(item, now),
     right,
     optional,
+    minor,
     ...(colour && { colour: (item: Item) => colour(item, now) }),
   }
 }
@@ -295,7 +328,8 @@ export function listCommand<
       const load = async () =>
         (await api.call<Operation>(operation, { ...more, query })) as Page<ItemOf<L>>
       const draw = (page: Page<ItemOf<L>>): string => {
-        const wanted: readonly string[] = o.columns.length > 0 ? o.columns : shown
+        const wanted: readonly string[] =
+          o.columns.length > 0 ? o.columns : terminal.layout?.wide ? all : shown
         const drawn = wanted
           .map((key) =>
             columnOf<ItemOf<L>>(
@@ -308,10 +342,14 @@ export function listCommand<
           .filter(
             (column) => !column.optional || page.items.some((item) => column.text(item) !== ''),
           )
-        return table(terminal, page.items, drawn, `No ${nouns[1]}`) + shownOf(page)
+        const rows = table(terminal, page.items, drawn, `No ${nouns[1]}`)
+        return terminal.layout?.headers === false ? rows : rows + shownOf(page)
       }
       if (o['watch'] === true) return watchView(context, load, draw)
-      show(await load(), draw)
+      const page = await load()
+      // A program reads only rows, so the note that there are more goes to standard error.
+      if (context.json || terminal.layout?.headers === false) terminal.err(shownOf(page))
+      show(page, draw)
       return undefined
     },
   })

@@ -1,6 +1,6 @@
 import {
+  generalOptions,
   type Command,
-  globalOptions,
   type Options,
   shownChoices,
   type TextOption,
@@ -37,14 +37,20 @@ function usageLine(command: Command): string {
   ].join(' ')
 }
 
+const optionRows = (options: Options): string =>
+  columns(Object.entries(options).map(([name, o]) => [optionText(name, o), optionHelp(o)]))
+
+/** The part of the help that is the same for every command with these options. */
+export const generalHelp = (of: Pick<Command, 'options' | 'json'>): string =>
+  `General options:\n${optionRows(generalOptions(of))}`
+
+/** Help on a command, without its general options. */
 export function helpOf(command: Command): string {
   const operands = Object.values(command.operands).map((o) => [o.value, o.help] as const)
-  const { json, ...others } = globalOptions
-  const all: Options = { ...command.options, ...others, ...(command.json && { json }) }
   return [
     `${command.summary}\n\nUsage: ${usageLine(command)}\n`,
     operands.length > 0 ? `\n${columns(operands)}` : '',
-    `\nOptions:\n${columns(Object.entries(all).map(([name, o]) => [optionText(name, o), optionHelp(o)]))}`,
+    Object.keys(command.options).length > 0 ? `\nOptions:\n${optionRows(command.options)}` : '',
     `\n${command.examples.length > 1 ? 'Examples' : 'Example'}:\n${command.examples.map((e) => `  steelyard ${e}\n`).join('')}`,
   ].join('')
 }

@@ -36,7 +36,7 @@ describe('a command line', () => {
       expect(read(line)).toMatchObject({
         command: { name: 'server list' },
         url: 'http://h',
-        json: true,
+        format: { kind: 'json' },
       })
     }
   })

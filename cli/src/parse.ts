@@ -7,6 +7,7 @@ import {
   shownChoices,
 } from './command.ts'
 import { CliError } from './exit.ts'
+import { type Format, readFormat } from './output/format.ts'
 import { oneLine } from './text.ts'
 
 /** A parsed command line. `command` is null for help on the given words or on all commands. */
@@ -17,7 +18,8 @@ export type Parsed =
       readonly command: Command
       readonly url: string | undefined
       readonly context: string | undefined
-      readonly json: boolean
+      readonly format: Format
+      readonly headers: boolean
     } & AnyGiven)
 
 const usage = (message: string, command?: Command) =>
@@ -62,8 +64,12 @@ function find(
   let at = 0
   for (; at < args.length; at++) {
     const arg = args[at]!
-    if (arg === '--url' || arg === '--context') before.push(arg, ...args.slice(++at, at + 1))
-    else if (/^--(?:url|context)=/.test(arg) || ['--json', '--help', '-h'].includes(arg))
+    if (['--url', '--context', '--output', '-o'].includes(arg))
+      before.push(arg, ...args.slice(++at, at + 1))
+    else if (
+      /^--(?:url|context|output)=|^-o./.test(arg) ||
+      ['--json', '--no-headers', '--help', '-h'].includes(arg)
+    )
       before.push(arg)
     else if (
       !arg.startsWith('-') &&
@@ -128,6 +134,26 @@ function readOperands(command: Command, positionals: readonly string[]): AnyGive
   return operands
 }
 
+/** How the result is printed. */
+function printing(
+  command: Command,
+  { json, output, 'no-headers': bare }: Readonly<Record<string, Raw>>,
+): { format: Format; headers: boolean } {
+  const asked = 'output' in command.options ? undefined : output
+  if (!command.json) {
+    const given = json === true ? '--json' : asked !== undefined ? '-o' : bare && '--no-headers'
+    if (given) throw usage(`${command.name} has no ${given}`, command)
+  }
+  const format = asked === undefined ? null : readFormat(String(asked))
+  if (json === true && format !== null && format.kind !== 'json')
+    throw usage('Give either --json or -o', command)
+  // The program itself writes the output of its commands, as text or JSON.
+  if (command.local && format !== null && format.kind !== 'json')
+    throw usage(`${command.name} prints text, or JSON with -o json`, command)
+  const text: Format = { kind: 'text', wide: false }
+  return { format: format ?? (json === true ? { kind: 'json' } : text), headers: bare !== true }
+}
+
 /** Parses a command line. Throws CliError `usage`. */
 export function parse(args: readonly string[], commands: readonly Command[]): Parsed {
   if (args[0] === 'help') return { ...find(args.slice(1), commands), kind: 'help' }
@@ -184,15 +210,14 @@ export function parse(args: readonly string[], commands: readonly Command[]): Pa
       command,
     )
   }
-  const { url, context, json, help } = read.values
+  const { url, context, help } = read.values
   if (help === true) return { kind: 'help', words, command }
-  if (json === true && !command.json) throw usage(`${command.name} has no --json`, command)
   return {
     kind: 'run',
     command,
     url: typeof url === 'string' ? url : undefined,
     context: typeof context === 'string' ? context : undefined,
-    json: json === true,
+    ...printing(command, read.values),
     operands: readOperands(command, read.positionals),
     options: Object.fromEntries(
       Object.entries(command.options).map(([name, option]) => [

@@ -4,9 +4,10 @@ import { openSessions } from './api/sessions.ts'
 import type { Context } from './command.ts'
 import { allCommands } from './commands.ts'
 import { CliError, exitCodes } from './exit.ts'
-import { helpOf, overview } from './help.ts'
+import { generalHelp, helpOf, overview } from './help.ts'
+import { machineLine, machineText } from './output/format.ts'
 import { parse } from './parse.ts'
-import type { Terminal } from './terminal.ts'
+import { type Terminal, withLayout } from './terminal.ts'
 import { safeJson } from './text.ts'
 
 /**
@@ -23,6 +24,14 @@ function report(terminal: Terminal, e: unknown, json: boolean): number {
   return exitCodes[error.exit]
 }
 
+/** Whether errors are printed as JSON too. The command line may be one that can't be parsed. */
+const asksJson = (args: readonly string[]): boolean =>
+  args.some(
+    (arg, at) =>
+      /^(?:--json|-o=?json|--output=json)$/.test(arg) ||
+      (arg === 'json' && ['-o', '--output'].includes(args[at - 1] ?? '')),
+  )
+
 /** Runs one command line and returns its exit code. */
 export async function run(
   args: readonly string[],
@@ -37,17 +46,19 @@ export async function run(
     if (parsed.kind === 'help') {
       terminal.out(
         parsed.command
-          ? helpOf(parsed.command)
+          ? `${helpOf(parsed.command)}\n${generalHelp(parsed.command)}`
           : overview(program ? commands : commands.filter((c) => !c.local), parsed.words),
       )
       return exitCodes.ok
     }
+    const { format, headers } = parsed
+    const isText = format.kind === 'text'
     const context: Context = {
-      terminal,
+      terminal: withLayout(terminal, { headers, wide: isText && format.wide }),
       api: openApi(terminal, sessions, contexts, parsed),
-      json: parsed.json,
-      show: (value, people) =>
-        terminal.out(parsed.json ? `${safeJson(value, 2)}\n` : people(value)),
+      json: !isText,
+      line: (value) => (isText ? '' : machineLine(format, value)),
+      show: (value, people) => terminal.out(isText ? people(value) : machineText(format, value)),
       runProgram: async (words) => {
         if (program) return program(words)
         throw new CliError('usage', `${parsed.command.name} is a command of the program itself`, {
@@ -58,6 +69,6 @@ export async function run(
     const exit = await parsed.command.run(context, parsed)
     return typeof exit === 'number' ? exit : exitCodes.ok
   } catch (e) {
-    return report(terminal, e, args.includes('--json'))
+    return report(terminal, e, asksJson(args))
   }
 }

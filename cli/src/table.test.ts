@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { type Column, facts, fit, table } from './table.ts'
+import { describe, expect, test } from 'vitest'
+import { type Column, facts, table } from './table.ts'
 import { widthOf } from './text.ts'
 
 interface Row {
@@ -33,16 +33,63 @@ test('colours appear only on a terminal and do not change the alignment', () => 
   expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe('NAME  SIZE\nx       10\n')
 })
 
-test('the widest column shrinks to fit a terminal, and nothing is truncated in a pipe', () => {
-  const rows = [{ name: 'a'.repeat(60), size: 1 }]
-  const lines = table({ ...plain, columns: 30 }, rows, columns, 'None').split('\n')
-  expect(Math.max(...lines.map(widthOf))).toBe(30)
-  expect(lines[1]).toContain('…')
-  expect(table(plain, rows, columns, 'None')).toContain('a'.repeat(60))
-})
+describe('on a narrow terminal', () => {
+  interface Server {
+    name: string
+    status: string
+    reason: string
+    disk: string
+  }
+  const servers: readonly Server[] = [
+    {
+      name: `rack-3-${'x'.repeat(20)}`,
+      status: 'failed',
+      reason: 'No answer '.repeat(9),
+      disk: '1 TB',
+    },
+  ]
+  const declared: readonly Column<Server>[] = [
+    { title: 'NAME', text: (s) => s.name },
+    { title: 'STATUS', text: (s) => s.status },
+    { title: 'DISK', text: (s) => s.disk, right: true, minor: true },
+    { title: 'REASON', text: (s) => s.reason },
+  ]
+  const at = (columns: number | null, layout?: { headers: boolean; wide: boolean }) =>
+    table({ ...plain, columns, ...(layout && { layout }) }, servers, declared, 'None').split('\n')
 
-test('no column is narrower than its title', () => {
-  expect(fit([40, 40], [12, 3], 10)).toEqual([12, 6])
+  test('sentences are cut first, and names stay whole', () => {
+    const [head, row, after] = at(70)
+    expect(head).toMatch(/^NAME +STATUS +DISK +REASON$/)
+    expect(row).toContain(servers[0]!.name)
+    expect([widthOf(row!), row!.endsWith('…'), after]).toEqual([70, true, ''])
+  })
+
+  test('minor columns are left out first, then those on the right, and a line names them', () => {
+    expect(at(50).map((line) => line.trimEnd())).toEqual([
+      'NAME                         STATUS  REASON',
+      `${servers[0]!.name}  failed  No answer No…`,
+      'Not shown: DISK (-o wide)',
+      '',
+    ])
+    expect(at(20)).toEqual([
+      'NAME',
+      servers[0]!.name,
+      'Not shown: STATUS, DISK, REASON (-o wide)',
+      '',
+    ])
+  })
+
+  test('nothing is cut or left out in a pipe, or with -o wide', () => {
+    expect(at(20, { headers: true, wide: true })).toEqual(at(null))
+    expect(at(null)[1]).toContain(servers[0]!.reason.trimEnd())
+  })
+
+  test('without headers there are only rows', () => {
+    expect(at(50, { headers: false, wide: false })).toEqual([
+      expect.stringMatching(/^rack-3-x+ +failed +No answer/),
+      '',
+    ])
+  })
 })
 
 test('a name with a line break stays on one row', () => {

@@ -7,31 +7,50 @@ export interface Column<T> {
   readonly colour?: (row: T) => Colour | null
   /** Aligns to the right, for numbers. */
   readonly right?: boolean
+  /** Left out before others if the terminal is too narrow. */
+  readonly minor?: boolean
 }
 
 const gap = 2
-const least = 6
+/** A column of sentences isn't cut shorter than this. */
+const leastSentence = 12
+
+/** A column before it is fitted. `natural`, `title`: widths of the widest cell and of the title. */
+interface Measured {
+  readonly natural: number
+  readonly title: number
+  /** Its cells are sentences, which may be cut. Names, ids and numbers are whole or left out. */
+  readonly isSentence: boolean
+  readonly minor: boolean
+}
 
 /**
- * Column widths that fit the terminal. The widest column shrinks first; no column gets narrower
- * than `least` or its title. A line that is still too long wraps, because dropping a column would
- * hide data.
+ * The columns that fit into `width`, with their widths, in their order. Sentences are cut first.
+ * Then columns are left out from the right, the minor ones first. The first column, which names the
+ * row, stays whole.
  */
-export function fit(
-  widths: readonly number[],
-  titles: readonly number[],
-  columns: number | null,
-): number[] {
-  const fitted = [...widths]
-  if (columns === null) return fitted
-  const floor = (i: number) => Math.max(least, titles[i]!)
-  let over = fitted.reduce((a, b) => a + b, 0) + gap * (fitted.length - 1) - columns
+function fit(
+  columns: readonly Measured[],
+  width: number | null,
+): { readonly at: number; readonly width: number }[] {
+  const least = ({ natural, title, isSentence }: Measured, at: number) =>
+    isSentence && at > 0 ? Math.max(title, Math.min(natural, leastSentence)) : natural
+  const sum = (widths: readonly number[]) =>
+    widths.reduce((a, b) => a + b, 0) + gap * (widths.length - 1)
+  const kept = columns.map((_, at) => at)
+  if (width !== null)
+    while (kept.length > 1 && sum(kept.map((at) => least(columns[at]!, at))) > width) {
+      const minor = kept.findLastIndex((at) => at > 0 && columns[at]!.minor)
+      kept.splice(minor === -1 ? -1 : minor, 1)
+    }
+  const fitted = kept.map((at) => ({ at, width: columns[at]!.natural }))
+  let over = width === null ? 0 : sum(fitted.map((f) => f.width)) - width
   while (over > 0) {
-    let at = -1
-    for (let i = 0; i < fitted.length; i++)
-      if (fitted[i]! > floor(i) && (at < 0 || fitted[i]! > fitted[at]!)) at = i
-    if (at < 0) break
-    fitted[at]!--
+    const longest = fitted
+      .filter((f) => f.width > least(columns[f.at]!, f.at))
+      .toSorted((a, b) => b.width - a.width)[0]
+    if (!longest) break
+    longest.width--
     over--
   }
   return fitted
@@ -46,24 +65,27 @@ export function table<T>(
   columns: readonly Column<T>[],
   empty: string,
 ): string {
-  if (rows.length === 0) return `${empty}\n`
+  const { headers = true, wide = false } = terminal.layout ?? {}
+  if (rows.length === 0) return headers ? `${empty}\n` : ''
   const cells = rows.map((row) => columns.map((c) => oneLine(c.text(row)) || '-'))
-  const titles = columns.map((c) => widthOf(c.title))
-  const widths = fit(
-    columns.map((_, i) =>
-      cells.reduce((most, line) => Math.max(most, widthOf(line[i]!)), titles[i]!),
-    ),
-    titles,
-    terminal.columns,
-  )
+  const measured = columns.map(({ title, minor = false, right = false }, i): Measured => {
+    const own = headers ? widthOf(title) : 0
+    return {
+      natural: cells.reduce((most, line) => Math.max(most, widthOf(line[i]!)), own),
+      title: own,
+      isSentence: !right && cells.some((line) => line[i]!.includes(' ')),
+      minor,
+    }
+  })
+  const fitted = fit(measured, wide ? null : terminal.columns)
   const line = (texts: readonly string[], painted: (text: string, i: number) => string) =>
-    texts
-      .map((text, i) => {
-        const fitted = cut(text, widths[i]!)
-        const space = ' '.repeat(widths[i]! - widthOf(fitted))
-        const shown = painted(fitted, i)
-        if (columns[i]!.right) return space + shown
-        return i === texts.length - 1 ? shown : shown + space
+    fitted
+      .map(({ at, width }, place) => {
+        const text = cut(texts[at]!, width)
+        const space = ' '.repeat(width - widthOf(text))
+        const shown = painted(text, at)
+        if (columns[at]!.right) return space + shown
+        return place === fitted.length - 1 ? shown : shown + space
       })
       .join(' '.repeat(gap))
       .trimEnd()
@@ -77,7 +99,12 @@ export function table<T>(
       return colour ? paint(terminal, colour, text) : text
     }),
   )
-  return `${[head, ...body].join('\n')}\n`
+  const missing = columns.flatMap(({ title }, at) =>
+    fitted.some((f) => f.at === at) ? [] : [title],
+  )
+  const note =
+    missing.length > 0 ? [paint(terminal, 'dim', `Not shown: ${missing.join(', ')} (-o wide)`)] : []
+  return `${[...(headers ? [head] : []), ...body, ...(headers ? note : [])].join('\n')}\n`
 }
 
 /** The fields of one object, one per line. Empty values are omitted. */

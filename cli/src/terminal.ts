@@ -1,3 +1,11 @@
+/** How tables are printed. */
+interface Layout {
+  /** Whether a table begins with the titles of its columns. */
+  readonly headers: boolean
+  /** Tables have all their columns, and nothing is cut to fit the terminal. */
+  readonly wide: boolean
+}
+
 /** The environment of the process, injected for tests. Only start.ts reads `process`. */
 export interface Terminal {
   /** Standard output: only the result. */
@@ -17,6 +25,8 @@ export interface Terminal {
    */
   readonly errColumns: number | null
   readonly colour: boolean
+  /** Default: titles, fitted to the terminal. */
+  readonly layout?: Layout
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since 1970. */
   now(): number
@@ -46,3 +56,7 @@ const codes = { bold: 1, red: 31, green: 32, yellow: 33, dim: 2 } as const
 export type Colour = keyof typeof codes
 export const paint = (terminal: Pick<Terminal, 'colour'>, colour: Colour, text: string): string =>
   terminal.colour && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+
+/** The terminal with another layout. Its size is still read each time, because it may change. */
+export const withLayout = (terminal: Terminal, layout: Layout): Terminal =>
+  Object.create(terminal, { layout: { value: layout } }) as Terminal

@@ -22,15 +22,17 @@ export const manyLines = (text: string): string =>
     .map((line) => line.replaceAll('\t', '  ').replace(unsafe, '\ufffd'))
     .join('\n')
 
-/**
- * JSON that is safe on a terminal. Escapes more than JSON.stringify, which escapes only the C0
- * control characters.
- */
+/** Unsafe characters that JSON.stringify and YAML leave as they are. */
+const unescaped = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+/** Whether a text in double quotes needs `escaped` to be safe on a terminal. */
+export const needsEscapes = (text: string): boolean => text.search(unescaped) >= 0
+/** JSON, or YAML with all unsafe texts in double quotes, made safe for a terminal. */
+export const escaped = (text: string): string =>
+  text.replace(unescaped, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** JSON that is safe on a terminal. */
 export const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(
-    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  escaped(JSON.stringify(value, null, indent))
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 /** Wide characters: approximately the East Asian Wide and Fullwidth blocks (UAX 11), and emoji. */

@@ -8,12 +8,13 @@ interface Viewing {
   readonly terminal: Terminal
   readonly api: Api
   readonly json: boolean
+  readonly line: (value: unknown) => string
 }
 
 export const watchOption = {
   watch: {
     kind: 'flag',
-    help: 'Show it again after each change, until Ctrl-C; with --json a line of JSON for each',
+    help: 'Show it again after each change, until Ctrl-C; with -o json a line of JSON for each',
   },
 } as const
 
@@ -48,12 +49,12 @@ function screen(terminal: Terminal, text: string): string {
 
 /**
  * Shows what `read` returns, and shows it again when it has changed, until Ctrl-C. On a terminal it
- * replaces the screen. Otherwise it prints a whole view for each change: with --json a line of
- * JSON, else text after a line with the time. Throws CliError if the first read fails, or if the
+ * replaces the screen. Otherwise it prints a whole view for each change: for a program a line
+ * of JSON, else text after a line with the time. Throws CliError if the first read fails, or if the
  * session ends; later, it goes on when Steelyard answers again.
  */
 export async function watchView<T>(
-  { terminal, api, json }: Viewing,
+  { terminal, api, json, line }: Viewing,
   read: () => Promise<T>,
   draw: (value: T) => string,
 ): Promise<number> {
@@ -86,7 +87,7 @@ export async function watchView<T>(
         if (isSilent) terminal.err('Steelyard answers again.\n')
         isSilent = false
         const now = safeJson(value)
-        if (json && now !== before) terminal.out(`${now}\n`)
+        if (json && now !== before) terminal.out(line(value))
         else if (isScreen)
           terminal.out(`${before === undefined ? '\u001b[2J' : ''}${screen(terminal, draw(value))}`)
         else if (now !== before)

@@ -51,7 +51,7 @@ const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > most
  * for something else.
  */
 export async function watch(
-  { terminal, api }: Pick<Context, 'terminal' | 'api'>,
+  { terminal, api, line: machineLine }: Pick<Context, 'terminal' | 'api' | 'line'>,
   id: string,
   print: 'out' | 'err' | 'json',
 ) {
@@ -66,7 +66,7 @@ export async function watch(
   const show = (o: Operation) => {
     if (print === 'json') {
       const json = safeJson(o)
-      if (json !== lastJson) terminal.out(`${json}\n`)
+      if (json !== lastJson) terminal.out(machineLine(o))
       lastJson = json
       return
     }

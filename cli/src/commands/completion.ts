@@ -1,20 +1,28 @@
-import { command, type Command, globalOptions, type Options, shownChoices } from '../command.ts'
+import { allOptions, command, type Command, type Options, shownChoices } from '../command.ts'
 import { CliError } from '../exit.ts'
 
 /** A `case` branch of the script: the words that may follow the command. */
 function casesOf(command: Command): string {
-  const options: Options = { ...command.options, ...globalOptions }
-  const words = Object.keys(options).map((name) => `--${name}`)
+  const words = Object.keys(allOptions(command)).map((name) => `--${name}`)
   return `    '${command.name}') words='${words.join(' ')}' ;;`
 }
 
+/** What may follow an option. */
+const wordsOf = (option: Options[string]): readonly string[] =>
+  option.kind === 'text'
+    ? shownChoices(option.choices ?? option.suggested?.map((w) => w.replace(/TEMPLATE$/, '')))
+    : []
+
 function choicesOf(commands: readonly Command[]): string[] {
   return commands.flatMap((c) =>
-    Object.entries(c.options).flatMap(([name, o]) =>
-      o.kind === 'text' && o.choices
-        ? [`    '${c.name} --${name}') words='${shownChoices(o.choices).join(' ')}' ;;`]
-        : [],
-    ),
+    Object.entries(allOptions(c)).flatMap(([name, o]) => {
+      const words = wordsOf(o)
+      const patterns = [
+        `'${c.name} --${name}'`,
+        ...(o.kind === 'text' && o.short !== undefined ? [`'${c.name} -${o.short}'`] : []),
+      ]
+      return words.length > 0 ? [`    ${patterns.join('|')}) words='${words.join(' ')}' ;;`] : []
+    }),
   )
 }
 
@@ -64,7 +72,7 @@ const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').repla
 
 /** The lines for one option of a command. */
 function fishOption(command: Command, name: string, option: Options[string]): string {
-  const choices = option.kind === 'text' ? shownChoices(option.choices) : []
+  const choices = wordsOf(option)
   const value =
     option.kind === 'flag' ? '' : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r'
   const short = option.kind === 'text' && option.short !== undefined ? ` -s ${option.short}` : ''
@@ -92,8 +100,9 @@ function fishScript(commands: readonly Command[]): string {
     ]
   })
   const options = commands.flatMap((command) => {
-    const all: Options = { ...command.options, ...globalOptions }
-    return Object.entries(all).map(([name, option]) => fishOption(command, name, option))
+    return Object.entries(allOptions(command)).map(([name, option]) =>
+      fishOption(command, name, option),
+    )
   })
   return `function __steelyard_line
   set -l words

@@ -226,15 +226,20 @@ export const serverCommands: Command[] = [
         colour: (s) =>
           s.finding ? findingColours[s.finding.severity] : s.status === 'ready' ? 'green' : null,
       },
-      type: { title: 'TYPE' },
+      stage: { minor: true },
+      type: { title: 'TYPE', minor: true },
       hardware: {
         text: ({ hardware: h }) =>
           `${h.model ?? 'unknown model'}, ${number(h.cores)} cores, ${memory(h.memory_bytes)}, ${disk(h.disk_bytes)}`,
       },
-      cores: { text: (s) => number(s.hardware.cores) },
-      memory: { text: (s) => memory(s.hardware.memory_bytes) },
-      disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes) },
-      contact: { title: 'LAST CONTACT', text: (s, now) => ago(s.talos.last_contact_at, now) },
+      cores: { text: (s) => number(s.hardware.cores), minor: true },
+      memory: { text: (s) => memory(s.hardware.memory_bytes), minor: true },
+      disks: { title: 'DISK', text: (s) => disk(s.hardware.disk_bytes), minor: true },
+      contact: {
+        title: 'LAST CONTACT',
+        text: (s, now) => ago(s.talos.last_contact_at, now),
+        minor: true,
+      },
       finding: {
         text: (s) => s.finding?.reason ?? '',
         colour: (s) => (s.finding ? findingColours[s.finding.severity] : null),

@@ -1,6 +1,6 @@
 /** The page docs/cli-reference.md, generated from the declarations of the commands. */
 import type { Command } from '../command.ts'
-import { helpOf } from '../help.ts'
+import { generalHelp, helpOf } from '../help.ts'
 
 const anchorOf = (name: string): string => name.replaceAll(' ', '-')
 const cell = (text: string): string => text.replaceAll('|', '\\|')
@@ -19,6 +19,10 @@ export function referenceOf(commands: readonly Command[]): string {
     '<!-- Generated from the declarations of the commands: npm run generate:cli -->',
     '',
     '[The command line](cli.md) explains signing in, files, scripts and exit codes. Every command also prints its section with `--help`.',
+    '',
+    'Every command has the options below; commands without a result of their own, such as those that write a file, lack `--output`, `--no-headers` and `--json`.',
+    '',
+    `\`\`\`text\n${generalHelp({ options: {}, json: true })}\`\`\``,
     '',
     '| Command |  |',
     '| --- | --- |',
