@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { diskFull, whyNotInstalled, wrongClock } from './tools/installing.mjs'
+import { diskFull, whyNotInstalled, wrongClock } from './tools/install/failures.mjs'
 import { hashOf, hashOfConsole, hashOfProgram } from './tools/sources.mjs'
 
 const home = dirname(fileURLToPath(import.meta.url))

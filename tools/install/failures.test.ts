@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { diskFull, whyNotInstalled, wrongClock } from './installing.mjs'
+import { diskFull, whyNotInstalled, wrongClock } from './failures.mjs'
 
 const where = { folder: '/srv/steelyard', registry: 'https://registry.example' }
 
