@@ -20,6 +20,7 @@ import type { Domain, Platform } from '../../platform.ts'
 import type { History } from './api.ts'
 import { fold, isRemoved, statesAfter } from './states.ts'
 import * as store from './store.ts'
+import { page, type Place } from './store-pages.ts'
 import * as storePast from './store-simulated.ts'
 
 type HistoryParts = Pick<Platform, 'db' | 'clock' | 'config'>
@@ -50,7 +51,7 @@ const present = (row: store.HistoryRow): HistoryEntry => ({
 })
 
 /** The place after which a page begins, as `historyList` checks it. */
-function placeOf(cursor: string | undefined): store.Place | null {
+function placeOf(cursor: string | undefined): Place | null {
   if (cursor === undefined) return null
   const [ms, id] = cursor.split('-').map(Number)
   return { at: new Date(ms!), id: id! }
@@ -64,13 +65,11 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
     query: Input<typeof historyList>['query'],
   ): Promise<Answer<typeof historyList>> => {
     const visible = objects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
-    const rows = await store
-      .pageQuery(db, query, {
-        after: placeOf(query.after),
-        objects: visible.length === objects.length ? null : visible,
-        limit: query.per_page + 1,
-      })
-      .execute()
+    const rows = await page(db, query, {
+      after: placeOf(query.after),
+      objects: visible.length === objects.length ? null : visible,
+      limit: query.per_page + 1,
+    })
     const shown = rows.slice(0, query.per_page)
     const last = rows.length > shown.length ? shown.at(-1) : undefined
     return {

@@ -1,49 +1,17 @@
-/** SQL for the history. The entries are written by `history.ts`. */
-import { type RawBuilder, type Selectable, sql, type SqlBool } from 'kysely'
-import { history, type historyList } from '#contract/history/history.ts'
-import type { HistoryObject, HistoryValues, kindsOfState } from '#contract/history/kinds.ts'
-import type { Input } from '#contract/operation.ts'
+/** SQL for the history. The entries are written by `history.ts`; `store-pages.ts` reads pages. */
+import { type Selectable, sql } from 'kysely'
+import type { HistoryValues, kindsOfState } from '#contract/history/kinds.ts'
 import type { OperationKind } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { narrowed, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
-type On = Db | Tx
+export type On = Db | Tx
 export type HistoryRow = Omit<Selectable<Tables['history']>, 'log'> & {
   readonly has_log: boolean
   readonly operation_kind: OperationKind | null
 }
-/** A place in the history: of the entry before it. */
-export interface Place {
-  readonly at: Date
-  readonly id: number
-}
-
-/**
- * Each word of the search begins a word of the entry. A quoted text in a query of PostgreSQL is
- * split into words as the entries are; in it, only quotes and backslashes have a meaning.
- */
-const wordsIn = (q: string): RawBuilder<SqlBool> =>
-  sql<SqlBool>`to_tsvector('simple', history.message || ' ' || history.object_name || ' ' || coalesce(history.cluster_name, '') || ' ' || history.actor_name) @@ to_tsquery('simple', ${q
-    .split(/\s+/)
-    .filter((word) => word !== '')
-    .map((word) => `'${word.replaceAll(/['\\]/g, String.raw`\$&`)}':*`)
-    .join(' & ')})`
-
-const readers: Pick<SqlReaders<typeof history>, 'search' | 'filters'> = {
-  filters: {
-    kind: (kind) => sql`history.kind = ${kind}`,
-    about: (kind) => sql`history.object_kind = ${kind}`,
-    object: (id) => sql`history.object_id = ${id}`,
-    cluster: (id) => sql`history.cluster_id = ${id}`,
-    by: (name) => sql`(history.actor_name = ${name} or history.requested_by = ${name})`,
-    since: (at) => sql`history.at >= ${new Date(at)}`,
-    until: (at) => sql`history.at < ${new Date(at)}`,
-  },
-  search: wordsIn,
-}
-
-const entries = (on: On) =>
+/** Entries without the lines of logs. */
+export const entries = (on: On) =>
   on
     .selectFrom('history')
     .leftJoin('operation', 'operation.id', 'history.operation_id')
@@ -67,33 +35,6 @@ const entries = (on: On) =>
       'operation.kind as operation_kind',
       sql<boolean>`history.log is not null`.as('has_log'),
     ])
-
-/**
- * The next entries after a place in the order of the query. `objects`: the kinds of objects that the reader may
- * see; null for all.
- */
-export function pageQuery(
-  on: On,
-  query: Input<typeof historyList>['query'],
-  {
-    after,
-    objects,
-    limit,
-  }: { after: Place | null; objects: readonly HistoryObject[] | null; limit: number },
-) {
-  const all = narrowed(entries(on), history, readers, query)
-  const seen =
-    objects === null
-      ? all
-      : all.where('history.object_kind', '=', sql<HistoryObject>`any(${objects}::text[])`)
-  const [direction, beyond] =
-    query.sort === 'at' ? (['asc', sql`>`] as const) : (['desc', sql`<`] as const)
-  const rest =
-    after === null
-      ? seen
-      : seen.where(sql<SqlBool>`(history.at, history.id) ${beyond} (${after.at}, ${after.id})`)
-  return rest.orderBy('history.at', direction).orderBy('history.id', direction).limit(limit)
-}
 
 export const find = (on: On, id: number) =>
   entries(on).select('history.log').where('history.id', '=', id).executeTakeFirst()
