@@ -1,14 +1,16 @@
 /**
  * Changes of a running cluster in the console: a server is added with form and plan, and a
- * scheduled change waits for the window and is cancelled.
+ * scheduled change waits for the window and is cancelled. At last the server fails: why the cluster
+ * is not well is read, and acknowledged.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
+import { findingList } from '#contract/findings/findings.ts'
 import { operationList } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
 import { makeCluster } from './small-cluster.ts'
 
@@ -135,6 +137,41 @@ describe('the changes of a cluster', () => {
       await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
       await page.waitForURL('**/operations/*')
       await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+    },
+  )
+})
+
+describe('what is wrong', () => {
+  test(
+    'which cluster is not well and why is read on the overview, at its page in one click, and acknowledged with the keyboard',
+    { timeout: 120_000 },
+    async () => {
+      await page.goto('/')
+      await installation.simulator(`/servers/${free.identity.uuid}/power-off`, {})
+      const line = page
+        .getByRole('main')
+        .getByRole('listitem')
+        .filter({ hasText: `${free.name} is not Ready` })
+      await line.getByRole('link', { name: cluster.name, exact: true }).first().click()
+      const found = page.getByRole('region', { name: `Findings of ${cluster.name}` })
+      await found.getByText(`${free.name} is not Ready`).waitFor()
+      await found.getByText('Nodes not Ready').waitFor()
+
+      const { enter, walkTo, type, key, focused } = keysOf(page)
+      await enter(found.getByRole('button', { name: `Actions on ${cluster.name}` }).first())
+      await walkTo('Acknowledge')
+      await key('Enter')
+      const dialog = page.getByRole('dialog', { name: 'Acknowledge: Nodes not Ready' })
+      await focused(dialog.getByRole('textbox', { name: 'What is being done' }))
+      await type('The fan is being replaced')
+      await key('Enter')
+      await found.getByText(`${admin.email} takes care of it.`).waitFor()
+      const { items } = await installation.call(findingList, {
+        query: { kind: 'cluster_nodes_not_ready' },
+      })
+      expect(items.map((f) => [f.object.name, f.acknowledged?.note])).toEqual([
+        [cluster.name, 'The fan is being replaced'],
+      ])
     },
   )
 })
