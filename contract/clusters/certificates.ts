@@ -28,8 +28,12 @@ export const certificateKinds = {
 export type CertificateKind = keyof typeof certificateKinds
 const renewers = ['rotation', 'talos', 'steelyard', 'nobody'] as const
 
+const certificateKind = z.enum(
+  Object.keys(certificateKinds) as [CertificateKind, ...CertificateKind[]],
+)
+
 export const ClusterCertificate = z.object({
-  kind: z.enum(Object.keys(certificateKinds) as [CertificateKind, ...CertificateKind[]]),
+  kind: certificateKind,
   /** The server that has the certificate; null for a certificate of the whole cluster. */
   node_id: z.nullable(z.uuid()),
   name: z.nullable(z.string()),
@@ -71,18 +75,23 @@ export const isEnding = (startsAt: Date, endsAt: Date, now: number): boolean =>
   endsAt.getTime() - now < Math.min(30 * dayMs, (endsAt.getTime() - startsAt.getTime()) / 10)
 
 /** A certificate that expires soon, as stored with its cluster. */
-export interface EndingCertificate {
-  readonly kind: CertificateKind
+export const EndingCertificate = z.object({
+  kind: certificateKind,
   /** Name of its server; null for a certificate of the whole cluster. */
-  readonly name: string | null
-  readonly ends_at: string
+  name: z.nullable(z.string()),
+  ends_at: time,
   /** What to do. */
-  readonly reason: string
-}
+  reason: z.string(),
+})
+export type EndingCertificate = z.infer<typeof EndingCertificate>
 
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
+    EndingCertificate: [
+      EndingCertificate,
+      'A certificate of a cluster that expires soon, and what renews it.',
+    ],
     ClusterCertificate: [
       ClusterCertificate,
       'A certificate of a cluster or of one of its servers: when it expires and what renews it. A time is null if the certificate could not be read.',

@@ -7,6 +7,7 @@ import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { unreachableReason } from '../network/special-ranges.ts'
 import { noDualStack } from './network-rules.ts'
 import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
+import { EndingCertificate } from './certificates.ts'
 import { newCluster } from './example.ts'
 import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
@@ -70,6 +71,8 @@ export const Cluster = z.object({
   finding: z.optional(z.nullable(WorstFinding)),
   /** The upgrade that stopped half way or waits: the versions below are those that it has. */
   upgrade: z.optional(z.nullable(StoppedUpgrade)),
+  /** The certificates that should be renewed by now, as last read from its servers. */
+  certificates_ending: z.optional(z.array(EndingCertificate)),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
   kubernetes_version: z.string(),

@@ -71,6 +71,7 @@ export const present = (
   // Nothing is judged of a cluster that is being deleted.
   finding: row.wanted === 'ready' ? row.finding : null,
   upgrade: row.wanted === 'ready' ? row.upgrade : null,
+  certificates_ending: [...(row.certificates_ending ?? [])],
   datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },
   talos_version: row.talos_version,
   kubernetes_version: row.kubernetes_version,

@@ -237,6 +237,7 @@ test(
     for (const one of clusters) {
       const page = (await viewer.call(clusterGet, { params: { id: one.id } })).answer!
       expect([page.status, page.finding]).toEqual([one.status, one.finding])
+      expect(page.certificates_ending).toHaveLength(one.name === 'ending' ? 1 : 0)
       const { severity = 'attention' } = one.finding ?? {}
       expect([one.name, one.status]).toEqual([
         one.name,

@@ -11,11 +11,14 @@ import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { configurationSaid, contactSaid, nodeSaid } from '../cluster-state.ts'
+import { certificatesSaid } from './certificates-said.ts'
 
 type Row = Cluster['servers'][number] & {
   server: ListedServer | undefined
   /** The Talos version that it should have. */
   wanted: string
+  /** Its certificates that should be renewed by now. */
+  certificates: ReturnType<typeof certificatesSaid>
 }
 
 const unknown = <span className="t3">Unknown</span>
@@ -94,6 +97,14 @@ const rowColumns = columns<Row>([
     cell: (r) => r.server && <StatusReason {...configurationSaid(r.server)} />,
   },
   {
+    id: 'certificates',
+    head: 'Certificates',
+    width: 130,
+    from: 'xl',
+    cell: (r) =>
+      r.certificates ? <StatusReason {...r.certificates} /> : <span className="t3">–</span>,
+  },
+  {
     id: 'kubernetes',
     head: 'Kubernetes',
     card: 'state',
@@ -115,7 +126,15 @@ export function ClusterServers({ cluster }: { cluster: Cluster }) {
     const { upgrade } = cluster
     const wanted =
       upgrade?.of === 'talos' && upgrade.version !== null ? upgrade.version : cluster.talos_version
-    return data && cluster.servers.map((s) => ({ ...s, wanted, server: known.get(s.node_id) }))
+    return (
+      data &&
+      cluster.servers.map((s) => ({
+        ...s,
+        wanted,
+        certificates: certificatesSaid(cluster, s.name),
+        server: known.get(s.node_id),
+      }))
+    )
   }, [cluster, data])
   return (
     <DataTable
