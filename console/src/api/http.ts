@@ -3,6 +3,7 @@ import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { apiBase, isApiElsewhere } from '../lib/api-origin.ts'
 import { takeEarly } from '../lib/early.ts'
 import { stringifySearch } from '../lib/search.ts'
+import { noteServerTime } from '../lib/time/server-time.ts'
 import { failedCall } from './messages.ts'
 
 /**
@@ -139,7 +140,8 @@ export async function send(
       return await (signals.length > 0
         ? Promise.race([early, aborted(AbortSignal.any(signals))])
         : early)
-    return await fetch(apiBase + path, {
+    const sentAt = Date.now()
+    const response = await fetch(apiBase + path, {
       method: operation.method,
       headers: {
         'content-type': 'application/json',
@@ -154,6 +156,8 @@ export async function send(
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     })
+    noteServerTime(response.headers.get('date'), sentAt, Date.now())
+    return response
   } catch (error) {
     if (signal?.aborted) throw error
     throw new CallError(noAnswer, { status: 0 })

@@ -14,6 +14,7 @@ import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Many } from './Many.tsx'
 import { MatcherFields } from './MatcherFields.tsx'
 import type { MatchersTyped } from './rule-form.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 interface Typed extends MatchersTyped {
   note: string
@@ -73,7 +74,7 @@ const blank = (): Typed => ({
   datacenter_ids: [],
   cluster_ids: [],
   starts_at: '',
-  ends_at: local(new Date(Date.now() + 4 * 3_600_000)),
+  ends_at: local(new Date(serverNow() + 4 * 3_600_000)),
   repeats: false,
   days: ['sat', 'sun'],
   from: '02:00',

@@ -7,6 +7,7 @@ import type { ListedServer } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   pending: { tone: 'busy', word: 'Pending' },
@@ -37,7 +38,7 @@ export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean =>
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
 export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
 
-interface Said {
+export interface Said {
   tone: Tone
   word: string
   why: string | null
@@ -79,7 +80,7 @@ export function configurationSaid({
 /** Whether a server of the cluster responds; if not, since when and why. */
 export function contactSaid(
   server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,
-  now = Date.now(),
+  now = serverNow(),
 ): Said {
   const { stage, unreachable_since: since, reason } = server.talos
   const doing =

@@ -10,6 +10,7 @@ import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 export const tokensQuery = (search: ListSearch) =>
   query(joinTokenList, { query: askedOf(joinTokenList, search) })
@@ -37,5 +38,5 @@ export const usesOf = (t: Pick<JoinToken, 'uses' | 'max_uses'>): string =>
   t.max_uses === null ? count(t.uses) : `${count(t.uses)} of ${count(t.max_uses)}`
 
 /** "in 6 d", "2 d ago", "Never". */
-export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = Date.now()): string =>
+export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = serverNow()): string =>
   t.expires_at === null ? 'Never' : until(t.expires_at, now)

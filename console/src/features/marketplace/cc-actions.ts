@@ -18,6 +18,7 @@ import { type Action, confirm, type Confirmation, only } from '../../ui/actions.
 import { toast } from '../../ui/feedback/toast.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { refreshCcs } from './cc-queries.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 /** Adds a commitment, or edits a draft. */
 export const editCc = dialog<{ edit: CapacityCommitment | null }>(() => import('./CcDialog.tsx'))
@@ -54,7 +55,7 @@ const termsOf = ({ price, starts_at, expires_at }: CapacityCommitment): string =
 
 /** `on`: the list, or the commitment's own page. */
 export function ccActions(cc: CapacityCommitment, on: 'list' | 'page'): Action[] {
-  const now = Date.now()
+  const now = serverNow()
   const can = (to: CcStatus): Verdict => all(allowed(ccUpdate), canMoveCc(cc, to, now))
   const step = (
     to: CcStatus,

@@ -3,11 +3,12 @@ import { type CapacityCommitment, ccTrouble } from '#contract/marketplace/ccs.ts
 import { amountShown } from '#contract/marketplace/money.ts'
 import { moment, until } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 /** What puts the commitment at risk, or why it ended; null if there is nothing to say. */
 export function whyOf(
   cc: CapacityCommitment,
-  now = Date.now(),
+  now = serverNow(),
 ): { text: string; isTrouble: boolean } | null {
   const trouble = ccTrouble(cc)
   if (trouble === null) return cc.reason === null ? null : { text: cc.reason, isTrouble: false }
@@ -27,7 +28,7 @@ export const hourlyAmount = ({
 /** "in 86 d", "ended 3 d ago", "starts 1 Dec": the remark beside the end of a commitment. */
 export function expiryNote(
   cc: Pick<CapacityCommitment, 'status' | 'starts_at' | 'expires_at'>,
-  now = Date.now(),
+  now = serverNow(),
 ): string | null {
   if (cc.expires_at === null) return null
   if (cc.status === 'waiting_start' && cc.starts_at !== null)
@@ -43,7 +44,7 @@ const dayMs = 24 * 3_600_000
  */
 export function elapsedDays(
   cc: Pick<CapacityCommitment, 'started_at' | 'ended_at' | 'expires_at'>,
-  now = Date.now(),
+  now = serverNow(),
 ): { days: number; of: number; text: string } | null {
   if (cc.started_at === null || cc.expires_at === null) return null
   const start = Date.parse(cc.started_at)

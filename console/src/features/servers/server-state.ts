@@ -4,6 +4,7 @@ import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { Eligibility, ListedServer, Stage } from '#contract/servers/servers.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 export interface Said {
   tone: Tone
@@ -75,7 +76,7 @@ export type Contact =
 
 export function contactOf(
   s: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,
-  now = Date.now(),
+  now = serverNow(),
 ): Contact {
   const at = s.talos.last_contact_at
   const isSilent = s.talos.reachable === false

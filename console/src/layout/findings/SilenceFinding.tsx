@@ -9,6 +9,7 @@ import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 
 interface Typed {
   note: string
@@ -27,7 +28,7 @@ export default function SilenceFinding({ finding }: { finding: Finding }) {
         note,
         kinds: [finding.kind],
         object: { kind: finding.object.kind, id: finding.object.id },
-        ends_at: new Date(Date.now() + Number(hours) * 3_600_000).toISOString(),
+        ends_at: new Date(serverNow() + Number(hours) * 3_600_000).toISOString(),
       }),
     send: (body, key) => call(silenceCreate, { body }, { key }),
     done: async () => {

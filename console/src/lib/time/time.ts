@@ -4,6 +4,7 @@
  */
 
 import { two } from './clock.ts'
+import { serverNow } from './server-time.ts'
 
 /**
  * Caches formatters: creating one takes far longer than using it, and a list may format a thousand
@@ -34,7 +35,7 @@ const inFull = once(
 )
 
 /** "14:07" today, "Thu 14:07" within a week, "3 Nov" this year, "3 Nov 2025" before. */
-export function moment(iso: string, now = Date.now()): string {
+export function moment(iso: string, now = serverNow()): string {
   const d = new Date(iso)
   const today = new Date(now)
   const hm = `${two(d.getHours())}:${two(d.getMinutes())}`
@@ -61,7 +62,7 @@ export function duration(ms: number): string {
 }
 
 /** "just now", "18 s ago", "4 min ago", "3 h ago", "2 d ago": one unit, for lists. */
-export function ago(iso: string, now = Date.now()): string {
+export function ago(iso: string, now = serverNow()): string {
   const s = Math.round((now - Date.parse(iso)) / 1000)
   if (s < 2) return 'just now'
   if (s < 60) return `${s} s ago`
@@ -75,7 +76,7 @@ export function ago(iso: string, now = Date.now()): string {
  * one in the past. Rounded to the nearest unit, so a token created a second ago for 7 days ends in
  * 7 d, not in 6 d.
  */
-export function until(iso: string, now = Date.now()): string {
+export function until(iso: string, now = serverNow()): string {
   const s = Math.round((Date.parse(iso) - now) / 1000)
   if (s <= 0) return ago(iso, now)
   if (s < 60) return 'in a moment'

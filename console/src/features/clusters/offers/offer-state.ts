@@ -10,6 +10,7 @@ import {
 import { ago } from '../../../lib/time/time.ts'
 import { count, disk, memory } from '../../../lib/units.ts'
 import type { Tone } from '../../../ui/feedback/Status.tsx'
+import { serverNow } from '../../../lib/time/server-time.ts'
 
 interface Said {
   tone: Tone
@@ -33,7 +34,7 @@ export const offerSaid = ({ status, cluster }: Pick<Offer, 'status' | 'cluster'>
  */
 export function accessSaid(
   offer: Pick<Offer, 'access_address' | 'in_use' | 'proven_at' | 'status'>,
-  now = Date.now(),
+  now = serverNow(),
 ): Said {
   const state = accessOf(offer)
   if (state === 'unset') return { tone: 'off', word: 'No access address', why: null }

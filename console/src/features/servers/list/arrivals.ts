@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { createStore } from '../../../lib/store.ts'
+import { serverNow } from '../../../lib/time/server-time.ts'
 
 type Listed = Pick<ListedServer, 'id' | 'name' | 'created_at' | 'status'>
 
@@ -20,7 +21,7 @@ const markedForMs = 60_000
 export function joined(
   before: ReadonlySet<string> | null,
   items: readonly Listed[],
-  now = Date.now(),
+  now = serverNow(),
 ): Listed[] {
   if (before === null) return []
   return items.filter(
