@@ -4,7 +4,7 @@ import { Overview } from './overview.ts'
 
 const units = { total: 12, in_clusters: 0, free: 12 }
 const overview = (disks: number) => ({
-  attention: { total: 0, items: [] },
+  attention: { total: 0, acknowledged: 0, silenced: 0, groups: [] },
   dials_nowhere: false,
   servers: {
     total: 1,
@@ -30,6 +30,7 @@ const overview = (disks: number) => ({
   subnets: [],
   running: [],
   failures: [],
+  last_day: null,
 })
 
 test('sums of disk sizes above 2^53 bytes are accepted', () => {

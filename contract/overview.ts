@@ -1,18 +1,46 @@
 /** Data of the overview page in one call. Unknown capacity is null, never 0. */
 import * as z from 'zod/mini'
 import { Finding } from './findings/findings.ts'
+import { findingSeverities, kindsOfFindings } from './findings/kinds.ts'
+import { HistoryDigest } from './history/digest.ts'
 import { operation, type Words } from './operation.ts'
 import { Operation } from './operations.ts'
 import { Subnet } from './network/subnet.ts'
+import { time } from './page.ts'
 
 const amounts = (of: z.ZodMiniNumber) => z.object({ total: of, in_clusters: of, free: of })
 const Amount = amounts(z.int())
 /** Not `z.int()`: the disks of a thousand servers exceed 2^53 bytes, the limit of safe integers. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
+/** Null if this part couldn't be read; the others are there. */
+const unlessUnread = <Part extends z.ZodMiniType>(part: Part) => z.nullable(part)
+
+export const Attention = z.object({
+  total: z.int(),
+  /** Open findings that somebody takes care of. */
+  acknowledged: z.int(),
+  /** Open findings that a silence holds back. */
+  silenced: z.int(),
+  /** Findings of one kind; those about servers, of one datacenter. */
+  groups: z.array(
+    z.object({
+      kind: z.enum(kindsOfFindings),
+      severity: z.enum(findingSeverities),
+      datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+      count: z.int(),
+      /** When the first of them began. */
+      since: time,
+      /** The newest of them, at most five. */
+      items: z.array(Finding),
+    }),
+  ),
+})
+export type Attention = z.infer<typeof Attention>
+
 export const Overview = z.object({
-  /** The open findings, the worst first: the number of all, and at most ten of them. */
-  attention: z.object({ total: z.int(), items: z.array(Finding) }),
+  /** The open findings that nobody has acknowledged or silenced, the worst first. */
+  attention: unlessUnread(Attention),
   servers: z.object({
     total: z.int(),
     maintenance: z.int(),
@@ -48,9 +76,11 @@ export const Overview = z.object({
     }),
   ),
   /** At most five subnets with the highest utilisation. Subnets with unknown use are left out. */
-  subnets: z.array(Subnet),
-  running: z.array(Operation),
-  failures: z.array(Operation),
+  subnets: unlessUnread(z.array(Subnet)),
+  running: unlessUnread(z.array(Operation)),
+  failures: unlessUnread(z.array(Operation)),
+  /** What happened in the last 24 hours. */
+  last_day: unlessUnread(HistoryDigest),
   /**
    * STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until the setting names the
    * servers' networks.
@@ -61,13 +91,15 @@ export type Overview = z.infer<typeof Overview>
 
 export const overviewGet = operation('overviewGet', 'GET /v1/overview', 'signed_in', {
   summary:
-    'Counts of servers and clusters, capacity, running and failed operations, and what needs attention now; parts that the caller may not read are empty.',
+    'Counts of servers and clusters, capacity, running and failed operations, what needs attention now, and what happened in the last 24 hours. Parts that the caller may not read are empty, and parts that could not be read are null.',
   answer: Overview,
 })
 
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
+    Attention: [Attention, 'The open findings that nobody has acknowledged or silenced.'],
+    HistoryDigest: [HistoryDigest, 'What happened in a period, by kind and outcome.'],
     Overview: [
       Overview,
       'Counts of servers and clusters, capacity, running and failed operations.',

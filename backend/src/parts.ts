@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Tx } from './db/db.ts'
-import { alerts } from './domains/alerts/alerts.ts'
+import { alerts as makeAlerts } from './domains/alerts/alerts.ts'
 import { apiTokens as makeApiTokens } from './domains/api-tokens/api-tokens.ts'
 import { applied } from './domains/applied/applied.ts'
 import { audit as makeAudit } from './domains/audit/audit.ts'
@@ -57,7 +57,7 @@ import { rotationKey } from './vault/vault.ts'
 export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
-  const { db, clock, config, vault } = platform
+  const { db, clock, vault } = platform
   const installationKey = rotationKey({ db, vault })
   const users = makeUsers(platform)
   const sessions = sessionDomain({ ...platform, users, installationKey, onRevoked })
@@ -101,6 +101,14 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     versions: images.versions,
   })
   const history = makeHistory(platform)
+  const alerts = makeAlerts({
+    ...platform,
+    findings,
+    operations,
+    servers,
+    clusters,
+    datacenters,
+  })
   const measurements = makeMeasurements(platform)
   const all: Domain[] = [
     accounts,
@@ -162,8 +170,18 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     events,
     findings,
     history,
-    alerts({ ...platform, findings, operations, servers, clusters, datacenters }),
-    overview({ datacenters, operations, servers, clusters, subnets, findings, config }),
+    alerts,
+    overview({
+      ...platform,
+      datacenters,
+      operations,
+      servers,
+      clusters,
+      subnets,
+      findings,
+      alerts,
+      history,
+    }),
     waitlist({ ...platform, invitations }),
     applied(platform),
     {

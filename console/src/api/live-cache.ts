@@ -11,7 +11,7 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
  */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter', 'cc', 'historyList'],
-  patch: ['historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
+  patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [
     'cluster',
     'server',
@@ -34,7 +34,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   store: ['store'],
   channel: ['channel', 'alertRule'],
   alert_rule: ['alertRule'],
-  silence: ['silence'],
+  silence: ['silence', 'overview'],
   delivery: ['delivery', 'channel'],
   // A backup of Steelyard is a snapshot of the kind that has no cluster.
   snapshot: ['snapshot', 'backup', 'cluster'],

@@ -15,17 +15,24 @@ import {
   alertRuleRemove,
   alertRuleUpdate,
 } from '#contract/alerts/rules.ts'
-import { silenceCreate, silenceGet, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
+import {
+  isSilent,
+  silenceCreate,
+  silenceGet,
+  silenceList,
+  silenceRemove,
+} from '#contract/alerts/silences.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Alerts } from './api.ts'
 import { alerting } from './alerting.ts'
 import { channels as makeChannels } from './channels.ts'
 import { delivering } from './delivering.ts'
 import { deliveries as makeMessages } from './deliveries.ts'
-import { type RuleParts, rules as makeRules } from './rules.ts'
+import { type RuleParts, rules as makeRules, termsOf } from './rules.ts'
 import * as deliveries from './store-deliveries.ts'
 import * as store from './store.ts'
 
@@ -38,7 +45,7 @@ export function alerts(
       readonly findings: Pick<Findings, 'standing'>
       readonly operations: Pick<Operations, 'touched'>
     },
-): Domain {
+): Alerts & Domain {
   const { db, clock, config, engine } = parts
   const policy = endpointPolicy(config.alertNetworks, {
     setting: 'STEELYARD_ALERT_NETWORKS',
@@ -52,6 +59,10 @@ export function alerts(
 
   return {
     name: 'alerts',
+    async silencesInForce() {
+      const now = new Date(clock.now())
+      return (await store.silencesAfter(db, now)).map(termsOf).filter((one) => isSilent(one, now))
+    },
     routes(app) {
       const on = serve(app)
       on(channelList, ({ query }) => channels.list(query))

@@ -1,4 +1,5 @@
 /** What other domains may call of alerts: the messages about findings to channels. */
+import type { SilenceTerms } from '#contract/alerts/silences.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 
@@ -12,3 +13,7 @@ export const alertKey = 'all'
  */
 export const wakeAlerts = (engine: Engine, tx: Tx): Promise<void> =>
   engine.wake(tx, alertQueue, alertKey)
+
+export interface Alerts {
+  readonly silencesInForce: () => Promise<SilenceTerms[]>
+}

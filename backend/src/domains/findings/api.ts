@@ -1,5 +1,7 @@
 /** What other code may call of findings. */
+import type { SilenceTerms } from '#contract/alerts/silences.ts'
 import type { Finding } from '#contract/findings/findings.ts'
+import type { Attention } from '#contract/overview.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
@@ -15,11 +17,11 @@ export interface Findings {
    * `start`, it runs by itself; tests call it directly.
    */
   readonly judge: () => Promise<void>
-  /** The worst open findings of objects that the caller may read, and the number of all of them. */
-  readonly worst: (
-    caller: UserCaller,
-    limit: number,
-  ) => Promise<{ readonly total: number; readonly items: Finding[] }>
+  /**
+   * The open findings of objects that the caller may read, in groups. `silences`: those in force;
+   * what they are about is only counted.
+   */
+  readonly attention: (caller: UserCaller, silences: readonly SilenceTerms[]) => Promise<Attention>
   /** Every open finding and these others, the worst first, as they are in this transaction. */
   readonly standing: (on: Db | Tx, ids: readonly string[]) => Promise<StandingFinding[]>
 }

@@ -31,6 +31,7 @@ import type { Findings } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
 import { figuresOf } from './figures.ts'
 import * as store from './store.ts'
+import * as storeGroups from './store-groups.ts'
 
 /** Longest time between two passes, and shortest, in ms. Changes in between share a pass. */
 const longestMs = 15_000
@@ -41,6 +42,9 @@ const keptMs = 730 * 24 * 3_600_000
 const unknown = () => new Problem('not_found', 'There is no such finding')
 const maySee = (caller: UserCaller, object: FindingObject): boolean =>
   permits(caller.scopes, findingObjects[object].read).ok
+
+const visibleTo = (caller: UserCaller): FindingObject[] =>
+  (Object.keys(findingObjects) as FindingObject[]).filter((object) => maySee(caller, object))
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
@@ -98,10 +102,7 @@ export function findings(parts: FindingParts): Findings & Domain {
     caller: UserCaller,
     query: Input<typeof findingList>['query'],
   ): Promise<Page<Finding>> => {
-    const objects = (Object.keys(findingObjects) as FindingObject[]).filter((o) =>
-      maySee(caller, o),
-    )
-    const { rows, total } = await store.page(db, query, objects)
+    const { rows, total } = await store.page(db, query, visibleTo(caller))
     return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
   }
 
@@ -182,9 +183,29 @@ export function findings(parts: FindingParts): Findings & Domain {
         began_at: row.begins.at(-1) ?? row.since,
         begins: row.begins,
       })),
-    async worst(caller, limit) {
-      const { total, items } = await list(caller, { page: 1, per_page: limit })
-      return { total, items }
+    async attention(caller, silences) {
+      const [{ acknowledged, silenced, total }, groups] = await Promise.all([
+        storeGroups.counts(db, visibleTo(caller), silences),
+        storeGroups.groups(db, visibleTo(caller), silences),
+      ])
+      const rows = await store.among(
+        db,
+        groups.flatMap(({ ids }) => ids),
+      )
+      const byId = new Map(rows.map((row) => [row.id, present(row)]))
+      return {
+        total,
+        acknowledged,
+        silenced,
+        groups: groups.map(({ kind, severity, datacenter, count, since, ids }) => ({
+          kind: kind as FindingKind,
+          severity,
+          datacenter,
+          count,
+          since: since.toISOString(),
+          items: ids.flatMap((id) => byId.get(id) ?? []),
+        })),
+      }
     },
     routes(app) {
       const on = serve(app)

@@ -62,6 +62,12 @@ export const page = (
 export const find = (on: On, id: string): Promise<FindingRow | undefined> =>
   findings(on).where('id', '=', id).executeTakeFirst()
 
+/** These findings, in any order. */
+export const among = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
+  findings(on)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+
 /** Every open finding, and these others. */
 export const openOr = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
   findings(on)

@@ -1,11 +1,15 @@
 /** What other code may call of the history. Entries are written by `happened` of `history.ts`. */
+import type { HistoryDigest } from '#contract/history/digest.ts'
 import type { Tx } from '../../db/db.ts'
+import type { UserCaller } from '../../http/caller.ts'
 import type { SimulatedEntry } from './store-simulated.ts'
 import type { States } from './states.ts'
 
 export type { SimulatedEntry, States }
 
 export interface History {
+  /** What happened since this time to objects that the caller may read. */
+  readonly digest: (caller: UserCaller, since: Date) => Promise<HistoryDigest>
   /** The states of everything at a time, from the history alone. */
   readonly at: (tx: Tx, at: Date) => Promise<States>
   /**

@@ -18,6 +18,7 @@ import type { UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { History } from './api.ts'
+import { digestOf } from './digest.ts'
 import { fold, isRemoved, statesAfter } from './states.ts'
 import * as store from './store.ts'
 import { page, type Place } from './store-pages.ts'
@@ -50,6 +51,9 @@ const present = (row: store.HistoryRow): HistoryEntry => ({
   simulated: row.simulated,
 })
 
+const visibleTo = (caller: UserCaller): HistoryObject[] =>
+  objects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
+
 /** The place after which a page begins, as `historyList` checks it. */
 function placeOf(cursor: string | undefined): Place | null {
   if (cursor === undefined) return null
@@ -64,7 +68,7 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
     caller: UserCaller,
     query: Input<typeof historyList>['query'],
   ): Promise<Answer<typeof historyList>> => {
-    const visible = objects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
+    const visible = visibleTo(caller)
     const rows = await page(db, query, {
       after: placeOf(query.after),
       objects: visible.length === objects.length ? null : visible,
@@ -123,6 +127,8 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
   return {
     name: 'history',
     prune,
+    digest: (caller, since) =>
+      digestOf(db, visibleTo(caller), { since, until: new Date(clock.now()) }),
     writeSimulated: (tx, entries) => storePast.insertSimulated(tx, entries),
     at: async (tx, at) => statesAfter(await store.bases(tx), await store.upTo(tx, at)),
     routes(app) {

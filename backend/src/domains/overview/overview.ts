@@ -1,31 +1,39 @@
 /**
- * The figures of the overview page, collected from the other domains. Parts that the caller may not
- * read are empty.
+ * The overview page, collected from the other domains. Parts that the caller may not read are empty.
+ * Parts that fail for a reason of their own are null, so that the others are still shown.
  */
 import { type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import { isDatabaseGone, isPoolBusy } from '../../db/db.ts'
 import { serve, signedIn } from '../../http/serve.ts'
-import type { Domain } from '../../platform.ts'
+import type { Domain, Platform } from '../../platform.ts'
+import type { Alerts } from '../alerts/api.ts'
 import type { Clusters, ClustersSummary } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Findings } from '../findings/api.ts'
+import type { History } from '../history/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers, ServersSummary } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 
 interface OverviewParts {
   readonly config: Pick<Config, 'dialNetworks'>
+  readonly clock: Platform['clock']
+  readonly log: Platform['log']
   readonly datacenters: Datacenters
   readonly operations: Operations
   readonly servers: Pick<Servers, 'summary'>
   readonly clusters: Pick<Clusters, 'summary'>
   readonly subnets: Pick<Subnets, 'fullest'>
-  readonly findings: Pick<Findings, 'worst'>
+  readonly findings: Pick<Findings, 'attention'>
+  readonly alerts: Alerts
+  readonly history: Pick<History, 'digest'>
 }
 
 const shown = 10
 const shownSubnets = 5
+const dayMs = 24 * 3_600_000
 const noServers: ServersSummary = {
   servers: {
     total: 0,
@@ -57,21 +65,37 @@ export const overview = ({
   clusters,
   subnets,
   findings,
+  alerts,
+  history,
+  clock,
+  log,
 }: OverviewParts): Domain => ({
   name: 'overview',
   routes(app) {
     serve(app)(overviewGet, async (call): Promise<Overview> => {
       const caller = signedIn(call.caller)
       const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
-      const [places, inventory, counts, fullest, attention, running, failures] = await Promise.all([
+      const part = <T>(name: string, read: Promise<T>): Promise<T | null> =>
+        read.catch((error: unknown) => {
+          // Then no part can be read, and the whole call fails with the right answer.
+          if (isDatabaseGone(error) || isPoolBusy(error)) throw error
+          log.error('overview.part_failed', { key: name, error })
+          return null
+        })
+      const [places, inventory, counts, ...parts] = await Promise.all([
         may('datacenters:read') ? datacenters.names() : [],
         may('servers:read') ? servers.summary() : noServers,
         may('clusters:read') ? clusters.summary() : noClusters,
-        may('network:read') ? subnets.fullest(shownSubnets) : [],
-        findings.worst(caller, shown),
-        operations.recent('running', caller.scopes, shown),
-        operations.recent('failed', caller.scopes, shown),
+        may('network:read') ? part('subnets', subnets.fullest(shownSubnets)) : [],
+        part(
+          'attention',
+          alerts.silencesInForce().then((silences) => findings.attention(caller, silences)),
+        ),
+        part('running', operations.recent('running', caller.scopes, shown)),
+        part('failures', operations.recent('failed', caller.scopes, shown)),
+        part('last day', history.digest(caller, new Date(clock.now() - dayMs))),
       ])
+      const [fullest, attention, running, failures, lastDay] = parts
       const byPlace = new Map(
         inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]),
       )
@@ -87,6 +111,7 @@ export const overview = ({
         subnets: fullest,
         running,
         failures,
+        last_day: lastDay,
         dials_nowhere: config.dialNetworks.length === 0,
       }
     })

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import { counted } from '#contract/words.ts'
 import type { Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
@@ -8,12 +8,15 @@ import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { Meter } from '../../ui/pictures/Meter.tsx'
 import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
-import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
-import { Empty } from '../../ui/feedback/States.tsx'
+import { Tabs } from '../../ui/text/Tabs.tsx'
+import { part } from '../../ui/part.tsx'
+import { Empty, SkeletonRows } from '../../ui/feedback/States.tsx'
 import css from './Overview.module.css'
 import siteCss from './SiteCapacity.module.css'
 
 type Site = Overview['capacity'][number]
+
+const CapacityMap = part(() => import('./CapacityMap.tsx'))
 
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
 
@@ -89,27 +92,18 @@ const siteColumns = (scale: number) =>
     },
   ])
 
-/** Capacity per datacenter: on a map, and as bars with a common scale. */
+const places = [
+  { id: 'datacenters', text: 'By datacenter' },
+  { id: 'map', text: 'Map' },
+] as const
+
+/** Capacity per datacenter: as bars with a common scale, and on a map. */
 export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) {
+  const [place, setPlace] = useState<string>('datacenters')
   const scale = Math.max(1, ...capacity.map((s) => s.compute_units.total))
-  const sites = capacity.flatMap((s) =>
-    s.datacenter && s.datacenter.latitude !== null && s.datacenter.longitude !== null
-      ? [
-          {
-            id: s.datacenter.id,
-            name: s.datacenter.code,
-            note: `${count(s.compute_units.free)} CU free`,
-            latitude: s.datacenter.latitude,
-            longitude: s.datacenter.longitude,
-            weight: s.compute_units.total,
-            href: listOf(s),
-          },
-        ]
-      : [],
-  )
   return (
     <Panel
-      title="Capacity per datacenter"
+      title="Capacity"
       flush
       note={
         <span className={css['legend']}>
@@ -125,30 +119,34 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
       }
       actions={<a href={paths.datacenters()}>Datacenters</a>}
     >
-      {sites.length > 0 && (
-        <div className={css['map']}>
-          <SiteMap label="Map of the datacenters" sites={sites} />
+      <div className={css['places']}>
+        <Tabs label="Capacity" tabs={places} current={place} onChange={setPlace} />
+      </div>
+      {place === 'map' ? (
+        <Suspense fallback={<SkeletonRows rows={4} />}>
+          <CapacityMap capacity={capacity} />
+        </Suspense>
+      ) : (
+        <div className={css['inner']}>
+          <DataTable
+            label="Capacity per datacenter"
+            rows={capacity}
+            columns={siteColumns(scale)}
+            rowKey={(s) => s.datacenter?.id ?? 'none'}
+            rowName={nameOf}
+            href={listOf}
+            detail={capacityOf}
+            grows
+            empty={
+              <Empty
+                title="No datacenters yet"
+                text="Add the site where your servers stand."
+                actions={<ActionButton label="Datacenters" to={paths.datacenters()} />}
+              />
+            }
+          />
         </div>
       )}
-      <div className={css['inner']}>
-        <DataTable
-          label="Capacity per datacenter"
-          rows={capacity}
-          columns={siteColumns(scale)}
-          rowKey={(s) => s.datacenter?.id ?? 'none'}
-          rowName={nameOf}
-          href={listOf}
-          detail={capacityOf}
-          grows
-          empty={
-            <Empty
-              title="No datacenters yet"
-              text="Add the site where your servers stand."
-              actions={<ActionButton label="Datacenters" to={paths.datacenters()} />}
-            />
-          }
-        />
-      </div>
     </Panel>
   )
 }

@@ -10,9 +10,11 @@ import { ErrorState, SkeletonRows, Stale } from '../../ui/feedback/States.tsx'
 import { StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
 import { CapacityPanel } from './CapacityPanel.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
+import { LastDayPanel } from './LastDayPanel.tsx'
 import css from './Overview.module.css'
 import { clusterGroups, sums } from './overview-sums.ts'
-import { AttentionPanel, FailuresPanel, RunningPanel, SubnetsPanel } from './OverviewPanels.tsx'
+import { AttentionPanel } from './AttentionPanel.tsx'
+import { FailuresPanel, RunningPanel, SubnetsPanel } from './OverviewPanels.tsx'
 
 export const overviewQuery = () => query(overviewGet)
 
@@ -174,7 +176,10 @@ function Readings({ data }: { data: Shape }) {
   )
 }
 
-/** What needs attention, what exists, what runs, what failed. Every number links to its list. */
+/**
+ * What exists, what needs attention, what happened, what runs and what is free. Every number links to
+ * its list.
+ */
 export function Overview() {
   const { data, error, refetch, dataUpdatedAt } = useQuery(overviewQuery())
   if (data === undefined)
@@ -189,21 +194,40 @@ export function Overview() {
     )
   // A fresh installation shows the first steps without empty panels.
   const isFresh = data.servers.total === 0
+  /** A part that could not be read says so in its place. */
+  function part<Part>(title: string, of: Part | null, show: (of: Part) => ReactNode): ReactNode {
+    if (of !== null) return show(of)
+    return (
+      <Panel title={title} flush>
+        <ErrorState error={new Error('It could not be read.')} onRetry={() => void refetch()} />
+      </Panel>
+    )
+  }
   return (
     <>
       {error && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Readings data={data} />
-      <AttentionPanel attention={data.attention} />
+      {!isFresh &&
+        part('Needs attention', data.attention, (of) => <AttentionPanel attention={of} />)}
       <FirstSteps data={data} />
+      {!isFresh && (
+        <div className={css['grid']}>
+          {part('Last 24 hours', data.last_day, (of) => (
+            <LastDayPanel day={of} />
+          ))}
+          <div className={css['side']}>
+            {part('Running', data.running, (of) => (
+              <RunningPanel operations={of} />
+            ))}
+            {part('Last failures', data.failures, (of) => (
+              <FailuresPanel operations={of} />
+            ))}
+          </div>
+        </div>
+      )}
       <div className={css['grid']}>
-        <div className={css['side']}>
-          {!(isFresh && data.capacity.length === 0) && <CapacityPanel capacity={data.capacity} />}
-          {!isFresh && <SubnetsPanel subnets={data.subnets} />}
-        </div>
-        <div className={css['side']}>
-          {!(isFresh && data.running.length === 0) && <RunningPanel operations={data.running} />}
-          {!(isFresh && data.failures.length === 0) && <FailuresPanel operations={data.failures} />}
-        </div>
+        {!(isFresh && data.capacity.length === 0) && <CapacityPanel capacity={data.capacity} />}
+        {!isFresh && part('Fullest subnets', data.subnets, (of) => <SubnetsPanel subnets={of} />)}
       </div>
     </>
   )

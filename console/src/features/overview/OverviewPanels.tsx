@@ -1,66 +1,20 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
-import type { Overview } from '#contract/overview.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
-import { FindingMenu } from '../../layout/findings/FindingMenu.tsx'
-import { pageOfFinding } from '../../layout/findings/remedies.ts'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
-import { findingTones } from '../../ui/feedback/finding-tones.ts'
-import { Badge, StatusDot } from '../../ui/feedback/Status.tsx'
+import { Badge } from '../../ui/feedback/Status.tsx'
 import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
-
-/** What needs attention now. Not rendered if the list is empty. */
-export function AttentionPanel({
-  attention: { total, items },
-}: {
-  attention: Overview['attention']
-}) {
-  if (total === 0) return null
-  return (
-    <Panel
-      className={css['first']}
-      title="Needs attention"
-      note={<Badge tone="danger">{count(total)}</Badge>}
-      flush
-      actions={
-        <a href={paths.findings()}>
-          {total > items.length ? `All ${count(total)}` : 'All findings'}
-        </a>
-      }
-    >
-      <ul className={css['attention']}>
-        {items.map((finding) => (
-          <li key={finding.id}>
-            <StatusDot tone={findingTones[finding.severity]}>
-              {findingKinds[finding.kind].word}
-            </StatusDot>
-            <a className="strong" href={pageOfFinding(finding)}>
-              {finding.object.name}
-            </a>
-            <p>{finding.reason}</p>
-            <span className={css['when']}>
-              <time className="t3 num" dateTime={finding.since} title={exact(finding.since)}>
-                since {moment(finding.since)}
-              </time>
-              <FindingMenu finding={finding} />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  )
-}
 
 /** Running operations, their progress, and what they wait for. */
 export function RunningPanel({ operations }: { operations: readonly Operation[] }) {
   return (
     <Panel
-      title="Running operations"
+      title="Running"
       note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}
       actions={<a href={paths.operations()}>All operations</a>}
     >
@@ -88,7 +42,6 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
           {operations.length > 0 && (
             <a href={paths.operations({ status: 'failed' })}>All failures</a>
           )}
-          <a href={paths.history()}>What happened</a>
         </>
       }
     >
@@ -125,7 +78,7 @@ export function FailuresPanel({ operations }: { operations: readonly Operation[]
 }
 
 /** The subnets with the fewest free addresses. Each links to its address map. */
-export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
+export function SubnetsPanel({ subnets }: { subnets: readonly Subnet[] }) {
   return (
     <Panel
       title="Fullest subnets"

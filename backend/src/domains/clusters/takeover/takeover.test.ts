@@ -28,6 +28,7 @@ import { inTransaction } from '../../../db/db.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { adminOf, held, otherBundle, rotate } from './testing.ts'
+import { listedFindings } from '../../../testing/overview.ts'
 
 const world = await clusterWorld({ servers: 2, seed: 'takeover' })
 const { admin, backend, datacenterId } = world
@@ -383,7 +384,7 @@ test('if others rotate the certificate authority, Steelyard reports the lost acc
   expect(locked.locked_out).toMatchObject({ authority: 'talos_ca' })
   await backend.domains.findings.judge()
   expect(
-    (await admin.call(overviewGet)).answer!.attention.items.map((f) => [f.kind, f.object.name]),
+    listedFindings((await admin.call(overviewGet)).answer).map((f) => [f.kind, f.object.name]),
   ).toContainEqual(['cluster_locked_out', 'ours'])
   const after = {
     params: { id: nodes[0]!.id },

@@ -7,6 +7,7 @@ import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster, buildServer } from '../../servers/testing.ts'
 import { clusterQueue } from '../parts.ts'
+import { listedFindings } from '../../../testing/overview.ts'
 
 const backend = await startBackend()
 const viewer = await backend.signIn({ role: 'viewer' })
@@ -22,8 +23,9 @@ await db
 const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
 const attention = async () => {
   await backend.domains.findings.judge()
-  const { items } = (await viewer.call(overviewGet)).answer!.attention
-  return items.map(({ kind, object, reason }) => ({ kind, name: object.name, reason }))
+  return listedFindings((await viewer.call(overviewGet)).answer).map(
+    ({ kind, object, reason }) => ({ kind, name: object.name, reason }),
+  )
 }
 
 test('a failure outside of any operation is shown on the ready cluster, in the overview and in events', async () => {

@@ -23,6 +23,7 @@ import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 import { certificateQueue } from '../../parts.ts'
+import { listedFindings } from '../../../../testing/overview.ts'
 
 const world = await clusterWorld({ servers: longTests ? 24 : 22 })
 const { admin, backend } = world
@@ -460,8 +461,9 @@ describe('failures during a rotation', () => {
         .execute()
       const attention = async () => {
         await backend.domains.findings.judge()
-        const { items } = (await admin.call(overviewGet)).answer!.attention
-        return items.filter((one) => one.kind === 'cluster_certificate_ending')
+        return listedFindings((await admin.call(overviewGet)).answer).filter(
+          (one) => one.kind === 'cluster_certificate_ending',
+        )
       }
       const reason =
         'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it.'
