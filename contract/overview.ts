@@ -13,9 +13,6 @@ const Amount = amounts(z.int())
 /** Not `z.int()`: the disks of a thousand servers exceed 2^53 bytes, the limit of safe integers. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
-/** Null if this part couldn't be read; the others are there. */
-const unlessUnread = <Part extends z.ZodMiniType>(part: Part) => z.nullable(part)
-
 export const Attention = z.object({
   total: z.int(),
   /** Open findings that somebody takes care of. */
@@ -38,9 +35,10 @@ export const Attention = z.object({
 })
 export type Attention = z.infer<typeof Attention>
 
+/** `attention` to `last_day`: null if this part couldn't be read; the others are there. */
 export const Overview = z.object({
   /** The open findings that nobody has acknowledged or silenced, the worst first. */
-  attention: unlessUnread(Attention),
+  attention: z.nullable(Attention),
   servers: z.object({
     total: z.int(),
     maintenance: z.int(),
@@ -76,11 +74,11 @@ export const Overview = z.object({
     }),
   ),
   /** At most five subnets with the highest utilisation. Subnets with unknown use are left out. */
-  subnets: unlessUnread(z.array(Subnet)),
-  running: unlessUnread(z.array(Operation)),
-  failures: unlessUnread(z.array(Operation)),
+  subnets: z.nullable(z.array(Subnet)),
+  running: z.nullable(z.array(Operation)),
+  failures: z.nullable(z.array(Operation)),
   /** What happened in the last 24 hours. */
-  last_day: unlessUnread(HistoryDigest),
+  last_day: z.nullable(HistoryDigest),
   /**
    * STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until the setting names the
    * servers' networks.

@@ -10,7 +10,7 @@ import { operationKinds } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
 import { type HistoryKind, historyKinds, kindsOfHistory } from './kinds.ts'
 
-export const historyObjects = Object.keys(findingObjects) as FindingObject[]
+const objects = Object.keys(findingObjects) as FindingObject[]
 
 /** Who made a change: a person, a program with an API token, or Steelyard itself. */
 const actors = ['user', 'token', 'steelyard'] as const
@@ -19,7 +19,7 @@ export const HistoryEntry = z.object({
   id: z.int(),
   at: time,
   kind: z.enum(kindsOfHistory),
-  object: z.object({ kind: z.enum(historyObjects), id: z.uuid(), name: z.string() }),
+  object: z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() }),
   /** The cluster that the object was, or belonged to. */
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
   /** What happened, in words. */

@@ -1,7 +1,7 @@
 /** SQL that counts the entries of the history. */
 import { sql } from 'kysely'
-import { outcomes } from '#contract/history/digest.ts'
 import type { HistoryObject } from '#contract/history/kinds.ts'
+import { outcomes } from '#contract/history/outcomes.ts'
 import type { Db } from '../../db/db.ts'
 
 /** Entries of one kind and outcome. */

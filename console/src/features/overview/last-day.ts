@@ -1,5 +1,6 @@
 /** Words and periods of what happened in the last 24 hours. */
-import { type HistoryDigest, outcomes as outcomesOf } from '#contract/history/digest.ts'
+import type { HistoryDigest } from '#contract/history/digest.ts'
+import { outcomes as outcomesOf } from '#contract/history/outcomes.ts'
 import { count } from '#contract/words.ts'
 
 /** "2 lost, 1 regained"; the outcome that is read first comes first. Empty without outcomes. */
