@@ -132,7 +132,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       audit,
       clusters,
     }),
-    measurementCalls({ ...platform, servers }),
+    measurementCalls({ ...platform, servers, clusters }),
     joining,
     images,
     configurations,
@@ -145,6 +145,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusterCalls({
       ...platform,
       secrets: clusters.secrets,
+      measurements,
       operations,
       audit,
       datacenters,

@@ -7,7 +7,7 @@ import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 
 /** `share`: 0 to 1. `rate`: bytes per second. `count`: a number of things. */
-const units = ['share', 'rate', 'count'] as const
+const units = ['share', 'rate', 'bytes', 'seconds', 'count'] as const
 type Series = Readonly<
   Record<string, { readonly title: string; readonly unit: (typeof units)[number] }>
 >
@@ -25,6 +25,20 @@ export const serverSeries = {
   sent: { title: 'Sent', unit: 'rate' },
 } as const satisfies Series
 export type ServerSeries = keyof typeof serverSeries
+
+/**
+ * What is measured of a cluster, as Steelyard sees it. Sizes are those of the largest member of
+ * etcd, times those of the slowest machine that answers. Stored like `serverSeries`.
+ */
+export const clusterSeries = {
+  api_seconds: { title: 'Kubernetes API', unit: 'seconds' },
+  etcd_seconds: { title: 'etcd', unit: 'seconds' },
+  etcd_bytes: { title: 'Size of etcd', unit: 'bytes' },
+  etcd_in_use_bytes: { title: 'In use by etcd', unit: 'bytes' },
+  nodes_ready: { title: 'Nodes that are Ready', unit: 'count' },
+  nodes: { title: 'Nodes', unit: 'count' },
+} as const satisfies Series
+export type ClusterSeries = keyof typeof clusterSeries
 
 /**
  * What is counted of all servers. A server is in exactly one of the first three states. Compute
@@ -80,6 +94,8 @@ const measurementsOf = <S extends Series>(series: S) =>
   })
 export const Measurements = measurementsOf(serverSeries)
 export type Measurements = z.infer<typeof Measurements>
+export const ClusterMeasurements = measurementsOf(clusterSeries)
+export type ClusterMeasurements = z.infer<typeof ClusterMeasurements>
 export const CapacityMeasurements = measurementsOf(capacitySeries)
 export type CapacityMeasurements = z.infer<typeof CapacityMeasurements>
 
@@ -96,6 +112,20 @@ export const serverMeasurements = operation(
     query: z.strictObject(period),
     errors: ['invalid'],
     answer: Measurements,
+  },
+)
+
+export const clusterMeasurements = operation(
+  'clusterMeasurements',
+  'GET /v1/clusters/{id}/measurements',
+  'clusters:read',
+  {
+    summary:
+      'How long the Kubernetes API and etcd of a cluster took to answer Steelyard over time, the size of etcd, and how many nodes were Ready. In steps as long as those of a server. Measured once a minute while the cluster is ready.',
+    params: byId,
+    query: z.strictObject(period),
+    errors: ['invalid'],
+    answer: ClusterMeasurements,
   },
 )
 
@@ -116,6 +146,10 @@ export const capacityMeasurements = operation(
 export const words: Words = {
   objects: {
     Measurements: [Measurements, 'Values of a server over time, in steps of equal length.'],
+    ClusterMeasurements: [
+      ClusterMeasurements,
+      'Values of a cluster over time, in steps of equal length.',
+    ],
     CapacityMeasurements: [
       CapacityMeasurements,
       'Numbers of servers and compute units over time, in steps of equal length.',
@@ -124,6 +158,8 @@ export const words: Words = {
   fields: {
     'serverMeasurements.from': 'Start, by default a day before `to`.',
     'serverMeasurements.to': 'End, by default now.',
+    'clusterMeasurements.from': 'Start, by default a day before `to`.',
+    'clusterMeasurements.to': 'End, by default now.',
     'capacityMeasurements.from': 'Start, by default 30 days before `to`.',
     'capacityMeasurements.to': 'End, by default now.',
     'capacityMeasurements.step': '`day`: one step per day, from midnight UTC.',

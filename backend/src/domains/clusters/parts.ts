@@ -17,6 +17,7 @@ import type { Operations } from '../operations/api.ts'
 import type { Patches } from '../patches/api.ts'
 import type { ServerFacts, Servers } from '../servers/api.ts'
 import type { Snapshots } from '../snapshots/api.ts'
+import type { Measurements } from '../measurements/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
@@ -38,6 +39,7 @@ export interface ClusterParts extends CoreParts {
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>
+  readonly measurements: Pick<Measurements, 'writeCluster'>
   /**
    * Called in the transaction that removes a cluster, so that other domains can free their objects.
    */

@@ -8,6 +8,7 @@ import {
   quarterMs,
   serverMeasurements,
 } from '#contract/measurements/measurements.ts'
+import { inTransaction } from '../../db/db.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 import { measurements } from './measurements.ts'
@@ -269,21 +270,25 @@ test('only an installation with simulated servers makes up a past, and only once
     from: new Date(backend.clock.now() - 30 * dayMs),
     objects: [{ kind: 'capacity' as const, at: () => ({ free: 7 }) }],
   }
-  await expect(backend.domains.measurements.writePast(past)).rejects.toThrow('simulated servers')
+  const { measurements: real } = backend.domains
+  await expect(inTransaction(db, (tx) => real.writePast(tx, past))).rejects.toThrow(
+    'simulated servers',
+  )
   expect(await store.simulatedBefore(db)).toBeUndefined()
 
   const demo = await startBackend({ environment: { STEELYARD_SIMULATE: '3' } })
   const reader = await demo.signIn({ role: 'viewer', lasts: true })
   const id = await buildServer(demo, { name: 'simulated' })
   const began = demo.clock.now()
-  const { writePast } = demo.domains.measurements
+  const write = (written: Parameters<typeof real.writePast>[1]) =>
+    inTransaction(demo.platform.db, (tx) => demo.domains.measurements.writePast(tx, written))
   const objects = [
     ...past.objects,
     { kind: 'server' as const, id, at: (ms: number) => ({ cpu: (ms / minuteMs) % 2 }) },
   ]
   const from = new Date(began - 30 * dayMs)
-  expect(await writePast({ from, objects })).toBe(true)
-  expect(await writePast({ from, objects: [{ kind: 'capacity', at: () => ({ free: 9 }) }] })).toBe(
+  expect(await write({ from, objects })).toBe(true)
+  expect(await write({ from, objects: [{ kind: 'capacity', at: () => ({ free: 9 }) }] })).toBe(
     false,
   )
   const capacity = (await reader.call(capacityMeasurements, { query: {} })).answer!

@@ -5,21 +5,24 @@
  */
 import {
   capacityMeasurements,
+  clusterMeasurements,
   dayMs,
   minuteMs,
   quartersKeptMs,
   serverMeasurements,
 } from '#contract/measurements/measurements.ts'
+import { Problem } from '#contract/errors.ts'
 import type { Usage } from '#talos/client/usage.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Measurements } from './api.ts'
 import { counting } from './counting.ts'
 import { fold } from './folding.ts'
 import { figuresBetween } from './rates.ts'
 import { reading } from './reading.ts'
-import { allServers } from './series.ts'
+import { allServers, figuresOf } from './series.ts'
 import { simulatedPast } from './simulated-past.ts'
 import * as store from './store.ts'
 import { dayOf, floor } from './times.ts'
@@ -52,6 +55,10 @@ export function measurements(platform: Pick<Platform, 'db' | 'clock' | 'config'>
       // Lost if the database is away: a gap in a chart is true.
       await store.insertMinutes(db, minutes)
     },
+    async writeCluster(tx, objectId, at, values) {
+      const figures = figuresOf('cluster', values)
+      await store.insertMinutes(tx, [{ objectId, at: new Date(floor(at, minuteMs)), figures }])
+    },
     writePast: simulatedPast(platform),
   }
 }
@@ -59,9 +66,10 @@ export function measurements(platform: Pick<Platform, 'db' | 'clock' | 'config'>
 export function measurementCalls(
   parts: Pick<Platform, 'db' | 'clock' | 'log'> & {
     readonly servers: Pick<Servers, 'get' | 'inUse'>
+    readonly clusters: Pick<Clusters, 'find'>
   },
 ): Domain {
-  const { db, clock, servers } = parts
+  const { db, clock, servers, clusters } = parts
   const read = reading(parts)
   return {
     name: 'measurements',
@@ -70,6 +78,11 @@ export function measurementCalls(
       on(serverMeasurements, async ({ params: { id }, query }) => {
         await servers.get(id)
         return read('server', id, query)
+      })
+      on(clusterMeasurements, async ({ params: { id }, query }) => {
+        if (!(await clusters.find(db, id)))
+          throw new Problem('not_found', `Cluster ${id} not found`)
+        return read('cluster', id, query)
       })
       on(capacityMeasurements, ({ query }) => read('capacity', allServers, query, monthMs))
     },

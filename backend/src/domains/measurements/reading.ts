@@ -4,6 +4,7 @@ import {
   dayMs,
   minuteMs,
   minutesKeptMs,
+  type Measurements,
   namesOf,
   quarterMs,
   quartersKeptMs,
@@ -128,7 +129,9 @@ export function reading({ db, clock }: Pick<Platform, 'db' | 'clock'>) {
           : null,
       series: names.map((name, s) => ({
         name: name as Names<K>,
-        unit: (seriesOf[kind] as Record<string, { unit: 'share' | 'rate' | 'count' }>)[name]!.unit,
+        unit: (seriesOf[kind] as Record<string, Pick<Measurements['series'][number], 'unit'>>)[
+          name
+        ]!.unit,
         mean: starts.map((at) => steps.get(at)?.mean[s] ?? null),
         max: starts.map((at) => steps.get(at)?.max[s] ?? null),
       })),

@@ -1,8 +1,17 @@
 /** What is measured of each kind of object, in the order in which values are stored. */
-import { capacitySeries, namesOf, serverSeries } from '#contract/measurements/measurements.ts'
+import {
+  capacitySeries,
+  clusterSeries,
+  namesOf,
+  serverSeries,
+} from '#contract/measurements/measurements.ts'
 import type { Figures } from './rates.ts'
 
-export const seriesOf = { server: serverSeries, capacity: capacitySeries } as const
+export const seriesOf = {
+  server: serverSeries,
+  cluster: clusterSeries,
+  capacity: capacitySeries,
+} as const
 export type Kind = keyof typeof seriesOf
 export type Names<K extends Kind> = keyof (typeof seriesOf)[K] & string
 

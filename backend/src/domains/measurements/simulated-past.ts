@@ -3,7 +3,6 @@
  * simulated servers has them, and says so (`simulated_before`).
  */
 import { dayMs, minuteMs, minutesKeptMs, quarterMs } from '#contract/measurements/measurements.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
 import type { Measurements, SimulatedObject } from './api.ts'
 import { packDay, type Quarter, quartersOfDay } from './packing.ts'
@@ -24,9 +23,8 @@ interface Past {
 
 const pastOf = (one: SimulatedObject): Past => {
   const series = Object.keys(seriesOf[one.kind]).length
-  return one.kind === 'capacity'
-    ? { id: allServers, series, at: (ms) => figuresOf(one.kind, one.at(ms)) }
-    : { id: one.id, series, at: (ms) => figuresOf(one.kind, one.at(ms)) }
+  const id = one.kind === 'capacity' ? allServers : one.id
+  return { id, series, at: (ms) => figuresOf(one.kind, one.at(ms)) }
 }
 
 /** Mean and maximum of the minutes of a quarter. */
@@ -44,15 +42,15 @@ function quarterOf({ series, at }: Past, start: number): Omit<Quarter, 'quarter'
 }
 
 export const simulatedPast =
-  ({ db, clock, config }: Pick<Platform, 'db' | 'clock' | 'config'>): Measurements['writePast'] =>
-  async ({ from, objects }) => {
+  ({ clock, config }: Pick<Platform, 'clock' | 'config'>): Measurements['writePast'] =>
+  async (tx, { from, objects }) => {
     if (config.simulate === undefined)
       throw new Error('Only an installation with simulated servers may make up measurements')
     const to = floor(clock.now(), minuteMs)
     const unfolded = floor(clock.now(), dayMs) - dayMs
     const begins = Math.max(floor(from.getTime(), quarterMs), 0)
 
-    const writeDays = async (tx: Tx, past: Past) => {
+    const writeDays = async (past: Past) => {
       for (let day = floor(begins, dayMs); day < unfolded; day += dayMs) {
         const quarters = Array.from({ length: quartersOfDay }, (_, quarter) => ({
           quarter,
@@ -78,14 +76,12 @@ export const simulatedPast =
       return minutes
     }
 
-    return inTransaction(db, async (tx) => {
-      if (!(await store.noteSimulated(tx, new Date(to)))) return false
-      for (const past of objects.map(pastOf)) {
-        await writeDays(tx, past)
-        const minutes = minutesOf(past)
-        for (let at = 0; at < minutes.length; at += rowsAtOnce)
-          await store.insertMinutes(tx, minutes.slice(at, at + rowsAtOnce))
-      }
-      return true
-    })
+    if (!(await store.noteSimulated(tx, new Date(to)))) return false
+    for (const past of objects.map(pastOf)) {
+      await writeDays(past)
+      const minutes = minutesOf(past)
+      for (let at = 0; at < minutes.length; at += rowsAtOnce)
+        await store.insertMinutes(tx, minutes.slice(at, at + rowsAtOnce))
+    }
+    return true
   }

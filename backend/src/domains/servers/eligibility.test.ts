@@ -66,6 +66,7 @@ const fit: ServerFacts = {
   stage: 'maintenance',
   reason: null,
   silence: null,
+  node_ready: null,
   pending: null,
   drift_since: null,
 }

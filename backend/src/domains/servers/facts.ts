@@ -68,6 +68,8 @@ export interface ServerFacts {
   readonly reason: string | null
   /** The reason with the change after which the server has fallen silent; null if there is none. */
   readonly silence: string | null
+  /** Whether its Kubernetes node is Ready; null if unknown. */
+  readonly node_ready: boolean | null
   /** Why its newest configuration is not sent yet; null if nothing prevents that. */
   readonly pending: string | null
   /** Installations that failed since the last that succeeded; null if none did. */

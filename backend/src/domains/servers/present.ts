@@ -96,6 +96,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     stage: row.stage,
     reason: row.reachable === false ? reasonOf(row) : row.reason,
     silence: silentAfter(silenceOf(row), row.last_change) === null ? null : reasonOf(row),
+    node_ready: row.node_ready,
     pending: row.pending?.reason ?? null,
     failed_installs: failedInstallsOf(row),
     drift_since: row.drift_since,

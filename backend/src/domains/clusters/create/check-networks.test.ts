@@ -50,6 +50,7 @@ const server = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
   stage: 'maintenance',
   reason: null,
   silence: null,
+  node_ready: null,
   pending: null,
   drift_since: null,
   ...more,

@@ -70,6 +70,7 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   stage: 'maintenance',
   reason: null,
   silence: null,
+  node_ready: null,
   pending: null,
   drift_since: null,
   ...more,

@@ -8,6 +8,7 @@ import {
 import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import type { Clock } from '../../../clock.ts'
 import type { CoreParts } from '../parts.ts'
 import type { MemberRow } from '../store.ts'
 
@@ -26,12 +27,14 @@ export interface EtcdReport {
   /** Why its etcd does not run or is not healthy; null if it is. */
   readonly ill: string | null
   readonly status: Status | null
+  /** How long the status took, in ms; null if there is none. */
+  readonly statusMs: number | null
   readonly members: readonly EtcdMember[]
   /** By member id; null if etcd did not answer, for example without a quorum. */
   readonly alarms: Awaited<ReturnType<TalosClient['etcdAlarms']>> | null
 }
 
-const silent = { ill: null, status: null, members: [], alarms: null } as const
+const silent = { ill: null, status: null, statusMs: null, members: [], alarms: null } as const
 
 /** Resolves to null if the machine can't answer. Other errors are thrown. */
 const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
@@ -49,7 +52,10 @@ const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
  */
 const alarmInErrors = /\balarm:(?:NOSPACE|CORRUPT)\b/
 
-async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' | 'address'>> {
+async function reportOf(
+  client: TalosClient,
+  clock: Pick<Clock, 'monotonic'>,
+): Promise<Omit<EtcdReport, 'server' | 'address'>> {
   const service = (await client.services()).find((s) => s.id === 'etcd')
   if (service?.state !== 'Running')
     return {
@@ -60,16 +66,26 @@ async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' 
           ? 'etcd is not set up'
           : `etcd is ${service.state}${tail(messageOf(service))}`,
     }
-  const [status, members, alarms] = await Promise.all([
-    orNull(client.etcdStatus()),
+  const began = clock.monotonic()
+  const took = (status: Status) => ({ status, ms: clock.monotonic() - began })
+  const [timed, members, alarms] = await Promise.all([
+    orNull(client.etcdStatus().then(took)),
     orNull(client.etcdMembers()),
     orNull(client.etcdAlarms()),
   ])
+  const status = timed?.status ?? null
   const ill =
     service.healthy === true
       ? (status?.errors.find((e) => !alarmInErrors.test(e)) ?? null)
       : `etcd is not healthy${tail(messageOf(service))}`
-  return { failed: null, ill, status, members: members ?? [], alarms }
+  return {
+    failed: null,
+    ill,
+    status,
+    statusMs: timed?.ms ?? null,
+    members: members ?? [],
+    alarms,
+  }
 }
 
 const tail = (message: string | null): string =>
@@ -80,7 +96,7 @@ const tail = (message: string | null): string =>
  * as silent. Throws only if `signal` is aborted.
  */
 export function askEtcd(
-  { servers, secrets }: CoreParts,
+  { servers, secrets, clock }: CoreParts,
   controlPlanes: readonly MemberRow[],
   signal: AbortSignal,
 ): Promise<EtcdReport[]> {
@@ -94,7 +110,11 @@ export function askEtcd(
       return {
         server: m,
         address,
-        ...(await connection.secure((await secrets.talosAdmin(m.cluster_id))!, reportOf, options)),
+        ...(await connection.secure(
+          (await secrets.talosAdmin(m.cluster_id))!,
+          (client) => reportOf(client, clock),
+          options,
+        )),
       }
     } catch (error) {
       signal.throwIfAborted()

@@ -1,5 +1,6 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
+import type { Clock } from '../../../clock.ts'
 import type { Kubernetes, KubernetesTarget } from '../../../kubernetes/client.ts'
 import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
 import { type UnreadyPod, unreadyPods } from '../control-planes/pods.ts'
@@ -44,15 +45,24 @@ async function heard<T>(
   }
 }
 
+/** What one API server answered, and how long that took in ms; null unless it is ready. */
+interface ApiServerReport {
+  readonly state: ClusterHealth['kubernetes_api'][number]
+  readonly ms: number | null
+}
+
 export const askApiServers = (
   client: Kubernetes,
   targets: readonly (KubernetesTarget & { id: string })[],
-  signal: AbortSignal,
+  { signal, clock }: { signal: AbortSignal; clock: Pick<Clock, 'monotonic'> },
 ) =>
   Promise.all(
-    targets.map(async (target): Promise<ClusterHealth['kubernetes_api'][number]> => {
+    targets.map(async (target): Promise<ApiServerReport> => {
+      const began = clock.monotonic()
       const { failed } = await heard(signal, (limit) => client.readyz(target, limit))
-      return { node_id: target.id, name: target.name, ready: failed === null, reason: failed }
+      const ready = failed === null
+      const state = { node_id: target.id, name: target.name, ready, reason: failed }
+      return { state, ms: ready ? clock.monotonic() - began : null }
     }),
   )
 

@@ -1,6 +1,6 @@
 /**
  * Reads the members of etcd, the API servers and the disks of each running cluster once a minute and
- * stores what findings are judged from. Changes nothing on the machines.
+ * stores what findings are judged from, and the figures of this minute. Changes nothing on the machines.
  */
 import type { Reconciler } from '../../../engine/engine.ts'
 import { runningOn } from '../change/planning.ts'
@@ -10,6 +10,7 @@ import * as clusters from '../store.ts'
 import { askEtcd, etcdHealth } from './ask-etcd.ts'
 import { askApiServers } from './ask-kubernetes.ts'
 import { missesUntilIll, missingDisks, observedOf } from './observed.ts'
+import { measuredOf } from './measured.ts'
 import * as store from './store.ts'
 
 const everyMs = 60_000
@@ -30,10 +31,11 @@ export const healthWatch = (parts: ClusterParts): Reconciler => ({
     const facts = await factsOf(parts, parts.db, members)
     const targets = facts.filter((f) => controlPlanes.some((m) => m.node_id === f.id))
     if (targets.length === 0) return { againMs: everyMs }
+    const askedAt = job.now()
     const client = await kubernetesOf(parts, { row, members })
     const [etcd, apiServers, running] = await Promise.all([
       askEtcd(parts, controlPlanes, job.signal),
-      askApiServers(client, targets, job.signal),
+      askApiServers(client, targets, { signal: job.signal, clock: parts.clock }),
       runningOn(parts, parts.db, row),
     ])
     const missing = members.flatMap((m, i) =>
@@ -47,14 +49,22 @@ export const healthWatch = (parts: ClusterParts): Reconciler => ({
     )
     const seen = {
       etcd: etcdHealth(etcd).members,
-      api_servers: apiServers,
+      api_servers: apiServers.map(({ state }) => state),
       missing_disks: missing,
     }
     const observed = observedOf(row.observed, seen, running !== undefined)
-    await job.fence.write((tx) => store.noteObserved(tx, job.key, observed))
+    const figures = measuredOf(
+      { etcd, apiServers },
+      members.flatMap((m, i) => (m.node_ready_at === null ? [] : [facts[i]!.node_ready])),
+    )
+    await job.fence.write(async (tx) => {
+      await store.noteObserved(tx, job.key, observed)
+      await parts.measurements.writeCluster(tx, job.key, askedAt, figures)
+    })
     const isNew = [...observed.etcd, ...observed.api_servers].some(
       ({ misses }) => misses > 0 && misses < missesUntilIll,
     )
-    return { againMs: isNew ? soonMs : everyMs }
+    // Counted from the questions, so that no minute is left out.
+    return { againMs: isNew ? soonMs : Math.max(soonMs, everyMs - (job.now() - askedAt)) }
   },
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth, type ClusterHealth, etcdRole } from '#contract/clusters/health.ts'
+import { clusterMeasurements } from '#contract/measurements/measurements.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
@@ -65,6 +66,25 @@ test(
     expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: 'v1.14.1' })
   },
 )
+
+test('a ready cluster is measured by the look at its health, each minute once', async () => {
+  const measured = async () => {
+    await world.backend.engine.run(60_000)
+    const { answer } = await viewer.call(clusterMeasurements, { params: { id: cluster.id } })
+    return answer!.series.map(({ name, mean }) => [name, mean.findLast((value) => value !== null)])
+  }
+  await expect.poll(measured, { timeout: 60_000 }).toEqual([
+    ['api_seconds', expect.any(Number)],
+    ['etcd_seconds', expect.any(Number)],
+    ['etcd_bytes', expect.any(Number)],
+    ['etcd_in_use_bytes', expect.any(Number)],
+    ['nodes_ready', 4],
+    ['nodes', 4],
+  ])
+  expect(await viewer.call(clusterMeasurements, { params: { id: nodes[0]!.id } })).toMatchObject({
+    status: 404,
+  })
+})
 
 test('the pods of a cluster are listed, of one server or by search', async () => {
   const pods = async (query: { node_id?: string; q?: string }) =>

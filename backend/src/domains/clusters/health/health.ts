@@ -43,7 +43,7 @@ export async function clusterHealthNow(
   ): T => (isWell || !silent.has(one.name) ? one : { ...one, reason: silent.get(one.name)! })
   const [asked, api, nodes, pods, unready, saved] = await Promise.all([
     askEtcd(parts, controlPlanes, signal),
-    client === null ? [] : askApiServers(client, targets, signal),
+    client === null ? [] : askApiServers(client, targets, { signal, clock: parts.clock }),
     client === null ? notYet : askNodes(client, signal),
     client === null ? notYet : askPods(client, signal),
     client === null ? notYet : askControlPlanes(client, signal),
@@ -57,7 +57,7 @@ export async function clusterHealthNow(
   const found = {
     etcd: etcdHealth(reports),
     // Kubernetes's own reason says more than that nothing answers.
-    kubernetes_api: api.map((one) => {
+    kubernetes_api: api.map(({ state: one }) => {
       const pod = unready.value?.find(
         ({ node, component, isDead }) =>
           node === one.name && component === 'kube-apiserver' && isDead,

@@ -161,6 +161,7 @@ test('a control plane that etcd does not list is shown as no member, and an unna
     address: `10.0.0.${n}`,
     failed: null,
     ill: null,
+    statusMs: 4,
     status: {
       memberId: String(n),
       leaderId: '1',
