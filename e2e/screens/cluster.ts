@@ -97,6 +97,11 @@ export const clusterScreens: readonly Screen[] = [
     ready: (page, { ready }) => table(page, `Servers of ${ready.name}`),
   },
   {
+    name: 'cluster-usage',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=usage`,
+    ready: (page) => page.getByRole('slider', { name: 'Nodes: moment' }).waitFor(),
+  },
+  {
     name: 'cluster-history',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=history`,
     ready: (page) => table(page, 'History entries'),

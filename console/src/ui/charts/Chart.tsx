@@ -26,7 +26,13 @@ interface ChartProps {
 const height = 160
 const colours = ['--accent', '--ok-fill']
 /** The least that the scale shows, so that noise isn't drawn as mountains. */
-const leastTop: Readonly<Record<ChartUnit, number>> = { share: 1, rate: 1_000, count: 4 }
+const leastTop: Readonly<Record<ChartUnit, number>> = {
+  share: 1,
+  rate: 1_000,
+  bytes: 1_000_000,
+  seconds: 0.01,
+  count: 4,
+}
 /** Charts with this key show the same moment. */
 const sync = 'moment'
 

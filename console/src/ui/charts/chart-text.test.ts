@@ -8,6 +8,11 @@ test('a value has its unit, and a gap says that nothing was measured', () => {
   expect(valueText(0.52, 'share')).toBe('52\u00a0%')
   expect(valueText(0, 'share')).toBe('0\u00a0%')
   expect(valueText(1_920_000, 'rate')).toBe('1.92\u00a0MB/s')
+  expect(valueText(0.0042, 'seconds')).toBe('4.2\u00a0ms')
+  expect(valueText(0.25, 'seconds')).toBe('250\u00a0ms')
+  expect(valueText(1.5, 'seconds')).toBe('1.5\u00a0s')
+  expect(valueText(24_000_000, 'bytes')).toBe('24\u00a0MB')
+  expect(valueText(3, 'count')).toBe('3')
   expect(valueText(null, 'rate')).toBe('not measured')
 })
 

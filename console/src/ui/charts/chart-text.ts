@@ -1,13 +1,21 @@
 /** What a chart says in words: values with units, times of its axis, and its summary. */
 import { disk } from '../../lib/units.ts'
 
-export type ChartUnit = 'share' | 'rate' | 'count'
+export type ChartUnit = 'share' | 'rate' | 'bytes' | 'seconds' | 'count'
 
 const nbsp = '\u00a0'
+
+/** 0.0042 → "4.2 ms", 1.5 → "1.5 s". */
+const secondsText = (value: number): string =>
+  value < 1
+    ? `${Number((value * 1000).toFixed(value < 0.1 ? 1 : 0))}${nbsp}ms`
+    : `${Number(value.toFixed(1))}${nbsp}s`
 
 const texts: Readonly<Record<ChartUnit, (value: number) => string>> = {
   share: (value) => `${Number((value * 100).toFixed(value < 0.1 ? 1 : 0))}${nbsp}%`,
   rate: (value) => `${disk(Math.round(value))}/s`,
+  bytes: (value) => disk(Math.round(value)),
+  seconds: secondsText,
   count: (value) => String(Number(value.toFixed(1))),
 }
 

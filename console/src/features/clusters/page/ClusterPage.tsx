@@ -39,12 +39,14 @@ const ScheduledChanges = part(() => import('../change/ScheduledChanges.tsx'))
 const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
+const ClusterUsage = part(() => import('./ClusterUsage.tsx'))
 
 const clusterTabs = [
   'overview',
   'health',
   'servers',
   'pods',
+  'usage',
   'timeline',
   'history',
   'snapshots',
@@ -177,6 +179,11 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
         {tab === 'servers' && <ClusterServers cluster={cluster} />}
         {tab === 'pods' && (
           <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>
+        )}
+        {tab === 'usage' && (
+          <Suspense fallback={<SkeletonRows rows={8} />}>
+            <ClusterUsage id={cluster.id} />
+          </Suspense>
         )}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
         {tab === 'history' && history}

@@ -1,0 +1,167 @@
+import { type UseQueryOptions, useQuery } from '@tanstack/react-query'
+import { type ReactNode, Suspense, useMemo, useState } from 'react'
+import { dayMs, quarterMs } from '#contract/measurements/measurements.ts'
+import type { ChartUnit } from '../../ui/charts/chart-text.ts'
+import type { ChartLine } from '../../ui/charts/Chart.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { ErrorState, Skeleton, Stale } from '../../ui/feedback/States.tsx'
+import { Select } from '../../ui/inputs/Choices.tsx'
+import { part } from '../../ui/part.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import css from './UsageOverTime.module.css'
+
+const Chart = part(() => import('../../ui/charts/Chart.tsx'))
+
+const ranges = [
+  { value: 'day', text: 'Last 24 hours', days: 1 },
+  { value: 'week', text: 'Last 7 days', days: 7 },
+  { value: 'month', text: 'Last 30 days', days: 30 },
+  { value: 'year', text: 'Last year', days: 365 },
+] as const
+type Range = (typeof ranges)[number]['value']
+
+/** Values of an object over time, as the calls of the API answer. */
+interface Measured<Name extends string> {
+  readonly starts_at: string
+  readonly step_seconds: number
+  readonly simulated_before: string | null
+  readonly series: readonly {
+    readonly name: Name
+    readonly unit: ChartUnit
+    readonly mean: (number | null)[]
+    readonly max: (number | null)[]
+  }[]
+}
+
+/** A chart of one or two series with the same unit. */
+export interface UsageChart<Name extends string> {
+  readonly title: string
+  /** The words of each series. */
+  readonly of: Readonly<Partial<Record<Name, string>>>
+}
+
+interface UsageProps<Name extends string, Answer extends Measured<Name>> {
+  /** The query of the values from this time on, by default of a day. */
+  of: (from: string | undefined) => Pick<UseQueryOptions<Answer>, 'queryKey' | 'queryFn'>
+  charts: readonly UsageChart<Name>[]
+  /** Shown if nothing was measured. */
+  nothing: ReactNode
+}
+
+/** A chart of what was measured for the first time an hour ago isn't a dot at its right edge. */
+const fewestSteps = 60
+
+/** Without the steps before the first value. */
+function sinceFirst<Name extends string>({
+  starts_at,
+  step_seconds,
+  series,
+}: Measured<Name>): Pick<Measured<Name>, 'starts_at' | 'series'> {
+  const steps = series[0]!.mean.length
+  const first = Math.min(
+    ...series.map(({ mean }) => mean.findIndex((value) => value !== null)).filter((i) => i >= 0),
+  )
+  const cut = Math.max(0, Math.min(first, steps - fewestSteps))
+  return {
+    starts_at: new Date(Date.parse(starts_at) + cut * step_seconds * 1000).toISOString(),
+    series: series.map((one) => ({ ...one, mean: one.mean.slice(cut), max: one.max.slice(cut) })),
+  }
+}
+
+const refetchMs = 60_000
+
+/** Charts of what was measured of an object, over a period that a user chooses. */
+export function UsageOverTime<Name extends string, Answer extends Measured<Name>>({
+  of,
+  charts,
+  nothing,
+}: UsageProps<Name, Answer>) {
+  const [{ range, from }, setPeriod] = useState<{ range: Range; from?: string }>({ range: 'day' })
+  // The call gives a day by itself, up to now. Longer periods begin at a fixed moment, so that their
+  // data isn't fetched at each render.
+  const choose = (value: Range) => {
+    const { days } = ranges.find((one) => one.value === value)!
+    const start = Math.floor(Date.now() / quarterMs) * quarterMs - days * dayMs
+    setPeriod(days === 1 ? { range: value } : { range: value, from: new Date(start).toISOString() })
+  }
+  const { data, dataUpdatedAt, error, isRefetchError, refetch } = useQuery({
+    ...of(from),
+    refetchInterval: refetchMs,
+  })
+  return (
+    <>
+      <div className="toolbar">
+        <Select
+          aria-label="Period"
+          value={range}
+          options={ranges.map(({ value, text }) => ({ value, text }))}
+          onValue={choose}
+        />
+      </div>
+      <Panel label="Usage">
+        {data === undefined ? (
+          error ? (
+            <ErrorState error={error} onRetry={() => void refetch()} />
+          ) : (
+            <Outlines charts={charts} />
+          )
+        ) : (
+          <>
+            {isRefetchError && (
+              <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />
+            )}
+            {data.simulated_before !== null && (
+              <Alert tone="info">
+                What lies before this demo began was made up by the simulation.
+              </Alert>
+            )}
+            {data.series.every(({ mean }) => mean.every((value) => value === null)) ? (
+              nothing
+            ) : (
+              <Charts data={data} charts={charts} />
+            )}
+          </>
+        )}
+      </Panel>
+    </>
+  )
+}
+
+const Outlines = ({ charts }: { charts: readonly { readonly title: string }[] }) => (
+  <div className={css['grid']} aria-busy="true">
+    {charts.map(({ title }) => (
+      <Skeleton key={title} width="100%" height={196} />
+    ))}
+  </div>
+)
+
+function Charts<Name extends string>({
+  data,
+  charts,
+}: {
+  data: Measured<Name>
+  charts: readonly UsageChart<Name>[]
+}) {
+  const { drawn, startsAt } = useMemo(() => {
+    const { starts_at, series } = sinceFirst(data)
+    return {
+      startsAt: starts_at,
+      drawn: charts.map(({ title, of }) => {
+        const lines = Object.entries(of).map(([name, text]): ChartLine & { unit: ChartUnit } => {
+          const { unit, mean, max } = series.find((one) => one.name === name)!
+          return { title: text as string, unit, mean, max }
+        })
+        return { title, unit: lines[0]!.unit, lines }
+      }),
+    }
+  }, [data, charts])
+  return (
+    <Suspense fallback={<Outlines charts={charts} />}>
+      <div className={css['grid']}>
+        {drawn.map((chart) => (
+          <Chart key={chart.title} {...chart} startsAt={startsAt} stepSeconds={data.step_seconds} />
+        ))}
+      </div>
+    </Suspense>
+  )
+}
