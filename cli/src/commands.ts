@@ -15,6 +15,7 @@ import { contextCommands } from './commands/contexts.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { findingCommands } from './commands/cluster-state/findings.ts'
 import { historyCommands } from './commands/cluster-state/history.ts'
+import { usageCommands } from './commands/cluster-state/usage.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
 import { offerCommands } from './commands/offers.ts'
@@ -54,6 +55,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...applyCommands,
     ...findingCommands,
     ...historyCommands,
+    ...usageCommands,
     ...channelCommands,
     ...alertCommands,
     ...operationCommands,
